@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/database"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/explanation"
@@ -68,7 +69,6 @@ type API struct {
 	digest  [sha256.Size]byte // of the token
 	hosts   map[string]bool
 	clients clients
-	once    once
 	handler http.Handler
 	pages   http.Handler
 }
@@ -93,7 +93,10 @@ func New(options Options) (*API, error) {
 	}
 	tree.served = options.Served
 	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{}}
-	a.once.all, a.once.path, a.once.logger = map[string]onceAnswer{}, answersOf(options.Dir, options.Overrides), options.Logger
+	tree.remembered.logger = options.Logger
+	if path := answersOf(options.Dir, options.Overrides); path != "" {
+		tree.remembered.answers.File = database.New(path)
+	}
 	for _, host := range options.Hosts {
 		a.hosts[host] = true
 	}
@@ -130,7 +133,7 @@ func (a *API) routes(service *control.Service) (routes []router.Route, notFound 
 		"/v1/clients":   {http.MethodGet: a.seen},
 		"/v1/overrides": {http.MethodGet: a.listOverrides, http.MethodPut: a.putOverride, http.MethodDelete: a.deleteOverrides},
 	} {
-		routes = append(routes, router.Route{Path: path, Handler: answers(methods)})
+		routes = append(routes, router.Route{Path: path, Handler: byMethod(methods)})
 	}
 	return routes, notFound, nil
 }
@@ -176,7 +179,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		delivery.WriteFault(w, f)
 		return
 	}
-	a.once.serve(a.handler, w, r)
+	a.handler.ServeHTTP(w, r)
 }
 
 // ownHost says why a request for another name is not answered.

@@ -25,8 +25,8 @@ import (
 // answering answers a request, with what is written as JSON.
 type answering func(r *http.Request) (any, error)
 
-// answers serves one path, by method.
-func answers(methods map[string]answering) http.Handler {
+// byMethod serves one path, by method.
+func byMethod(methods map[string]answering) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
 		if method == http.MethodHead {

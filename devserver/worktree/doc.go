@@ -27,6 +27,6 @@
 // those of others, within a bound of bytes. It begins with the files as they were
 // found: nothing is known of before, and all of it is gone with the process. It has the
 // ids that answers name, but where several changes of a file have led to the same content:
-// these have ids of their own, and to undo the content's is refused. So it is with the answers to requests under an Idempotency-Key: the last of them are
-// remembered, for as long as the process runs.
+// these have ids of their own, and to undo the content's is refused. What requests under an Idempotency-Key were answered is remembered
+// by the user's servers of the directory, in their state directory.
 package worktree

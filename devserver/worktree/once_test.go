@@ -1,16 +1,17 @@
 package worktree
 
 import (
-	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 )
+
+const replayedHeader = "Idempotency-Replayed"
 
 // under sends a request as the page does, under an Idempotency-Key.
 func (p *page) under(key, method, path, body string) *httptest.ResponseRecorder {
@@ -48,11 +49,8 @@ func TestARequestThatIsSentAgainIsCarriedOutOnce(t *testing.T) {
 		t.Error("it is made twice")
 	}
 	again("delete", "DELETE", "/v1/flags/new-checkout", "", func() { p.write(flagPath, flagText) })
-	again("override", "PUT", "/v1/overrides", `{"key": "new-checkout", "value": true}`, func() { p.must("DELETE", "/v1/overrides", "") })
-	p.must("PUT", "/v1/overrides", `{"key": "new-checkout", "value": true}`)
-	again("clear", "DELETE", "/v1/overrides", "", func() { p.must("PUT", "/v1/overrides", `{"key": "new-checkout", "value": true}`) })
 
-	for _, other := range [][3]string{{"PATCH", path, `{"enabled": false}`}, {"PATCH", path + "?dryRun=false", `{"enabled": true}`}, {"PUT", path, `{"enabled": true}`}} {
+	for _, other := range [][3]string{{"PATCH", path, `{"enabled": false}`}, {"PATCH", path + "?dryRun=false", `{"enabled": true}`}, {"POST", "/v1/flags", `{"enabled": true}`}} {
 		if w := p.under("patch", other[0], other[1], other[2]); w.Code != 422 || !strings.Contains(w.Body.String(), "IDEMPOTENCY_MISMATCH") {
 			t.Errorf("%v: %d %s", other, w.Code, w.Body)
 		}
@@ -62,7 +60,6 @@ func TestARequestThatIsSentAgainIsCarriedOutOnce(t *testing.T) {
 		{"nothing-changes", "PATCH", path, `{"enabled": false}`},
 		{"refused", "PATCH", path, `{"enabled": 1}`},
 		{"no-write", "POST", "/v1/evaluate", `{"environment": "production", "context": {}}`},
-		{"nothing-to-clear", "DELETE", "/v1/overrides?key=none", ""},
 	} {
 		for range 2 {
 			if w := p.under(tt.name, tt.method, tt.path, tt.body); w.Header().Get(replayedHeader) != "" {
@@ -124,47 +121,30 @@ func TestAnAnswerOutlivesTheServer(t *testing.T) {
 	again("after-that", "POST", "/v1/flags", `{"key": "made"}`)
 }
 
-// TestWhatIsRememberedIsBoundedOnDiskToo, and what is over is forgotten.
-func TestWhatIsRememberedIsBoundedOnDiskToo(t *testing.T) {
-	p := open(t)
-	o := &p.api.once
-	now := time.Now()
-	for i := range maxAnswers + 5 {
-		o.all[fmt.Sprint(i)] = onceAnswer{Until: now.Add(time.Duration(i+1) * time.Minute)}
-	}
-	o.all["over"] = onceAnswer{Until: now.Add(-time.Minute)}
-	if err := os.MkdirAll(filepath.Dir(o.path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	o.save()
-	o.all, o.order = map[string]onceAnswer{}, nil
-	o.takeIn()
-	_, over := o.all["over"]
-	_, oldest := o.all["0"]
-	if _, newest := o.all[fmt.Sprint(maxAnswers+4)]; len(o.all) != maxAnswers || len(o.order) != maxAnswers || over || oldest || !newest {
-		t.Errorf("%d are remembered in an order of %d; over: %t, the oldest: %t, the newest: %t", len(o.all), len(o.order), over, oldest, newest)
-	}
-}
-
+// TestOfRequestsUnderOneKeyOneIsCarriedOut, whichever server of the directory they come to.
 func TestOfRequestsUnderOneKeyOneIsCarriedOut(t *testing.T) {
 	p := open(t)
+	api, err := New(Options{Dir: p.dir, Environment: "production", Overrides: p.api.options.Overrides, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *p
+	other.api, other.token = api, api.Token()
 	var all sync.WaitGroup
-	var replayed sync.Map
-	for i := range 6 {
+	var replayed atomic.Int32
+	for i := range 8 {
 		all.Go(func() {
-			w := p.under("one", "POST", "/v1/flags", `{"key": "made"}`)
+			w := []*page{p, &other}[i%2].under("one", "PATCH", "/v1/flags/new-checkout/environments/default", `{"enabled": true}`)
 			if w.Code != 200 {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 			if w.Header().Get(replayedHeader) != "" {
-				replayed.Store(i, true)
+				replayed.Add(1)
 			}
 		})
 	}
 	all.Wait()
-	n := 0
-	replayed.Range(func(any, any) bool { n++; return true })
-	if n != 5 {
-		t.Errorf("%d of 6 are replays", n)
+	if n := replayed.Load(); n != 7 {
+		t.Errorf("%d of 8 are replays", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,8 @@ type Worktree struct {
 	state    datadir.State
 	snapshot *repository.Snapshot
 	history  history
+
+	remembered remembered
 }
 
 // Open opens a directory for whoever has the key that it draws, who may edit
@@ -46,7 +49,9 @@ func Open(dir, who string) (*Worktree, error) {
 	if w.workspace, err = access.NewWorkspace(rand.Reader, filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir)); err != nil {
 		return nil, err
 	}
-	id, err := access.NewID(rand.Reader)
+	// The same for all servers of the user's: what they remember is told by it.
+	editor := sha256.Sum256([]byte("svc serve"))
+	id, err := access.NewID(bytes.NewReader(editor[:]))
 	if err != nil {
 		return nil, err
 	}
@@ -59,17 +64,25 @@ func Open(dir, who string) (*Worktree, error) {
 	return w, nil
 }
 
-// Authenticate implements control.Authenticator: it looks at the directory.
-func (w *Worktree) Authenticate(_ context.Context, key access.Key, _ string) (control.Entry, error) {
+// Authenticate implements control.Authenticator: it looks at the directory. Who asks
+// for what has landed waits for those who write, who first write the files.
+func (w *Worktree) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
 	if key.ID() != w.record.ID {
 		return control.Entry{}, access.ErrNotFound
+	}
+	if once != "" {
+		w.writing.Lock()
+		defer w.writing.Unlock()
+		if lock, err := datadir.Lock(ctx, w.dir); err == nil { // else the write says so
+			defer lock.Close()
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.look(); err != nil {
 		return control.Entry{}, err
 	}
-	return control.Entry{Key: w.record, Principal: w.principal, Workspace: w.workspace, Head: w.snapshot.Head}, nil
+	return control.Entry{Key: w.record, Principal: w.principal, Workspace: w.workspace, Head: w.snapshot.Head, Landed: w.remembered.find(ctx, once)}, nil
 }
 
 // Snapshot implements control.Repository.
@@ -205,6 +218,11 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 	if w.snapshot.Head.Sequence != base.Head.Sequence {
 		return nil, repository.ErrMoved
 	}
+	if once := draft.Once; once != nil {
+		if landed := w.remembered.find(ctx, once.ID); landed != nil && time.Now().Before(landed.Until) {
+			return nil, repository.ErrMoved // the same request has just landed
+		}
+	}
 	var edits []datadir.Edit
 	for _, change := range draft.Changes {
 		edit := datadir.Edit{Path: change.Path, Content: change.Content}
@@ -220,6 +238,7 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 	err = datadir.Write(ctx, w.dir, edits)
 	if err == nil {
 		w.written(base, edits, draft)
+		w.remembered.keep(ctx, draft.Once, base, w.snapshot)
 		return w.snapshot, nil
 	}
 	if errors.Is(err, datadir.ErrChanged) {
