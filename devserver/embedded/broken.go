@@ -3,8 +3,8 @@ package embedded
 import (
 	"log/slog"
 
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -20,7 +20,7 @@ type reporter struct {
 // maxTold is how many files the log names at one commit.
 const maxTold = 20
 
-func (l *reporter) see(s *repository.Snapshot, broken []control.Broken) {
+func (l *reporter) see(s *repository.Snapshot, broken []served.Broken) {
 	told := map[string]string{}
 	fresh := 0
 	for _, b := range broken {

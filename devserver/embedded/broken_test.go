@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -16,9 +16,9 @@ import (
 func TestTheLogOfBrokenFilesIsBounded(t *testing.T) {
 	var log bytes.Buffer
 	reporter := &reporter{logger: slog.New(slog.NewTextHandler(&log, nil))}
-	var broken []control.Broken
+	var broken []served.Broken
 	for i := range 400 {
-		b := control.Broken{File: &repository.File{Path: fmt.Sprintf("feature-flags/f%03d.json", i), Blob: "1"}, Since: "c"}
+		b := served.Broken{File: &repository.File{Path: fmt.Sprintf("feature-flags/f%03d.json", i), Blob: "1"}, Since: "c"}
 		for rule := range 1000 {
 			b.Problems = append(b.Problems, workspace.Problem{Severity: workspace.Fatal, File: b.File.Path, Pointer: fmt.Sprintf("/default/rules/%d", rule), Message: "is wrong"})
 		}

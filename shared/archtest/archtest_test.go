@@ -103,10 +103,15 @@ var rules = []struct {
 		why:     "the use cases know their ports, not what stands behind them",
 	},
 	{
-		who:     []string{"shared/feed", "shared/refusal"},
+		who:     []string{"shared/served"},
+		imports: []string{module + "shared/feed", module + "shared/document/edit"},
+		why:     "what is served is told without knowing how it is changed, and in what words",
+	},
+	{
+		who:     []string{"shared/served", "shared/feed", "shared/refusal"},
 		imports: []string{"os", "log", "log/slog"},
 		reaches: []string{"net/http", module + "shared/control", module + "shared/telemetry/...", module + "shared/ledger/..."},
-		why:     "what commits changed is told without knowing who asks, and what serves or writes",
+		why:     "what is served and what commits changed is told without knowing who asks",
 	},
 	{
 		who:     []string{"shared/httpapi"},

@@ -111,7 +111,7 @@ func (p *Service) Open(c Caller, use Use) (*Session, error) {
 }
 
 func (p *Service) session(c Caller, use Use) *Session {
-	return &Session{service: p, Caller: c, use: use, cache: p.cache(c.entry.Workspace.ID)}
+	return &Session{service: p, Caller: c, use: use}
 }
 
 func (c Caller) check(use Use) error {
@@ -146,7 +146,7 @@ func (s *Session) again(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{service: s.service, Caller: c, use: s.use, cache: s.cache}, nil
+	return &Session{service: s.service, Caller: c, use: s.use}, nil
 }
 
 // current is a caller without a key, for what an environment serves.

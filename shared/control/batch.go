@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
@@ -26,7 +27,8 @@ import (
 // leaves nothing behind, and those after it are judged all the same.
 type batch struct {
 	*Session
-	*opened
+	head *served.Head
+	repo Repository
 	Request
 	alone    bool       // its one write is all of the request
 	text     string     // that the commit begins with; "" is what changes
@@ -191,10 +193,11 @@ func (s *Session) land(ctx context.Context, r Request, message string, writes []
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{Session: s, Request: r, text: message, opened: &opened{repo: repo, snapshot: base, view: s.service.view(s.entry.Workspace.ID, s.cache, base)}}
-	if err := b.settle(ctx, &s.service.settings); err != nil {
+	head, err := s.service.served.Open(ctx, s.entry.Workspace.ID, repo, base)
+	if err != nil {
 		return nil, err
 	}
+	b := &batch{Session: s, Request: r, text: message, head: head, repo: repo}
 	b.decide(ctx, writes)
 	var draft repository.Draft
 	if len(b.refusals) == 0 && len(b.final) > 0 {
@@ -240,7 +243,7 @@ func (b *batch) versionBefore() string {
 	if b.landed != nil && len(b.final) > 0 && b.landed.Parent != "" {
 		return b.landed.Parent // commits of others may have come in between
 	}
-	return b.snapshot.Head.Commit
+	return b.head.Snapshot.Head.Commit
 }
 
 func (b *batch) versionAfter() string {
@@ -285,7 +288,11 @@ func (s *Session) rehearse(ctx context.Context, r Request, writes []write) (*bat
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{Session: s, Request: r, opened: o, commit: o.snapshot.Head.Commit}
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{Session: s, Request: r, head: o, repo: repo, commit: o.Snapshot.Head.Commit}
 	b.decide(ctx, writes)
 	if !r.Impact || len(b.refusals) > 0 {
 		return b, nil
@@ -401,7 +408,7 @@ func (a *attempt) place(changed bool) {
 		if len(a.shared) > 0 {
 			a.shares = workspace.Shares(document.View(a.edited.Tree))
 		}
-		if !a.view.ws.Declared && a.t != Schema {
+		if !a.head.View.Workspace().Declared && a.t != Schema {
 			for _, e := range document.View(a.edited.Tree).Environments {
 				a.named[e.ID] = true
 			}
@@ -455,7 +462,7 @@ func (b *batch) finish() {
 // knowsEnvironment answers 404 for an environment that the workspace does not
 // have. Where none are declared, those count that documents of the batch name.
 func (b *batch) knowsEnvironment(name string) error {
-	if e, known := b.view.ws.Environment(name); known && !e.Archived {
+	if e, known := b.head.View.Workspace().Environment(name); known && !e.Archived {
 		return nil
 	}
 	if b.named[name] {
@@ -469,7 +476,7 @@ func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
 	if tier, known := b.tiers[path]; known {
 		return tier, true
 	}
-	file, found := b.snapshot.File(path)
+	file, found := b.head.Snapshot.File(path)
 	if found = found && b.now[path] == nil; !found {
 		return "", false
 	}
@@ -481,7 +488,7 @@ func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
 // now. The stored ones are looked for once, for all that it writes.
 func (b *batch) usersOf(shared string) []string {
 	if b.users == nil {
-		b.users = workspace.References(b.view.ws, workspace.SegmentsOver(b.view.ws, b.shared...)...)
+		b.users = workspace.References(b.head.View.Workspace(), workspace.SegmentsOver(b.head.View.Workspace(), b.shared...)...)
 	}
 	var users []string
 	for _, r := range b.users[shared] {
@@ -504,7 +511,7 @@ func (b *batch) holder(of document.Type, key string) (t document.Type, held stri
 			return a.t, a.key, true
 		}
 	}
-	return b.view.holder(of, key, b.now)
+	return b.head.View.Holder(of, key, func(path string) bool { return b.now[path] != nil })
 }
 
 // draft is the commit that the batch makes.
@@ -518,8 +525,10 @@ func (b *batch) draft() repository.Draft {
 		Committer: repository.Committer(now),
 		Message:   b.message(),
 		RequestID: b.ID,
-		Versions:  b.storedVersions,
-		Briefs:    b.storedBriefs,
+		Versions: func(ctx context.Context, next *repository.Snapshot) string {
+			return b.head.VersionsOf(ctx, next, b.entry.Workspace.Secret, now)
+		},
+		Briefs: func(_ context.Context, next *repository.Snapshot) []byte { return b.head.BriefsOf(next) },
 
 		Standalone: b.isStandalone(),
 		Turn:       b.turn,

@@ -144,7 +144,7 @@ func (c ChangeSet) result(b *batch) *ChangeSetResult {
 	result := &ChangeSetResult{Changed: len(b.final) > 0, CommitSHA: b.commit, Results: []OperationResult{}, DryRun: c.DryRun, Impact: b.impact}
 	switch {
 	case result.Changed && c.DryRun:
-		result.PreviousCommitSHA = b.snapshot.Head.Commit
+		result.PreviousCommitSHA = b.head.Snapshot.Head.Commit
 	case result.Changed:
 		result.PreviousCommitSHA = b.previous
 	}

@@ -84,9 +84,9 @@ func (b *batch) tiersOver(shared string) []access.Tier {
 // touchesScope is what a PATCH of a scope needs. The first document of an item
 // has default rules too.
 func touchesScope(a *attempt) access.Write {
-	scopes := []access.Scope{a.view.scopes.Scope(a.scope)}
+	scopes := []access.Scope{a.head.View.Scopes().Scope(a.scope)}
 	if a.creates() && a.scope != document.DefaultScope {
-		scopes = append(scopes, a.view.scopes.Metadata())
+		scopes = append(scopes, a.head.View.Scopes().Metadata())
 	}
 	return access.Edit(a.tierOf(a.base), scopes...)
 }
@@ -99,14 +99,14 @@ func touchesDifference(a *attempt) access.Write {
 	case before == nil && after == nil:
 		return access.Edit(access.TierStandard)
 	case before == nil, a.t == Schema:
-		return access.Edit(a.tierOf(after), a.view.scopes.Metadata())
+		return access.Edit(a.tierOf(after), a.head.View.Scopes().Metadata())
 	case after == nil:
-		return access.Edit(a.tierOf(before), a.view.scopes.Metadata())
+		return access.Edit(a.tierOf(before), a.head.View.Scopes().Metadata())
 	}
 	names, _, _ := activity.TouchedScopes(before, after)
 	var scopes []access.Scope
 	for _, name := range names {
-		scopes = append(scopes, a.view.scopes.Scope(name))
+		scopes = append(scopes, a.head.View.Scopes().Scope(name))
 	}
 	return access.Move(a.tierOf(before), a.tierOf(after), scopes...)
 }
@@ -126,7 +126,7 @@ func (a *attempt) compare(ctx context.Context) error {
 // holds compares the token with the item as it was before the batch. One that
 // names a commit without the item holds as long as there was none.
 func (a *attempt) holds(ctx context.Context) error {
-	if a.token == nil || *a.token == a.last || *a.token == a.snapshot.Head.Commit {
+	if a.token == nil || *a.token == a.last || *a.token == a.head.Snapshot.Head.Commit {
 		return nil
 	}
 	if !object.IsID(*a.token) {
@@ -159,7 +159,7 @@ func (a *attempt) untouchedSince(ctx context.Context, token string) (bool, error
 		return false, nil
 	}
 	if a.sequences == nil {
-		commits, err := a.repo.History(ctx, a.snapshot.Head, repository.Page{Limit: maxLookedThrough})
+		commits, err := a.repo.History(ctx, a.head.Snapshot.Head, repository.Page{Limit: maxLookedThrough})
 		if err != nil {
 			return false, err
 		}
@@ -219,7 +219,7 @@ func (a *attempt) validate() error {
 // the batch replaces, beside segments, schemas, the workspace file, and which documents
 // there are.
 func (b *batch) isStandalone() bool {
-	if b.sums || !b.view.ws.Declared || len(b.attempts) != len(b.final) {
+	if b.sums || !b.head.View.Workspace().Declared || len(b.attempts) != len(b.final) {
 		return false
 	}
 	return !slices.ContainsFunc(b.attempts, func(a *attempt) bool {

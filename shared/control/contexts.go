@@ -105,7 +105,7 @@ func (s *Session) knownEnvironment(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, known := o.view.ws.Environment(name); !known {
+	if _, known := o.View.Workspace().Environment(name); !known {
 		return refusal.NoEnvironment(name)
 	}
 	return nil
@@ -242,11 +242,11 @@ func (s *Session) ForgetContext(ctx context.Context, f Forgetting) (*Forgotten, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.authorize("forgetting a context: ", access.Edit(access.TierStandard, o.view.scopes.Metadata())); err != nil {
+	if err := s.authorize("forgetting a context: ", access.Edit(access.TierStandard, o.View.Scopes().Metadata())); err != nil {
 		return nil, err
 	}
 	var environments []string
-	for _, e := range o.view.ws.Environments {
+	for _, e := range o.View.Workspace().Environments {
 		environments = append(environments, e.Name)
 	}
 	found := false

@@ -104,7 +104,7 @@ func (c Copying) part(t document.Type, key string) write {
 func (b *batch) typeOf(key string) (document.Type, bool) {
 	for _, t := range environmental {
 		path := workspace.Path(t, key)
-		if _, stored := b.snapshot.File(path); b.now[path] != nil && !b.now[path].gone || b.now[path] == nil && stored {
+		if _, stored := b.head.Snapshot.File(path); b.now[path] != nil && !b.now[path].gone || b.now[path] == nil && stored {
 			return t, true
 		}
 	}
@@ -120,13 +120,13 @@ func (b *batch) tagged(tag string) ([]string, error) {
 			paths = append(paths, path)
 		}
 	}
-	for _, row := range b.view.rows.flags() {
+	for _, row := range b.head.View.Flags() {
 		stored(document.Flag, row.Key, row.Tags)
 	}
-	for _, row := range b.view.rows.configs() {
+	for _, row := range b.head.View.Configs() {
 		stored(document.Config, row.Key, row.Tags)
 	}
-	for _, row := range b.view.rows.logLevels() {
+	for _, row := range b.head.View.LogLevels() {
 		stored(document.LogLevel, row.Key, row.Tags)
 	}
 	for path, a := range b.now {

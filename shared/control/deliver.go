@@ -5,6 +5,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
@@ -62,15 +63,15 @@ func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspa
 	if err != nil {
 		return versions.Environment{}, nil, err
 	}
-	served, err := o.outlined(ctx)
+	meta, err := o.Meta(ctx)
 	if err != nil {
 		return versions.Environment{}, nil, err
 	}
-	v := served.versions.Of(d.Environment(), d.salt())
-	if known, told := d.Known(); told && len(o.snapshot.Lost()) == 0 {
+	v := meta.Versions.Of(d.Environment(), d.salt())
+	if known, told := d.Known(); told && len(o.Snapshot.Lost()) == 0 {
 		v.SDK, v.Client = known.SDK, known.Client // so that all instances name them alike
 	}
-	return v, served.ws, nil
+	return v, meta.Workspace, nil
 }
 
 // salt is that of the workspace's versions. Where the secret is not to be had and
@@ -94,7 +95,7 @@ func (d *Delivery) Documents(ctx context.Context) (*workspace.Workspace, error) 
 	if err != nil {
 		return nil, err
 	}
-	return o.sound(ctx)
+	return o.Effective(ctx)
 }
 
 // Lost are the paths of the files that cannot be read at the head. They are looked
@@ -104,14 +105,14 @@ func (d *Delivery) Lost(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.snapshot.Lost(), nil
+	return o.Snapshot.Lost(), nil
 }
 
 // Broken is what Documents has replaced or left out, for the log.
-func (d *Delivery) Broken(ctx context.Context) ([]Broken, error) {
+func (d *Delivery) Broken(ctx context.Context) ([]served.Broken, error) {
 	o, err := d.session.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return o.broken(ctx)
+	return o.Broken(ctx)
 }

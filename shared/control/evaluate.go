@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -55,7 +56,7 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 	if err != nil {
 		return nil, err
 	}
-	if served := s.service.served(q.Environment); q.At == nil && served != "" {
+	if served := s.service.servedCommit(q.Environment); q.At == nil && served != "" {
 		commit = served
 	}
 	compiled, ws, err := s.evaluable(ctx, commit, q.Environment, q.Explain)
@@ -106,11 +107,15 @@ func (q EvaluationQuery) issues() []document.Issue {
 
 // commitAt is the commit that a revision names, or the head.
 func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
-	o, err := s.open(ctx) // which may find that the head is another one by now
+	_, err := s.open(ctx) // which may find that the head is another one by now
 	if err != nil || at == nil {
 		return s.entry.Head.Commit, err
 	}
-	sha, _, err := o.repo.At(ctx, s.entry.Head, workspace.File, *at)
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return "", err
+	}
+	sha, _, err := repo.At(ctx, s.entry.Head, workspace.File, *at)
 	if err != nil && !errors.Is(err, repository.ErrAbsent) && !errors.As(err, new(*workspace.Unread)) {
 		return "", revisionFault("/at", *at, err)
 	}
@@ -125,9 +130,9 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string, nee
 	name := stateName{workspace: s.entry.Workspace.ID, commit: commit, environment: environment, past: past}
 	var overrides Overrides
 	if !past {
-		name.lost = strings.Join(s.opened.snapshot.Lost(), "\n")
+		name.lost = strings.Join(s.opened.Snapshot.Lost(), "\n")
 	}
-	if p.settings.Overrides != nil && (!past || commit == p.served(environment)) {
+	if p.settings.Overrides != nil && (!past || commit == p.servedCommit(environment)) {
 		overrides = p.settings.Overrides(environment)
 		name.overrides = overrides.Version
 	}
@@ -138,7 +143,7 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string, nee
 		return kept.made, kept.ws, nil
 	}
 	if kept.made != nil {
-		ws, err := s.opened.sound(ctx)
+		ws, err := s.opened.Effective(ctx)
 		return kept.made, ws, err
 	}
 	select {
@@ -175,8 +180,8 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string, nee
 	return made, ws, nil
 }
 
-// served is the commit that is served where that is not the head, or "".
-func (p *Service) served(environment string) string {
+// servedCommit is the commit that is served where that is not the head, or "".
+func (p *Service) servedCommit(environment string) string {
 	if p.settings.Served == nil {
 		return ""
 	}
@@ -187,16 +192,19 @@ func (p *Service) served(environment string) string {
 // nobody else holds.
 func (s *Session) servedAt(ctx context.Context, commit string) (*workspace.Workspace, int64, error) {
 	if commit == s.entry.Head.Commit {
-		ws, err := s.opened.sound(ctx)
+		ws, err := s.opened.Effective(ctx)
 		return ws, 0, err
 	}
-	snapshot, err := s.opened.repo.Past(ctx, s.entry.Head, commit)
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	snapshot, err := repo.Past(ctx, s.entry.Head, commit)
 	if err != nil {
 		return nil, 0, repository.Fault(err)
 	}
-	v := newView(snapshot, nil, false)
-	ws, _ := v.without(v.suspects())
-	return ws, snapshot.Size() + contentBytes*int64(len(snapshot.Files)), nil
+	ws, size := served.Past(snapshot)
+	return ws, size, nil
 }
 
 // largest is how many bytes the largest document has.

@@ -115,7 +115,7 @@ func (d *Delivery) Counted(ctx context.Context) (telemetry.Items, error) {
 			if !ok {
 				return "", false
 			}
-			file, there := o.snapshot.File(path)
+			file, there := o.Snapshot.File(path)
 			if !there {
 				continue
 			}
@@ -196,7 +196,7 @@ func (s *Session) Evaluations(ctx context.Context, t document.Type, key string, 
 	secret := openValuesOf(found.file.Decode()).secret
 	first := telemetry.DayOf(today.AddDate(0, 0, 1-days))
 	answer := &ItemEvaluations{map[string]EnvironmentEvaluations{}}
-	for _, e := range view.ws.Environments {
+	for _, e := range view.Workspace().Environments {
 		if e.Name == q.Environment || q.Environment == "" && !e.Archived {
 			answer.Environments[e.Name] = environmentEvaluations(counted[e.Name], first, secret)
 		}
@@ -261,18 +261,6 @@ func (s *Session) evaluated(ctx context.Context) *telemetry.Evaluated {
 
 // EvaluatedVersion numbers what lists say of evaluations.
 func (s *Session) EvaluatedVersion(ctx context.Context) uint64 { return s.evaluated(ctx).Version }
-
-// FlagRow is a flag in the list.
-type FlagRow struct {
-	project.FlagSummary
-	LastEvaluatedAt string `json:"lastEvaluatedAt,omitempty"` // to the day; "": not that is known
-}
-
-// ConfigRow is a config in the list.
-type ConfigRow struct {
-	project.ConfigSummary
-	LastEvaluatedAt string `json:"lastEvaluatedAt,omitempty"`
-}
 
 // withEvaluations is rows with the days on which their items were evaluated last. The
 // rows are everybody's: they are copied, if there is anything to be added.

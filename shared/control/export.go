@@ -6,7 +6,6 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -53,14 +52,13 @@ func (s *Session) Export(ctx context.Context, cursor string) (*Export, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Export{CommitSHA: o.snapshot.Head.Commit, Documents: []ExportedDocument{}}
+	e := &Export{CommitSHA: o.Snapshot.Head.Commit, Documents: []ExportedDocument{}}
 	last, size := "", 0
-	for i, c := range o.view.read {
-		f := &o.snapshot.Files[i]
-		schema := c.schema != nil && c.schema.Tree != nil && c.schema.Tree.Kind == jsontree.Object
+	for i := range o.Snapshot.Files {
+		f := &o.Snapshot.Files[i]
 		folder, key, isDocument := workspace.SplitPath(f.Path)
 		t := folder.ItemType()
-		if !c.document && !schema {
+		if !o.View.Readable(i) {
 			if isDocument && b.After == "" && len(e.Omitted) < MaxOmitted {
 				e.Omitted = append(e.Omitted, OmittedDocument{t, key, f.Last.SHA})
 			}

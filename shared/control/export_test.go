@@ -17,7 +17,7 @@ func (p *Service) NoTime() { p.impactTime = 0 }
 const MaxTries = maxTries
 
 // Held is how many bytes are remembered of workspaces.
-func (p *Service) Held() int64 { return p.caches.Held() + p.feed.Held() }
+func (p *Service) Held() int64 { return p.served.Held() + p.feed.Held() }
 
 // Cursor makes a cursor as the session's workspace does.
 func (s *Session) Cursor(list, position string) string { return s.cursors().To(list, position) }

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/impact"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -25,8 +26,8 @@ type Impact map[string]*impact.Environment
 
 // impact tells what documents in the place of others would do, by path: nil for one
 // that is deleted.
-func (s *Session) impact(ctx context.Context, o *opened, pretended, texts map[string][]byte) (Impact, error) {
-	before, err := o.sound(ctx)
+func (s *Session) impact(ctx context.Context, o *served.Head, pretended, texts map[string][]byte) (Impact, error) {
+	before, err := o.Effective(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -20,13 +21,13 @@ const Schema = workspace.SchemaType
 
 // item returns a document at the session's head: 404 when there is none, 422
 // when it is no JSON object.
-func (s *Session) item(ctx context.Context, t document.Type, key string) (*view, found, error) {
+func (s *Session) item(ctx context.Context, t document.Type, key string) (*served.View, found, error) {
 	o, err := s.open(ctx)
 	if err != nil {
 		return nil, found{}, err
 	}
 	path, _ := workspace.PathOf(t, key)
-	file, known := o.snapshot.File(path)
+	file, known := o.Snapshot.File(path)
 	if !known {
 		return nil, found{}, refusal.NoSuch(t, key)
 	}
@@ -37,7 +38,7 @@ func (s *Session) item(ctx context.Context, t document.Type, key string) (*view,
 	if t == Schema {
 		d.Item = &workspace.Item{Path: path, Key: key, Tree: d.Tree, Text: file.Text}
 	}
-	return o.view, found{d.Item, &file}, nil
+	return o.View, found{d.Item, &file}, nil
 }
 
 // found is a document and the file it stands in.
@@ -52,7 +53,7 @@ func (s *Session) Flag(ctx context.Context, key string) (*project.FlagDetail, er
 	if err != nil {
 		return nil, err
 	}
-	detail := project.DetailFlag(p.Tree, v.ws.WithStatus(), lastCommit(p.file))
+	detail := project.DetailFlag(p.Tree, v.Workspace().WithStatus(), served.LastCommit(p.file))
 	detail.Key = p.Key
 	return &detail, nil
 }
@@ -63,7 +64,7 @@ func (s *Session) Config(ctx context.Context, key string) (*project.ConfigDetail
 	if err != nil {
 		return nil, err
 	}
-	detail := project.DetailConfig(p.Tree, lastCommit(p.file))
+	detail := project.DetailConfig(p.Tree, served.LastCommit(p.file))
 	detail.Key = p.Key
 	return &detail, nil
 }
@@ -146,7 +147,7 @@ func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha st
 		return err
 	}
 	path, _ := workspace.PathOf(t, key)
-	if _, now := o.snapshot.File(path); !now {
+	if _, now := o.Snapshot.File(path); !now {
 		return refusal.NoSuch(t, key)
 	}
 	return fault.New(fault.NotFound, "the %s %s did not exist at the commit %s", t.Noun(), terminal.Quote(key), sha)

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/refusal"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -22,9 +23,9 @@ type FlagQuery struct {
 // FlagList is one page of flags, or all of them. Total counts what the filters
 // leave, on all pages.
 type FlagList struct {
-	Flags      []FlagRow `json:"flags"`
-	Total      int       `json:"total"`
-	NextCursor string    `json:"nextCursor,omitempty"`
+	Flags      []served.FlagRow `json:"flags"`
+	Total      int              `json:"total"`
+	NextCursor string           `json:"nextCursor,omitempty"`
 	// EvaluationsSince is the first day on which an evaluation was counted; "" for none.
 	EvaluationsSince telemetry.Day `json:"evaluationsSince,omitempty"`
 }
@@ -42,15 +43,15 @@ func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := o.view.rows.flags()
+	rows := o.View.Flags()
 	if q.Tag != "" || q.Status != "" {
-		rows = only(rows, func(row FlagRow) bool {
+		rows = only(rows, func(row served.FlagRow) bool {
 			return tagged(row.Tags, q.Tag) && inStatus(row, document.Lifecycle(q.Status))
 		})
 	}
-	page, next := page(s, rows, b, func(row FlagRow) string { return row.Key })
+	page, next := page(s, rows, b, func(row served.FlagRow) string { return row.Key })
 	evaluated := s.evaluated(ctx)
-	page = withEvaluations(page, evaluated, func(row *FlagRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
+	page = withEvaluations(page, evaluated, func(row *served.FlagRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
 	return &FlagList{page, len(rows), next, evaluated.Since}, nil
 }
 
@@ -58,7 +59,7 @@ func tagged(tags []string, tag string) bool {
 	return tag == "" || slices.Contains(tags, tag)
 }
 
-func inStatus(row FlagRow, status document.Lifecycle) bool {
+func inStatus(row served.FlagRow, status document.Lifecycle) bool {
 	if status == "" {
 		return true
 	}
@@ -83,7 +84,7 @@ func only[R any](rows []R, wanted func(R) bool) []R {
 
 // openPage reads which page of a list is asked for, refuses a request that has other
 // issues too, and opens what the list is of.
-func (s *Session) openPage(ctx context.Context, list string, q feed.PageQuery, more ...document.Issue) (feed.Bounds, *opened, error) {
+func (s *Session) openPage(ctx context.Context, list string, q feed.PageQuery, more ...document.Issue) (feed.Bounds, *served.Head, error) {
 	b, issues := s.cursors().Bounds(list, q)
 	if err := refusal.Malformed(append(issues, more...)...); err != nil {
 		return b, nil, err
@@ -118,10 +119,10 @@ type ConfigQuery struct {
 
 // ConfigList is one page of configs, or all of them.
 type ConfigList struct {
-	Configs          []ConfigRow   `json:"configs"`
-	Total            int           `json:"total"`
-	NextCursor       string        `json:"nextCursor,omitempty"`
-	EvaluationsSince telemetry.Day `json:"evaluationsSince,omitempty"`
+	Configs          []served.ConfigRow `json:"configs"`
+	Total            int                `json:"total"`
+	NextCursor       string             `json:"nextCursor,omitempty"`
+	EvaluationsSince telemetry.Day      `json:"evaluationsSince,omitempty"`
 }
 
 // Configs lists configs by key.
@@ -130,13 +131,13 @@ func (s *Session) Configs(ctx context.Context, q ConfigQuery) (*ConfigList, erro
 	if err != nil {
 		return nil, err
 	}
-	rows := o.view.rows.configs()
+	rows := o.View.Configs()
 	if q.Tag != "" {
-		rows = only(rows, func(row ConfigRow) bool { return tagged(row.Tags, q.Tag) })
+		rows = only(rows, func(row served.ConfigRow) bool { return tagged(row.Tags, q.Tag) })
 	}
-	page, next := page(s, rows, b, func(row ConfigRow) string { return row.Key })
+	page, next := page(s, rows, b, func(row served.ConfigRow) string { return row.Key })
 	evaluated := s.evaluated(ctx)
-	page = withEvaluations(page, evaluated, func(row *ConfigRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
+	page = withEvaluations(page, evaluated, func(row *served.ConfigRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
 	return &ConfigList{page, len(rows), next, evaluated.Since}, nil
 }
 
@@ -151,7 +152,7 @@ func (s *Session) LogLevels(ctx context.Context) (*LogLevelList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LogLevelList{o.view.rows.logLevels()}, nil
+	return &LogLevelList{o.View.LogLevels()}, nil
 }
 
 // SegmentList is every segment.
@@ -166,6 +167,6 @@ func (s *Session) Segments(ctx context.Context) (*SegmentList, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := o.view.rows.segments()
+	rows := o.View.Segments()
 	return &SegmentList{rows, len(rows)}, nil
 }

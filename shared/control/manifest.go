@@ -41,7 +41,7 @@ func (s *Session) Manifest(ctx context.Context) (*Manifest, error) {
 	}
 	var outlines []manifest.Outline
 	omitted := 0
-	for _, row := range s.opened.view.rows.flags() {
+	for _, row := range s.opened.View.Flags() {
 		if t := manifest.TypeOf(row.ValueType); t == "" || t == manifest.Float {
 			omitted++
 			continue
@@ -231,7 +231,7 @@ func (a *attempt) inManifest(ctx context.Context, tree *jsontree.Node) (*manifes
 	}
 	view := document.View(tree)
 	outline := manifest.Outline{Key: a.key, Name: view.Name, Description: view.Description, ValueType: view.ValueType}
-	made, err := manifest.One(ctx, outline, document.Encode(tree), &workspace.Workspace{Items: a.view.ws.Items}, a.service.settings.Now())
+	made, err := manifest.One(ctx, outline, document.Encode(tree), &workspace.Workspace{Items: a.head.View.Workspace().Items}, a.service.settings.Now())
 	return made, repository.Fault(err)
 }
 

@@ -199,7 +199,7 @@ func (v *reversion) unambiguous(a *attempt) error {
 
 // versionAt is the item at a commit: none, where that does not have it.
 func (a *attempt) versionAt(ctx context.Context, revision string) (sha string, v edit.Version, err error) {
-	sha, text, err := a.repo.At(ctx, a.snapshot.Head, a.path, revision)
+	sha, text, err := a.repo.At(ctx, a.head.Snapshot.Head, a.path, revision)
 	if errors.Is(err, repository.ErrAbsent) {
 		return sha, v, nil
 	}
@@ -225,7 +225,7 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit, error) {
 	newest := ""
 	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
-		commits, err := a.repo.History(ctx, a.snapshot.Head, page)
+		commits, err := a.repo.History(ctx, a.head.Snapshot.Head, page)
 		if newest == "" && len(commits) > 0 {
 			newest = commits[0].SHA
 		}

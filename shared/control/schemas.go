@@ -36,8 +36,8 @@ func (s *Session) Schemas(ctx context.Context, q feed.PageQuery) (*SchemaList, e
 		return nil, err
 	}
 	rows := []SchemaRow{}
-	for i := range o.snapshot.Files {
-		f := &o.snapshot.Files[i]
+	for i := range o.Snapshot.Files {
+		f := &o.Snapshot.Files[i]
 		if folder, key, ok := workspace.SplitPath(f.Path); ok && folder == workspace.Schemas {
 			rows = append(rows, SchemaRow{key, f.Last.SHA})
 		}
@@ -90,7 +90,7 @@ func (a *attempt) verifyBound(bound []workspace.Reference) error {
 		unheld += workspace.Unheld(config, nowhere)
 		found := workspace.SchemaIssues(a.after, *config, &a.checked, nowhere)
 		if len(found) > 0 {
-			found = document.NewIssues(workspace.SchemaIssues(a.view.ws, *config, &a.checked, nowhere), found)
+			found = document.NewIssues(workspace.SchemaIssues(a.head.View.Workspace(), *config, &a.checked, nowhere), found)
 		}
 		if a.checked.Exceeded() {
 			return tooManySteps()

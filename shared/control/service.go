@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/turns"
 	"svc.example/svc/shared/workspace"
 )
@@ -86,7 +87,7 @@ type Service struct {
 	settings Settings
 	// pause waits before a write is tried again.
 	pause  func(ctx context.Context, try int) error
-	caches *lru.Cache[string, *cache] // what is remembered, by workspace
+	served *served.Memory
 	feed   *feed.Feed
 	// openValues are what evaluations are counted of, by the documents' blobs.
 	openValues *lru.Cache[string, *openValues]
@@ -120,7 +121,7 @@ func New(settings Settings) *Service {
 	}
 	large := turns.Of(turns.Decoded, turns.Decoded)
 	p := &Service{settings: settings, pause: retries.Wait,
-		caches:    lru.New[string, *cache](most - most/wordsShare),
+		served:    served.New(most-most/wordsShare, !settings.Unlisted, settings.Files),
 		evaluated: lru.New[stateName, *state](most / evaluatedShare), compiling: make(chan struct{}, 1),
 		feed: feed.New(most/wordsShare, large), large: large,
 		openValues: lru.New[string, *openValues](openValuesBytes),
@@ -141,18 +142,6 @@ func (p *Service) enter(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		return nil, repository.Fault(ctx.Err())
 	}
-}
-
-func (p *Service) cache(workspace string) *cache {
-	return p.caches.Share(workspace, cacheBytes, func() *cache { return &cache{listed: !p.settings.Unlisted} })
-}
-
-// view is a snapshot of a workspace as its cache remembers it.
-func (p *Service) view(workspace string, r *cache, snapshot *repository.Snapshot) *view {
-	p.caches.MakeRoom(workspace, snapshot.Size())
-	v := r.at(snapshot)
-	p.caches.Weigh(workspace, r.bytes())
-	return v
 }
 
 const schemaPath = "/schemas/v1/stored-config.json"

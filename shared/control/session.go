@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/workspace"
 )
@@ -17,22 +18,13 @@ type Session struct {
 	service *Service
 	Caller
 	use    Use
-	cache  *cache
-	opened *opened
+	opened *served.Head
 	// lastEvaluated waits for what lists say of evaluations; nil: nobody has asked yet.
 	lastEvaluated func() *telemetry.Evaluated
 }
 
-// opened is the session's head with everything in it.
-type opened struct {
-	repo     Repository
-	snapshot *repository.Snapshot
-	view     *view
-	served   *workspace.Workspace // what is served of it, once it was asked for; see sound
-}
-
 // open reads everything at the head, which is in memory most of the time.
-func (s *Session) open(ctx context.Context) (*opened, error) {
+func (s *Session) open(ctx context.Context) (*served.Head, error) {
 	if s.opened != nil {
 		return s.opened, nil
 	}
@@ -41,12 +33,8 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 		if err != nil {
 			return err
 		}
-		o := &opened{repo: repo, snapshot: snapshot, view: s.service.view(s.entry.Workspace.ID, s.cache, snapshot)}
-		if err := o.settle(ctx, &s.service.settings); err != nil {
-			return err
-		}
-		s.opened = o
-		return nil
+		s.opened, err = s.service.served.Open(ctx, s.entry.Workspace.ID, repo, snapshot)
+		return err
 	})
 	return s.opened, err
 }
@@ -59,7 +47,7 @@ func (s *Session) View(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return o.view.number, nil
+	return o.View.Number(), nil
 }
 
 // Size is how many bytes the files of the workspace have at the session's head.
@@ -68,7 +56,7 @@ func (s *Session) Size(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return o.snapshot.Size(), nil
+	return o.Snapshot.Size(), nil
 }
 
 // maxRenewals bounds how often a request begins again with another head.
@@ -219,7 +207,7 @@ func (s *Session) Environments(ctx context.Context) (*EnvironmentList, error) {
 		return nil, err
 	}
 	list := &EnvironmentList{[]EnvironmentRow{}}
-	for _, e := range o.view.ws.Environments {
+	for _, e := range o.View.Workspace().Environments {
 		if !e.Archived {
 			list.Environments = append(list.Environments, EnvironmentRow{e.Name, e.Type, e.Protected})
 		}

@@ -9,8 +9,6 @@ import (
 	"svc.example/svc/shared/terminal"
 )
 
-import ()
-
 // stale refuses a write whose token names other content than the item's. What
 // has become of the item since is told once the state that the refusal rests on
 // has landed.

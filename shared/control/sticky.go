@@ -48,7 +48,7 @@ func (a *attempt) lastProperty(ctx context.Context) (string, error) {
 	if err := a.lookUp(); err != nil {
 		return "", err
 	}
-	commits, err := a.repo.History(ctx, a.snapshot.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
+	commits, err := a.repo.History(ctx, a.head.Snapshot.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
 	if err != nil {
 		return "", err
 	}
@@ -86,7 +86,7 @@ func mayHaveChanged(c repository.Commit, path, scope string) bool {
 
 // propertyAt is the property that the scope's rollout had after a commit.
 func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, error) {
-	_, text, err := a.repo.At(ctx, a.snapshot.Head, a.path, c.SHA)
+	_, text, err := a.repo.At(ctx, a.head.Snapshot.Head, a.path, c.SHA)
 	if errors.Is(err, repository.ErrAbsent) || errors.As(err, new(*workspace.Unread)) {
 		return "", nil // it served nothing then
 	}

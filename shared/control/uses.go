@@ -27,12 +27,12 @@ func (a *attempt) permitUses() error {
 		if _, known := scopes[use.Key]; !known {
 			keys = append(keys, use.Key)
 		}
-		scopes[use.Key] = append(scopes[use.Key], a.view.scopes.Scope(use.Scope))
+		scopes[use.Key] = append(scopes[use.Key], a.head.View.Scopes().Scope(use.Scope))
 	}
 	for _, key := range keys {
 		write, what, guarded := a.usingKey(key, scopes[key])
 		if key == "" {
-			write, what, guarded = access.Edit(access.TierProtectedAllEnvs, scopes[key]...), lookupsGuarded, a.view.guardedReferences
+			write, what, guarded = access.Edit(access.TierProtectedAllEnvs, scopes[key]...), lookupsGuarded, a.head.View.GuardedReferences()
 		}
 		if !guarded {
 			continue

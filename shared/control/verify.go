@@ -24,7 +24,7 @@ func (b *batch) check() {
 	if len(b.final) == 0 {
 		return
 	}
-	b.after = b.view.ws
+	b.after = b.head.View.Workspace()
 	if len(b.final) > 1 || b.final[0].t == Schema {
 		b.after = b.workspace()
 	}
@@ -70,7 +70,7 @@ func (b *batch) check() {
 
 // workspace is the workspace as it would be after the batch.
 func (b *batch) workspace() *workspace.Workspace {
-	after := *b.view.ws
+	after := *b.head.View.Workspace()
 	after.Items = slices.DeleteFunc(slices.Clone(after.Items), func(i workspace.Stored) bool { return b.now[i.Path] != nil })
 	after.Schemas = slices.DeleteFunc(slices.Clone(after.Schemas), func(s workspace.Schema) bool { return b.now[s.Path] != nil })
 	for path, a := range b.now {
@@ -102,7 +102,7 @@ func (a *attempt) verify(verification *workspace.Verification) error {
 	}
 	issues := verification.Of(item)
 	if before != nil && len(issues) > 0 {
-		issues = document.NewIssues(workspace.NewVerification(a.view.ws).Of(a.item(before)), issues)
+		issues = document.NewIssues(workspace.NewVerification(a.head.View.Workspace()).Of(a.item(before)), issues)
 	}
 	if setsValues(before, tree) {
 		for _, issue := range workspace.UnusableSchema(a.after, item) {
@@ -134,7 +134,7 @@ func (a *attempt) fitSchema(item workspace.Item, before *jsontree.Node) error {
 	all := workspace.SchemaIssues(a.after, item, &a.checked, written)
 	issues := all
 	if before != nil && !a.strict && len(all) > 0 {
-		issues = document.NewIssues(workspace.SchemaIssues(a.view.ws, a.item(before), &a.checked, nowhere), all)
+		issues = document.NewIssues(workspace.SchemaIssues(a.head.View.Workspace(), a.item(before), &a.checked, nowhere), all)
 		for _, scope := range a.scopes {
 			written := fallbackPointer(item.Tree, scope)
 			for _, issue := range all {
@@ -203,7 +203,7 @@ func (b *batch) fits() {
 		most -= most / 8
 	}
 	total := int64(0)
-	for _, f := range b.snapshot.Files {
+	for _, f := range b.head.Snapshot.Files {
 		total += int64(len(f.Text))
 	}
 	b.sums = b.sums || total+growth > most*3/4
@@ -257,7 +257,7 @@ func (b *batch) fitsExpressions() {
 		return
 	}
 	b.sums = true
-	total, _ := b.view.expressions(b.now)
+	total, _ := b.head.View.Expressions(func(path string) bool { return b.now[path] != nil })
 	for _, set := range kept {
 		_ = total.Add(set) // which stands already, full or not
 	}

@@ -98,7 +98,7 @@ func (b *batch) outcome() *outcome {
 		// the real write.
 		return &outcome{attempt: a, commit: a.last, previous: b.versionBefore()}
 	case b.DryRun:
-		return &outcome{attempt: a, commit: b.commit, previous: b.snapshot.Head.Commit}
+		return &outcome{attempt: a, commit: b.commit, previous: b.head.Snapshot.Head.Commit}
 	}
 	return &outcome{attempt: a, commit: b.commit, previous: b.previous}
 }
@@ -179,7 +179,7 @@ func (a *attempt) find(ctx context.Context) error {
 		return refusal.NoSuch(a.t, a.key)
 	}
 	a.path = path
-	a.file, a.existed = a.snapshot.File(path)
+	a.file, a.existed = a.head.Snapshot.File(path)
 	a.exists = a.existed
 	if a.prior = a.now[path]; a.prior != nil {
 		a.exists = !a.prior.gone

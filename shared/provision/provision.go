@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 )
 
 // Ledger is what there has to be of a workspace's ledger.
@@ -46,13 +46,13 @@ func (w *Workspace) Snapshot(ctx context.Context) (*repository.Snapshot, error) 
 
 // Versions are those of what is served after a commit, for its head.
 func (w *Workspace) Versions(_ context.Context, next *repository.Snapshot) string {
-	versions, _ := control.Stored(next, w.Secret, time.Now())
+	versions, _ := served.Stored(next, w.Secret, time.Now())
 	return versions
 }
 
 // Briefs are those of a snapshot that a commit leads to.
 func (w *Workspace) Briefs(_ context.Context, next *repository.Snapshot) []byte {
-	_, briefs := control.Stored(next, w.Secret, time.Now())
+	_, briefs := served.Stored(next, w.Secret, time.Now())
 	return briefs
 }
 

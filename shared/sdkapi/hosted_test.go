@@ -25,6 +25,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/workspace"
@@ -158,11 +159,11 @@ func (h *hosted) commit(due bool, files map[string]string) {
 	author := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
 	draft := repository.Draft{Message: "Change\n", Author: author, Committer: author,
 		Versions: func(_ context.Context, next *repository.Snapshot) string {
-			versions, _ := control.Stored(next, []byte(secret), time.Unix(0, 0))
+			versions, _ := served.Stored(next, []byte(secret), time.Unix(0, 0))
 			return versions
 		},
 		Briefs: func(_ context.Context, next *repository.Snapshot) []byte {
-			_, briefs := control.Stored(next, []byte(secret), time.Unix(0, 0))
+			_, briefs := served.Stored(next, []byte(secret), time.Unix(0, 0))
 			return briefs
 		}}
 	for path, text := range files {

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/served"
 )
 
 // HistoryReader reads git objects by their ids.
@@ -321,7 +321,7 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 	if err != nil {
 		return to, err
 	}
-	versions, briefs := control.Stored(snapshot, dynamo.BytesOf(row, "secret"), time.Now())
+	versions, briefs := served.Stored(snapshot, dynamo.BytesOf(row, "secret"), time.Now())
 	name, content, err := repository.EncodeSnapshot(snapshot, briefs)
 	if err != nil {
 		return to, err

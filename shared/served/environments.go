@@ -1,4 +1,4 @@
-package control
+package served
 
 import (
 	"context"
@@ -10,42 +10,42 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// settle finds out which environments there are where the workspace file does not
+// resolveEnvironments finds out which environments there are where the workspace file does not
 // say: where it cannot be read in full, and where it is gone. Those that it declared
 // last hold, and as many of them are protected: neither a slip in it nor its deletion
 // opens what it protected. A workspace that never had one has the environments that
 // its documents name. It is to be asked before anything else of a view.
 //
 // Files that nobody commits are their owner's, who may well do without the file.
-func (o *opened) settle(ctx context.Context, settings *Settings) error {
-	v := o.view
-	if v.settled.Load() {
+func (h *Head) resolveEnvironments(ctx context.Context) error {
+	v := h.View
+	if v.resolved.Load() {
 		return nil
 	}
-	v.settling.Lock()
-	defer v.settling.Unlock()
-	if v.settled.Load() {
+	v.resolving.Lock()
+	defer v.resolving.Unlock()
+	if v.resolved.Load() {
 		return nil
 	}
 	b := v.undeclared()
 	if b.File.Blob == "" {
-		if settings.Files {
-			v.settled.Store(true)
+		if h.memory.files {
+			v.resolved.Store(true)
 			return nil
 		}
-		touched, err := o.repo.History(ctx, o.snapshot.Head, repository.Page{Path: workspace.File, Limit: 1})
+		touched, err := h.repo.History(ctx, h.Snapshot.Head, repository.Page{Path: workspace.File, Limit: 1})
 		if err != nil {
 			return repository.Fault(err)
 		}
 		if len(touched) == 0 {
-			v.settled.Store(true)
+			v.resolved.Store(true)
 			return nil
 		}
 		b.Since, b.File.Last = touched[0].SHA, &touched[0]
 	}
 	if !v.remembers(b) {
 		var kept atomic.Int64
-		if err := b.seek(ctx, o.repo, o.snapshot.Head, &kept, func(c *content) []workspace.Problem { return c.problems }); err != nil {
+		if err := b.seek(ctx, h.repo, h.Snapshot.Head, &kept, func(c *content) []workspace.Problem { return c.problems }); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func (o *opened) settle(ctx context.Context, settings *Settings) error {
 }
 
 // undeclared is the workspace file of a view that does not know all environments.
-func (v *view) undeclared() *Broken {
+func (v *View) undeclared() *Broken {
 	for i := range v.snapshot.Files {
 		if f := &v.snapshot.Files[i]; f.Path == workspace.File {
 			return &Broken{File: f, Problems: v.read[i].problems, Since: f.Last.SHA}
@@ -66,7 +66,7 @@ func (v *view) undeclared() *Broken {
 
 // declare has the environments of the workspace file as it last was good, or all of
 // those that are known protected where it never was.
-func (v *view) declare(b *Broken) {
+func (v *View) declare(b *Broken) {
 	ws := *v.ws
 	if v.declared = b; b.good != nil && b.good.declaration != nil {
 		last := b.good.declaration
@@ -75,17 +75,17 @@ func (v *view) declare(b *Broken) {
 		ws.Environments = slices.Clone(ws.Environments)
 	}
 	v.ws = &ws
-	v.guard(ws.Declared)
-	v.settled.Store(true)
+	v.protect(ws.Declared)
+	v.resolved.Store(true)
 }
 
 // declaredAs takes over what another view of the same workspace file has found.
-func (v *view) declaredAs(other *view) {
-	if v.settled.Load() || !other.settled.Load() {
+func (v *View) declaredAs(other *View) {
+	if v.resolved.Load() || !other.resolved.Load() {
 		return
 	}
 	if b := other.declared; b == nil {
-		v.settled.Store(true)
+		v.resolved.Store(true)
 	} else if b.File.Blob == v.undeclared().File.Blob {
 		v.declare(b)
 	}

@@ -1,4 +1,4 @@
-package control
+package served
 
 import (
 	"context"
@@ -11,72 +11,72 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// outline is what is served of a workspace but its documents.
-type outline struct {
-	ws       *workspace.Workspace // without items
-	versions *versions.State
+// Meta is what is served of a workspace but its documents.
+type Meta struct {
+	Workspace *workspace.Workspace // without items
+	Versions  *versions.State
 }
 
-// sound is the workspace as it is served: what is broken is as it last was
+// Effective is the workspace as it is served: what is broken is as it last was
 // good, or left out when it never was, and of two documents of one key the
 // first counts.
-func (o *opened) sound(ctx context.Context) (*workspace.Workspace, error) {
-	if o.served == nil {
-		broken, err := o.broken(ctx)
+func (h *Head) Effective(ctx context.Context) (*workspace.Workspace, error) {
+	if h.effective == nil {
+		broken, err := h.Broken(ctx)
 		if err != nil {
 			return nil, err
 		}
-		o.served, _ = o.view.without(broken)
+		h.effective, _ = h.View.without(broken)
 	}
-	return o.served, nil
+	return h.effective, nil
 }
 
-// outlined is sound without the documents. It is worked out once.
-func (o *opened) outlined(ctx context.Context) (*outline, error) {
-	broken, err := o.broken(ctx)
+// Meta is Effective without the documents. It is worked out once.
+func (h *Head) Meta(ctx context.Context) (*Meta, error) {
+	broken, err := h.Broken(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o.view.asking.Lock()
-	defer o.view.asking.Unlock()
-	if o.view.outline == nil {
-		o.served, o.view.outline = o.view.outlineOf(broken)
+	h.View.asking.Lock()
+	defer h.View.asking.Unlock()
+	if h.View.meta == nil {
+		h.effective, h.View.meta = h.View.metaOf(broken)
 	}
-	return o.view.outline, nil
+	return h.View.meta, nil
 }
 
-// known is outlined for who must not ask the repository; nil where some file is
+// known is Meta for who must not ask the repository; nil where some file is
 // broken and nobody has found out yet what it was.
-func (v *view) known() *outline {
-	if !v.settled.Load() {
+func (v *View) known() *Meta {
+	if !v.resolved.Load() {
 		return nil
 	}
 	v.asking.Lock()
 	defer v.asking.Unlock()
 	if v.found == nil {
-		found := v.suspects()
+		found := v.unservable()
 		for i := range found {
 			if !v.remembers(&found[i]) {
 				return nil
 			}
 		}
-		v.found = v.weighed(found)
+		v.found = v.accounted(found)
 	}
-	if v.outline == nil {
-		_, v.outline = v.outlineOf(v.found)
+	if v.meta == nil {
+		_, v.meta = v.metaOf(v.found)
 	}
-	return v.outline
+	return v.meta
 }
 
-// outlineOf is an outline, and what it is of.
-func (v *view) outlineOf(broken []Broken) (*workspace.Workspace, *outline) {
+// metaOf is a Meta, and what it is of.
+func (v *View) metaOf(broken []Broken) (*workspace.Workspace, *Meta) {
 	sound, state := v.without(broken)
 	alone := *sound
 	alone.Items = nil
-	return sound, &outline{&alone, state}
+	return sound, &Meta{&alone, state}
 }
 
-func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) {
+func (v *View) without(broken []Broken) (*workspace.Workspace, *versions.State) {
 	sound := *v.ws
 	sound.Items = make([]workspace.Stored, 0, len(v.ws.Items))
 	changed := (*versions.State)(nil) // from what is readable, if it is not that
@@ -136,20 +136,20 @@ func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 // who deliver need not. Later writers on the instance know what it has found.
 const maxAsked = 20
 
-// storedVersions are the versions at a snapshot that a commit leads to, for the
-// head.
-func (b *batch) storedVersions(ctx context.Context, next *repository.Snapshot) string {
-	if b.view.known() == nil && len(b.view.suspects()) <= maxAsked {
-		_, _ = b.broken(ctx) // without an answer nothing is told
+// VersionsOf are the versions at a snapshot that a commit on this head leads to, for the
+// next head. The secret is the workspace's.
+func (h *Head) VersionsOf(ctx context.Context, next *repository.Snapshot, secret []byte, now time.Time) string {
+	if h.View.known() == nil && len(h.View.unservable()) <= maxAsked {
+		_, _ = h.Broken(ctx) // without an answer nothing is told
 	}
-	v := b.service.view(b.entry.Workspace.ID, b.cache, next)
-	v.declaredAs(b.view) // no write changes the workspace file
-	return v.storedVersions(versions.SaltOf(b.entry.Workspace.Secret), b.service.settings.Now())
+	v := h.memory.view(h.workspace, next)
+	v.declaredAs(h.View) // no write changes the workspace file
+	return v.storedVersions(versions.SaltOf(secret), now)
 }
 
-// storedBriefs are the briefs of a snapshot that a commit leads to.
-func (b *batch) storedBriefs(_ context.Context, next *repository.Snapshot) []byte {
-	return b.service.view(b.entry.Workspace.ID, b.cache, next).briefs()
+// BriefsOf are the briefs of a snapshot that a commit on this head leads to.
+func (h *Head) BriefsOf(next *repository.Snapshot) []byte {
+	return h.memory.view(h.workspace, next).briefs()
 }
 
 // Stored is what the writer of a snapshot tells of it, where no Service has written
@@ -158,7 +158,7 @@ func (b *batch) storedBriefs(_ context.Context, next *repository.Snapshot) []byt
 func Stored(snapshot *repository.Snapshot, secret []byte, now time.Time) (versionsOf string, briefs []byte) {
 	v := newView(snapshot, nil, false)
 	if _, there := snapshot.File(workspace.File); !there {
-		v.settled.Store(true)
+		v.resolved.Store(true)
 	}
 	return v.storedVersions(versions.SaltOf(secret), now), v.briefs()
 }
@@ -166,10 +166,18 @@ func Stored(snapshot *repository.Snapshot, secret []byte, now time.Time) (versio
 // storedVersions cost no request: where they cannot be told without one, there are
 // none beside their salt, and whoever delivers reads the documents, until a writer
 // has told them.
-func (v *view) storedVersions(salt versions.Salt, now time.Time) string {
+func (v *View) storedVersions(salt versions.Salt, now time.Time) string {
 	known := v.known()
 	if known == nil {
 		return versions.Stored(&versions.State{}, salt, nil, now.UnixMilli())
 	}
-	return versions.Stored(known.versions, salt, known.ws.Active(), now.UnixMilli())
+	return versions.Stored(known.Versions, salt, known.Workspace.Active(), now.UnixMilli())
+}
+
+// Past is what was served at a snapshot of the history: a document that could not be
+// served then is missing. It says about how many bytes that takes.
+func Past(snapshot *repository.Snapshot) (*workspace.Workspace, int64) {
+	v := newView(snapshot, nil, false)
+	ws, _ := v.without(v.unservable())
+	return ws, snapshot.Size() + contentBytes*int64(len(snapshot.Files))
 }

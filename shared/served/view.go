@@ -1,4 +1,4 @@
-package control
+package served
 
 import (
 	"bytes"
@@ -21,16 +21,16 @@ import (
 
 // cache is what an instance remembers of a workspace.
 type cache struct {
-	listed bool // see Settings.Unlisted
+	listed bool // see New
 	mu     sync.Mutex
 	// The views asked for last, the latest first: readers look at the head
 	// while writers look at what is about to become it.
-	view, other *view
+	view, other *View
 }
 
 // at returns the view of a snapshot. One that is built holds the others up:
 // whoever waits wants the same one, more often than not.
-func (r *cache) at(snapshot *repository.Snapshot) *view {
+func (r *cache) at(snapshot *repository.Snapshot) *View {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -68,10 +68,10 @@ func sameVersion(a, b *repository.Snapshot) bool {
 	return a.Head.Commit == b.Head.Commit && a.Head.Sequence == b.Head.Sequence && slices.Equal(a.Lost(), b.Lost())
 }
 
-// view is what is remembered of a snapshot's files. It does not change. No
+// View is what is remembered of a snapshot's files. It does not change. No
 // document is kept decoded, which would take some ten times its text: who needs
 // one decodes it.
-type view struct {
+type View struct {
 	number   uint64 // no other view of this process has it
 	snapshot *repository.Snapshot
 	read     []*content // of the snapshot's files, in their order
@@ -90,12 +90,12 @@ type view struct {
 
 	// What is served in the place of what is broken takes questions to the
 	// repository, so it is found out by who needs it first.
-	settling  sync.Mutex
-	settled   atomic.Bool // all environments are known: see settle
+	resolving sync.Mutex
+	resolved  atomic.Bool // all environments are known: see resolveEnvironments
 	declared  *Broken     // the workspace file, where it cannot be read in full or is gone
 	asking    sync.Mutex
 	found     []Broken          // nil: not asked yet
-	outline   *outline          // of what is served; nil: not asked yet
+	meta      *Meta             // of what is served; nil: not asked yet
 	goodBytes atomic.Int64      // about what of it takes
 	earlier   map[string]Broken // by path: what the view before had found
 	compiling sync.Mutex
@@ -108,10 +108,10 @@ type content struct {
 	key      string
 	document bool   // it is a JSON object in one of the documents' folders
 	brief    []byte // of a document: see package brief
-	// outline is what a document's row in a list is made of, see outlineOf; nil
-	// where nobody lists.
-	outline any
-	schema  *workspace.Schema
+	// row is what a document's row in a list is made of, see rowOf; nil where nobody
+	// lists.
+	row    any
+	schema *workspace.Schema
 	// declaration is a workspace of the workspace file alone.
 	declaration *workspace.Workspace
 	// problems keep the file from being served: what cannot be read in full (half of
@@ -126,8 +126,8 @@ type content struct {
 const (
 	cacheBytes   = 512
 	contentBytes = 256 // of any file
-	outlineBytes = 512 // of a document, with its row
-	statusBytes  = 64  // of the same in an outline
+	rowBytes     = 512 // of a document, with its row
+	statusBytes  = 64  // of the same in a row
 	tagBytes     = 48
 	schemaFactor = 40 // of a schema compiled, times its text
 )
@@ -144,8 +144,8 @@ func summary(d *workspace.Decoded, f *repository.File, listed bool, known names)
 		}
 		c.bytes += c.expressions.Bytes()
 		if listed {
-			c.outline = outlineOf(d.Item, known)
-			c.bytes += outlineBytes + int64(len(d.Item.View.Name)+len(d.Item.View.Description)+statusBytes*len(d.Part.Environments))
+			c.row = rowOf(d.Item, known)
+			c.bytes += rowBytes + int64(len(d.Item.View.Name)+len(d.Item.View.Description)+statusBytes*len(d.Part.Environments))
 			for _, tag := range d.Item.View.Tags {
 				c.bytes += tagBytes + int64(len(tag))
 			}
@@ -174,13 +174,13 @@ var views atomic.Uint64
 // newView looks at the files that an earlier view does not know already. Where
 // there is none, what the snapshot's briefs tell of is known; rows of lists are made
 // of more than that.
-func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
+func newView(snapshot *repository.Snapshot, earlier *View, listed bool) *View {
 	if earlier == nil {
 		if files, briefs := snapshot.TakeBriefs(); !listed {
 			earlier = briefed(files, briefs)
 		}
 	}
-	v := &view{number: views.Add(1), snapshot: snapshot, read: make([]*content, len(snapshot.Files)), readable: &versions.State{}}
+	v := &View{number: views.Add(1), snapshot: snapshot, read: make([]*content, len(snapshot.Files)), readable: &versions.State{}}
 	if earlier != nil {
 		v.readable = earlier.readable.Clone()
 	}
@@ -212,7 +212,7 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 	v.assemble()
 	v.rows = v.newRows()
 	v.earlier = earlier.findings()
-	if earlier != nil && earlier.settled.Load() && earlier.declared != nil {
+	if earlier != nil && earlier.resolved.Load() && earlier.declared != nil {
 		v.earlier = maps.Clone(v.earlier)
 		if v.earlier == nil {
 			v.earlier = map[string]Broken{}
@@ -227,7 +227,7 @@ func isOne(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0]
 
 // forget takes the documents out of the versions that the earlier view has and
 // this one has not, before others come in their place.
-func (v *view) forget(earlier *view) {
+func (v *View) forget(earlier *View) {
 	if earlier == nil {
 		return
 	}
@@ -247,7 +247,7 @@ func (v *view) forget(earlier *view) {
 
 // findings are what is known of broken files, by path. Nobody waits for whoever is
 // finding it out: it is sought again then.
-func (v *view) findings() map[string]Broken {
+func (v *View) findings() map[string]Broken {
 	if v == nil {
 		return nil
 	}
@@ -273,7 +273,7 @@ func (v *view) findings() map[string]Broken {
 
 // same returns what is known of a file's content. The search goes on where it
 // ended for the file before, as both lists are in order.
-func (v *view) same(f *repository.File, at int) (*content, int) {
+func (v *View) same(f *repository.File, at int) (*content, int) {
 	if v == nil {
 		return nil, at
 	}
@@ -287,7 +287,7 @@ func (v *view) same(f *repository.File, at int) (*content, int) {
 	return nil, at
 }
 
-func (v *view) assemble() {
+func (v *View) assemble() {
 	v.ws = &workspace.Workspace{Items: make([]workspace.Stored, 0, len(v.read))}
 	sure := true
 	for i, c := range v.read {
@@ -306,22 +306,22 @@ func (v *view) assemble() {
 		}
 	}
 	if !v.ws.Declared || !sure {
-		v.guess()
+		v.inferEnvironments()
 	} else {
-		v.settled.Store(true)
+		v.resolved.Store(true)
 	}
-	v.guard(sure)
+	v.protect(sure)
 }
 
 // stored is the document that a file holds.
-func (v *view) stored(i int) workspace.Stored {
+func (v *View) stored(i int) workspace.Stored {
 	f := &v.snapshot.Files[i]
 	return workspace.Stored{Path: f.Path, Key: v.read[i].key, Text: f.Text, Brief: v.read[i].brief}
 }
 
-// guess adds the environments that documents name to those that are declared.
+// inferEnvironments adds the environments that documents name to those that are declared.
 // What is declared cannot be had in full: nothing is missing for that alone.
-func (v *view) guess() {
+func (v *View) inferEnvironments() {
 	v.ws.Declared = false
 	known := map[string]bool{}
 	for _, e := range v.ws.Environments {
@@ -335,10 +335,10 @@ func (v *view) guess() {
 	workspace.SortEnvironments(v.ws.Environments)
 }
 
-// guard notes which environments are protected, and whether lookups are. Where
+// protect notes which environments are protected, and whether lookups are. Where
 // the workspace file cannot be read in full, all are: nobody may more for a
 // slip in it.
-func (v *view) guard(sure bool) {
+func (v *View) protect(sure bool) {
 	v.scopes = access.Environments{}
 	v.guardedReferences = !sure || v.ws.GuardedReferences()
 	if !sure {
@@ -377,7 +377,7 @@ type placed struct {
 }
 
 // of lists the documents of a type that are JSON objects, by key.
-func (v *view) of(t document.Type) []placed {
+func (v *View) of(t document.Type) []placed {
 	folder := string(workspace.FolderOf(t)) + "/"
 	files := v.snapshot.Files
 	begin, _ := slices.BinarySearchFunc(files, folder, func(f repository.File, path string) int {
@@ -390,7 +390,7 @@ func (v *view) of(t document.Type) []placed {
 		if !c.document {
 			continue
 		}
-		if c.outline == nil {
+		if c.row == nil {
 			c = summary(files[i].Decode(), &files[i], true, known)
 		}
 		all = append(all, placed{c, &files[i]})
@@ -399,23 +399,42 @@ func (v *view) of(t document.Type) []placed {
 	return all
 }
 
-// holder finds what holds a key of a type, whatever its case and whether or not it
-// can be read; but for the files that a batch has changed. All documents share
+// Holder finds what holds a key of a type, whatever its case and whether or not it
+// can be read; but for the files that a write has changed. All documents share
 // their keys; schemas have their own.
-func (v *view) holder(of document.Type, key string, changed map[string]*attempt) (t document.Type, held string, found bool) {
+func (v *View) Holder(of document.Type, key string, changed func(path string) bool) (t document.Type, held string, found bool) {
 	name := key + ".json"
 	for i := range v.snapshot.Files {
 		path := v.snapshot.Files[i].Path
-		if at := strings.IndexByte(path, '/'); !strings.EqualFold(path[at+1:], name) || changed[path] != nil {
+		if at := strings.IndexByte(path, '/'); !strings.EqualFold(path[at+1:], name) || changed(path) {
 			continue
 		}
 		folder, other, ok := workspace.SplitPath(path)
 		if !ok {
 			continue
 		}
-		if t := folder.ItemType(); (t == Schema) == (of == Schema) {
+		if t := folder.ItemType(); (t == workspace.SchemaType) == (of == workspace.SchemaType) {
 			return t, other, true
 		}
 	}
 	return "", "", false
+}
+
+// Number is that of the view: no other one of this process has it.
+func (v *View) Number() uint64 { return v.number }
+
+// Workspace is every document that is a JSON object, and every schema.
+func (v *View) Workspace() *workspace.Workspace { return v.ws }
+
+// Scopes says which environments are protected.
+func (v *View) Scopes() access.Environments { return v.scopes }
+
+// GuardedReferences says whether lookups need the permission to edit what is protected.
+func (v *View) GuardedReferences() bool { return v.guardedReferences }
+
+// Readable says whether a file of the snapshot holds a document or a schema that is a
+// JSON object.
+func (v *View) Readable(file int) bool {
+	c := v.read[file]
+	return c.document || c.schema != nil && c.schema.Tree != nil && c.schema.Tree.Kind == jsontree.Object
 }

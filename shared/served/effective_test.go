@@ -1,4 +1,4 @@
-package control
+package served
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 
 // goodOnce is a repository in which some files were good once.
 type goodOnce struct {
-	Repository
 	good  map[string]string // by path
 	fails error
 	index string        // where its history is
@@ -73,7 +72,7 @@ func TestVersionsFollowCommits(t *testing.T) {
 	}
 	repo := goodOnce{good: map[string]string{"feature-flags/b.json": flag("b"), "segments/s.json": texts("segments/s.json")}}
 	files := map[string]string{}
-	var earlier *view
+	var earlier *View
 	told, broken := 0, 0
 	for step := range 1000 {
 		path := paths[random.IntN(len(paths))]
@@ -92,10 +91,10 @@ func TestVersionsFollowCommits(t *testing.T) {
 			snapshot.Files[i].Last = &repository.Commit{SHA: "last"}
 		}
 		v, fresh := newView(snapshot, earlier, true), newView(snapshot, nil, true)
-		v.settled.Store(true) // there never was a workspace file
+		v.resolved.Store(true) // there never was a workspace file
 		known := v.known()
-		o := &opened{repo: repo, snapshot: snapshot, view: v}
-		outline, err := o.outlined(t.Context())
+		o := &Head{repo: repo, Snapshot: snapshot, View: v, memory: &Memory{}}
+		outline, err := o.Meta(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,11 +104,11 @@ func TestVersionsFollowCommits(t *testing.T) {
 				t.Fatalf("step %d: it is told before anybody has asked, and then something else", step)
 			}
 		}
-		scratch, err := (&opened{repo: repo, snapshot: snapshot, view: fresh}).outlined(t.Context())
+		scratch, err := (&Head{repo: repo, Snapshot: snapshot, View: fresh, memory: &Memory{}}).Meta(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		ws, err := o.sound(t.Context())
+		ws, err := o.Effective(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +118,7 @@ func TestVersionsFollowCommits(t *testing.T) {
 			served.Add(item.Key, item.Tree, item.View)
 		}
 		for _, e := range []string{"e0", "e1", "e2", "other"} {
-			if a, b, c := outline.versions.Of(e, versions.Salt{}), scratch.versions.Of(e, versions.Salt{}), served.Of(e, versions.Salt{}); !reflect.DeepEqual(a, c) || !reflect.DeepEqual(b, c) {
+			if a, b, c := outline.Versions.Of(e, versions.Salt{}), scratch.Versions.Of(e, versions.Salt{}), served.Of(e, versions.Salt{}); !reflect.DeepEqual(a, c) || !reflect.DeepEqual(b, c) {
 				t.Fatalf("step %d, %s: %v after the edit, %v from scratch, %v of what is served\n%v", step, e, a, b, c, files)
 			}
 		}
@@ -130,30 +129,6 @@ func TestVersionsFollowCommits(t *testing.T) {
 	}
 	if told < 100 || told == 1000 || broken < 100 {
 		t.Errorf("versions were told without a question %d times, and %d workspaces were broken", told, broken)
-	}
-}
-
-// TestSaltOfDelivery: without the right to the secret there is a salt all the same,
-// and with it both come to the same one.
-func TestSaltOfDelivery(t *testing.T) {
-	secret := []byte("secret")
-	told := newView(snapshotOf(nil), nil, false).storedVersions(versions.SaltOf(secret), time.Now())
-	for _, tt := range []struct {
-		name         string
-		told, commit string
-		secret       []byte
-		want         versions.Salt
-	}{
-		{"told", told, "c", nil, versions.SaltOf(secret)},
-		{"from the secret", "", "c", secret, versions.SaltOf(secret)},
-		{"neither", "", "c", nil, versions.SaltOf([]byte("c"))},
-	} {
-		session := &Session{}
-		session.entry.Head = repository.Head{Commit: tt.commit, Versions: tt.told}
-		session.entry.Workspace.Secret = tt.secret
-		if got := (&Delivery{session}).salt(); got != tt.want {
-			t.Errorf("%s: %x, want %x", tt.name, got, tt.want)
-		}
 	}
 }
 
@@ -196,10 +171,11 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 			next := at("next")
 			var asked atomic.Int64
 			repo := goodOnce{good: map[string]string{"feature-flags/b0.json": good}, fails: tt.fails, asked: &asked}
-			service, memory := New(Settings{Now: time.Now}), &cache{}
-			session := &Session{service: service, cache: memory}
-			a := &batch{Session: session, opened: &opened{repo: repo, snapshot: base, view: service.view("w", memory, base)}}
-			stored := a.storedVersions(t.Context(), next)
+			memory := New(1<<20, false, false)
+			head := func(s *repository.Snapshot) *Head {
+				return &Head{repo: repo, Snapshot: s, View: memory.view("w", s), memory: memory, workspace: "w"}
+			}
+			stored := head(base).VersionsOf(t.Context(), next, nil, time.Now())
 			if asked.Load() != tt.asked {
 				t.Errorf("%d histories were asked for, want %d", asked.Load(), tt.asked)
 			}
@@ -210,15 +186,14 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 			if !told {
 				return
 			}
-			served, err := (&opened{repo: repo, snapshot: next, view: service.view("w", memory, next)}).outlined(t.Context())
+			served, err := head(next).Meta(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := served.versions.Of("production", versions.SaltOf(nil)); known.SDK != want.SDK || known.Client != want.Client {
+			if want := served.Versions.Of("production", versions.SaltOf(nil)); known.SDK != want.SDK || known.Client != want.Client {
 				t.Errorf("told are %v, what is served has %v", known, want)
 			}
-			a = &batch{Session: session, opened: &opened{repo: repo, snapshot: next, view: service.view("w", memory, next)}}
-			if again := a.storedVersions(t.Context(), at("after")); again == "" || asked.Load() != tt.asked {
+			if again := head(next).VersionsOf(t.Context(), at("after"), nil, time.Now()); again == "" || asked.Load() != tt.asked {
 				t.Errorf("the next write asks for %d histories more", asked.Load()-tt.asked)
 			}
 		})
@@ -229,15 +204,15 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 // before it had landed, and of a head whose history was replaced since.
 func TestWhatIsBrokenIsSoughtAtTheHeadThatIsAsked(t *testing.T) {
 	const path, good = "feature-flags/a.json", `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`
-	repo, memory, service := goodOnce{good: map[string]string{path: good}, index: "new"}, &cache{}, New(Settings{Now: time.Now})
-	at := func(index string) *opened {
+	repo, memory := goodOnce{good: map[string]string{path: good}, index: "new"}, New(1<<20, false, false)
+	at := func(index string) *Head {
 		s := snapshotOf(map[string]string{path: `{"broken"`}, path)
 		s.Head, s.Files[0].Last = repository.Head{Commit: "c", Index: index}, &repository.Commit{SHA: "last"}
-		return &opened{repo: repo, snapshot: s, view: service.view("w", memory, s)}
+		return &Head{repo: repo, Snapshot: s, View: memory.view("w", s)}
 	}
 	at("") // before it has landed
 	o := at("new")
-	ws, err := o.sound(t.Context())
+	ws, err := o.Effective(t.Context())
 	if err != nil || len(ws.Items) != 1 {
 		t.Errorf("%d documents are served, want the one that was good once: %v", len(ws.Items), err)
 	}

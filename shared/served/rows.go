@@ -1,4 +1,4 @@
-package control
+package served
 
 import (
 	"strings"
@@ -19,14 +19,14 @@ type rows struct {
 	segments  func() []project.SegmentSummary
 }
 
-func (v *view) newRows() rows {
+func (v *View) newRows() rows {
 	return rows{
 		flags: sync.OnceValue(func() []FlagRow {
 			statuses, commits := statusCache{active: v.ws.WithStatus()}, commitCache{}
 			return projected(v.of(document.Flag), func(p placed) FlagRow {
-				outline := p.outline.(*project.FlagOutline)
-				row := FlagRow{FlagSummary: outline.FlagSummary}
-				row.Statuses, row.EnvironmentStatuses = statuses.of(outline.Lifecycles)
+				stored := p.row.(*project.FlagOutline)
+				row := FlagRow{FlagSummary: stored.FlagSummary}
+				row.Statuses, row.EnvironmentStatuses = statuses.of(stored.Lifecycles)
 				row.Commit = commits.last(p.file)
 				return row
 			})
@@ -34,14 +34,14 @@ func (v *view) newRows() rows {
 		configs: sync.OnceValue(func() []ConfigRow {
 			commits := commitCache{}
 			return projected(v.of(document.Config), func(p placed) ConfigRow {
-				row := ConfigRow{ConfigSummary: *p.outline.(*project.ConfigSummary)}
+				row := ConfigRow{ConfigSummary: *p.row.(*project.ConfigSummary)}
 				row.Commit = commits.last(p.file)
 				return row
 			})
 		}),
 		logLevels: sync.OnceValue(func() []project.LogLevelRow {
 			return projected(v.of(document.LogLevel), func(p placed) project.LogLevelRow {
-				row, commit := *p.outline.(*project.LogLevelRow), lastCommit(p.file)
+				row, commit := *p.row.(*project.LogLevelRow), LastCommit(p.file)
 				row.CommitSHA = commit.SHA
 				if commit.LastModified != nil {
 					row.LastModified = commit.LastModified.Date
@@ -51,13 +51,25 @@ func (v *view) newRows() rows {
 		}),
 		segments: sync.OnceValue(func() []project.SegmentSummary {
 			return projected(v.of(document.Segment), func(p placed) project.SegmentSummary {
-				row := *p.outline.(*project.SegmentSummary)
+				row := *p.row.(*project.SegmentSummary)
 				row.CommitSHA = p.file.Last.SHA
 				return row
 			})
 		}),
 	}
 }
+
+// Flags are the rows of the list of flags, by key.
+func (v *View) Flags() []FlagRow { return v.rows.flags() }
+
+// Configs are the same of configs.
+func (v *View) Configs() []ConfigRow { return v.rows.configs() }
+
+// LogLevels are the same of log levels.
+func (v *View) LogLevels() []project.LogLevelRow { return v.rows.logLevels() }
+
+// Segments are the same of segments.
+func (v *View) Segments() []project.SegmentSummary { return v.rows.segments() }
 
 func projected[R any](all []placed, row func(placed) R) []R {
 	rows := make([]R, len(all))
@@ -67,10 +79,10 @@ func projected[R any](all []placed, row func(placed) R) []R {
 	return rows
 }
 
-// outlineOf is a document's row of its list, of which nothing is missing but
+// rowOf is a document's row of its list, of which nothing is missing but
 // what depends on more than the document. It stands under the document's key,
 // which is the file's.
-func outlineOf(item *workspace.Item, known names) any {
+func rowOf(item *workspace.Item, known names) any {
 	folder, _, _ := workspace.SplitPath(item.Path)
 	switch t, _ := folder.Type(); t {
 	case document.Flag:
@@ -161,17 +173,29 @@ type commitCache map[string]project.Commit
 func (c commitCache) last(f *repository.File) project.Commit {
 	made, known := c[f.Last.SHA]
 	if !known {
-		made = lastCommit(f)
+		made = LastCommit(f)
 		c[f.Last.SHA] = made
 	}
 	return made
 }
 
-// lastCommit is what an answer says of the last commit that touched a file.
-func lastCommit(f *repository.File) project.Commit {
+// LastCommit is what an answer says of the last commit that touched a file.
+func LastCommit(f *repository.File) project.Commit {
 	c := project.Commit{SHA: f.Last.SHA}
 	if by := f.Last.Author; by.Name != "" && !by.When.IsZero() {
 		c.LastModified = &project.Modified{Date: project.Date(by.When), Author: by.Name}
 	}
 	return c
+}
+
+// FlagRow is a flag in the list.
+type FlagRow struct {
+	project.FlagSummary
+	LastEvaluatedAt string `json:"lastEvaluatedAt,omitempty"` // to the day; "": not that is known
+}
+
+// ConfigRow is a config in the list.
+type ConfigRow struct {
+	project.ConfigSummary
+	LastEvaluatedAt string `json:"lastEvaluatedAt,omitempty"`
 }

@@ -1,4 +1,4 @@
-package control
+package served
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ import (
 const briefsFormat = 1
 
 // briefs are those of a view's snapshot.
-func (v *view) briefs() []byte {
+func (v *View) briefs() []byte {
 	b := []byte{briefsFormat, brief.Format}
 	b = encoding.AppendText(b, v.readable.Append(nil))
 	var told []byte
@@ -54,14 +54,14 @@ func (v *view) briefs() []byte {
 
 // briefed is a view of what is known of files by their briefs, for another view to
 // be made from; nil where they tell nothing. What they do not tell of is nil in it.
-func briefed(files []repository.File, text []byte) *view {
+func briefed(files []repository.File, text []byte) *View {
 	text, ours := bytes.CutPrefix(text, []byte{briefsFormat, brief.Format})
 	if !ours {
 		return nil
 	}
 	d := encoding.Decoder{Bytes: text}
 	readable, err := versions.ReadState(d.Text())
-	v := &view{snapshot: &repository.Snapshot{Files: files}, read: make([]*content, len(files)), readable: readable}
+	v := &View{snapshot: &repository.Snapshot{Files: files}, read: make([]*content, len(files)), readable: readable}
 	all := make([]content, len(files))
 	for i := range files {
 		v.texts += int64(len(files[i].Text))

@@ -1,4 +1,4 @@
-package control
+package served
 
 import (
 	"cmp"
@@ -63,45 +63,45 @@ const (
 	maxGood     = 64 << 20
 )
 
-// broken returns the files that cannot be served, by path, with what each was
+// Broken returns the files that cannot be served, by path, with what each was
 // when it last could be. That is a question to the history, so that every
 // instance finds the same, after a restart too.
 //
 // The view may be older than the snapshot: from before the commit landed, or before
 // its history was replaced. So the head is that of the snapshot.
-func (o *opened) broken(ctx context.Context) ([]Broken, error) {
-	v := o.view
+func (h *Head) Broken(ctx context.Context) ([]Broken, error) {
+	v := h.View
 	v.asking.Lock()
 	defer v.asking.Unlock()
 	if v.found != nil {
 		return v.found, nil
 	}
-	found := v.suspects()
-	if err := o.seek(ctx, found[:min(len(found), maxSought)], func(c *content) []workspace.Problem { return c.problems }); err != nil {
+	found := v.unservable()
+	if err := h.seek(ctx, found[:min(len(found), maxSought)], func(c *content) []workspace.Problem { return c.problems }); err != nil {
 		return nil, err
 	}
-	v.found = v.weighed(found)
+	v.found = v.accounted(found)
 	return found, nil
 }
 
-// suspects are the files that cannot be served, before anybody has asked what
+// unservable are the files that cannot be served, before anybody has asked what
 // they were.
-func (v *view) suspects() []Broken {
+func (v *View) unservable() []Broken {
 	found := []Broken{}
-	_, beyond := v.expressions(nil)
+	_, beyond := v.Expressions(func(string) bool { return false })
 	for i, c := range v.read {
 		if problems := slices.Concat(c.problems, beyond[i]); len(problems) > 0 {
 			found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 		}
 	}
-	if v.settled.Load() && v.declared != nil && v.declared.File.Blob == "" {
+	if v.resolved.Load() && v.declared != nil && v.declared.File.Blob == "" {
 		found = append(found, *v.declared) // by its path it comes after all others
 	}
 	return found
 }
 
-// weighed counts what is kept of broken files.
-func (v *view) weighed(found []Broken) []Broken {
+// accounted counts what is kept of broken files.
+func (v *View) accounted(found []Broken) []Broken {
 	for _, b := range found {
 		v.goodBytes.Add(contentBytes)
 		if b.good != nil {
@@ -111,15 +111,15 @@ func (v *view) weighed(found []Broken) []Broken {
 	return found
 }
 
-// allBroken is broken with the schemas that can be read and do not compile, as
+// AllBroken is Broken with the schemas that can be read and do not compile, as
 // svc verify has it, by path. Nothing is served of a schema, so that only who
 // asks for this waits until all are compiled, which is done once for each.
-func (o *opened) allBroken(ctx context.Context) ([]Broken, error) {
-	broken, err := o.broken(ctx)
+func (h *Head) AllBroken(ctx context.Context) ([]Broken, error) {
+	broken, err := h.Broken(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v := o.view
+	v := h.View
 	v.compiling.Lock()
 	defer v.compiling.Unlock()
 	if v.unusable == nil {
@@ -132,10 +132,10 @@ func (o *opened) allBroken(ctx context.Context) ([]Broken, error) {
 				found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 			}
 		}
-		if err := o.seek(ctx, found[:min(len(found), maxSought)], (*content).unusable); err != nil {
+		if err := h.seek(ctx, found[:min(len(found), maxSought)], (*content).unusable); err != nil {
 			return nil, err
 		}
-		v.unusable = v.weighed(found)
+		v.unusable = v.accounted(found)
 	}
 	all := slices.Concat(broken, v.unusable)
 	sorting.By(all, func(a, b Broken) int { return strings.Compare(a.File.Path, b.File.Path) })
@@ -157,24 +157,24 @@ func (c *content) unusable() []workspace.Problem {
 // seek looks for the last good version of files, several at a time. What an
 // earlier view has found holds as long as the file is the same. wrong says what
 // is wrong with a version.
-func (o *opened) seek(ctx context.Context, broken []Broken, wrong func(*content) []workspace.Problem) error {
+func (h *Head) seek(ctx context.Context, broken []Broken, wrong func(*content) []workspace.Problem) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
 	var kept atomic.Int64
 	for i := range broken {
 		b := &broken[i]
-		if o.view.remembers(b) {
+		if h.View.remembers(b) {
 			continue
 		}
-		group.Go(func() error { return b.seek(ctx, o.repo, o.snapshot.Head, &kept, wrong) })
+		group.Go(func() error { return b.seek(ctx, h.repo, h.Snapshot.Head, &kept, wrong) })
 	}
 	return group.Wait()
 }
 
 // remembers takes over what an earlier view has found of the same file.
-func (v *view) remembers(b *Broken) bool {
+func (v *View) remembers(b *Broken) bool {
 	known, ok := v.earlier[b.File.Path]
-	if b.File.Path == workspace.File && v.settled.Load() && v.declared != nil {
+	if b.File.Path == workspace.File && v.resolved.Load() && v.declared != nil {
 		known, ok = *v.declared, true
 	}
 	if !ok || known.File.Blob != b.File.Blob || known.File.Last.SHA != b.File.Last.SHA {
@@ -186,7 +186,7 @@ func (v *view) remembers(b *Broken) bool {
 
 // seek goes back through a file's history to the newest content that can be
 // served. A document that was deleted meanwhile has none: it was gone on purpose.
-func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head, kept *atomic.Int64, wrong func(*content) []workspace.Problem) error {
+func (b *Broken) seek(ctx context.Context, repo History, head repository.Head, kept *atomic.Int64, wrong func(*content) []workspace.Problem) error {
 	commits, err := repo.History(ctx, head, repository.Page{Path: b.File.Path, Limit: maxVersions})
 	if err != nil {
 		return repository.Fault(err)
@@ -223,14 +223,14 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 	return nil
 }
 
-// expressions are the regular expressions of all documents but those of a batch,
+// Expressions are the regular expressions of all documents but the exceptions,
 // as far as there is room for them, and what is wrong with the documents that
 // there is none for, by their place. Those that were touched last make way:
 // nobody's push takes away what others are served.
-func (v *view) expressions(except map[string]*attempt) (total expression.Total, beyond map[int][]workspace.Problem) {
+func (v *View) Expressions(except func(path string) bool) (total expression.Total, beyond map[int][]workspace.Problem) {
 	var places []int
 	for i, c := range v.read {
-		if !c.expressions.IsEmpty() && except[v.snapshot.Files[i].Path] == nil && len(c.problems) == 0 {
+		if !c.expressions.IsEmpty() && !except(v.snapshot.Files[i].Path) && len(c.problems) == 0 {
 			places = append(places, i)
 		}
 	}
@@ -248,87 +248,3 @@ func (v *view) expressions(except map[string]*attempt) (total expression.Total, 
 
 // servable says whether a file is a document that can be served as it is.
 func (c *content) servable() bool { return c != nil && c.document && len(c.problems) == 0 }
-
-// Broken lists the broken files of a workspace at a snapshot, for who tells of
-// them: no request fails for such a file.
-func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repository.Snapshot) ([]Broken, error) {
-	repo, err := p.settings.Repository(ctx, workspaceID)
-	if err != nil {
-		return nil, err
-	}
-	o := &opened{repo: repo, snapshot: snapshot, view: p.view(workspaceID, p.cache(workspaceID), snapshot)}
-	if err := o.settle(ctx, &p.settings); err != nil {
-		return nil, err
-	}
-	return o.allBroken(ctx)
-}
-
-// WorkspaceDetail is the workspace of a key and what is wrong with it.
-type WorkspaceDetail struct {
-	ID              string      `json:"id"`
-	Name            string      `json:"name"`
-	CommitSHA       *string     `json:"commitSha"` // null before the first commit
-	BrokenDocuments int         `json:"brokenDocuments"`
-	Broken          []BrokenRow `json:"broken"`
-	// UnreadableHead is null unless what main names cannot be read.
-	UnreadableHead *UnreadableHeadRow `json:"unreadableHead"`
-}
-
-// UnreadableHeadRow is a head that is not served: CommitSHA of the detail is the
-// last one that could be read.
-type UnreadableHeadRow struct {
-	CommitSHA *string `json:"commitSha"` // null: main names no commit
-	Message   string  `json:"message"`
-}
-
-// BrokenRow is a file that cannot be served as it is.
-type BrokenRow struct {
-	Type       string  `json:"type"`
-	Key        *string `json:"key"` // null for the workspace file
-	Since      string  `json:"since"`
-	ServedFrom *string `json:"servedFrom"` // null: not served at all
-	Problem    string  `json:"problem"`
-}
-
-// maxTold bounds the rows; the count is of all.
-const maxTold = 100
-
-// workspaceType stands for the workspace file, where documents have their type.
-const workspaceType = "workspace"
-
-// Workspace tells of the key's workspace.
-func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
-	o, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	broken, err := o.allBroken(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d := &WorkspaceDetail{ID: s.entry.Workspace.ID, Name: s.entry.Workspace.Name, BrokenDocuments: len(broken), Broken: []BrokenRow{}}
-	if sha := o.snapshot.Head.Commit; sha != "" {
-		d.CommitSHA = &sha
-	}
-	if u := s.entry.Unreadable; u != nil {
-		d.UnreadableHead = &UnreadableHeadRow{Message: u.Message}
-		if u.Commit != "" {
-			d.UnreadableHead.CommitSHA = &u.Commit
-		}
-	}
-	for _, b := range broken[:min(len(broken), maxTold)] {
-		d.Broken = append(d.Broken, b.row())
-	}
-	return d, nil
-}
-
-func (b Broken) row() BrokenRow {
-	row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: workspace.InWords(b.Problems)}
-	if folder, key, ok := workspace.SplitPath(b.File.Path); ok {
-		row.Type, row.Key = string(folder.ItemType()), &key
-	}
-	if b.ServedFrom != "" {
-		row.ServedFrom = &b.ServedFrom
-	}
-	return row
-}

@@ -1,0 +1,95 @@
+package control
+
+import (
+	"context"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
+	"svc.example/svc/shared/workspace"
+)
+
+import ()
+
+// Broken lists the broken files of a workspace at a snapshot, for who tells of
+// them: no request fails for such a file.
+func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repository.Snapshot) ([]served.Broken, error) {
+	repo, err := p.settings.Repository(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	h, err := p.served.Open(ctx, workspaceID, repo, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	return h.AllBroken(ctx)
+}
+
+// WorkspaceDetail is the workspace of a key and what is wrong with it.
+type WorkspaceDetail struct {
+	ID              string      `json:"id"`
+	Name            string      `json:"name"`
+	CommitSHA       *string     `json:"commitSha"` // null before the first commit
+	BrokenDocuments int         `json:"brokenDocuments"`
+	Broken          []BrokenRow `json:"broken"`
+	// UnreadableHead is null unless what main names cannot be read.
+	UnreadableHead *UnreadableHeadRow `json:"unreadableHead"`
+}
+
+// UnreadableHeadRow is a head that is not served: CommitSHA of the detail is the
+// last one that could be read.
+type UnreadableHeadRow struct {
+	CommitSHA *string `json:"commitSha"` // null: main names no commit
+	Message   string  `json:"message"`
+}
+
+// BrokenRow is a file that cannot be served as it is.
+type BrokenRow struct {
+	Type       string  `json:"type"`
+	Key        *string `json:"key"` // null for the workspace file
+	Since      string  `json:"since"`
+	ServedFrom *string `json:"servedFrom"` // null: not served at all
+	Problem    string  `json:"problem"`
+}
+
+// maxTold bounds the rows; the count is of all.
+const maxTold = 100
+
+// workspaceType stands for the workspace file, where documents have their type.
+const workspaceType = "workspace"
+
+// Workspace tells of the key's workspace.
+func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	broken, err := o.AllBroken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &WorkspaceDetail{ID: s.entry.Workspace.ID, Name: s.entry.Workspace.Name, BrokenDocuments: len(broken), Broken: []BrokenRow{}}
+	if sha := o.Snapshot.Head.Commit; sha != "" {
+		d.CommitSHA = &sha
+	}
+	if u := s.entry.Unreadable; u != nil {
+		d.UnreadableHead = &UnreadableHeadRow{Message: u.Message}
+		if u.Commit != "" {
+			d.UnreadableHead.CommitSHA = &u.Commit
+		}
+	}
+	for _, b := range broken[:min(len(broken), maxTold)] {
+		d.Broken = append(d.Broken, brokenRow(b))
+	}
+	return d, nil
+}
+
+func brokenRow(b served.Broken) BrokenRow {
+	row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: workspace.InWords(b.Problems)}
+	if folder, key, ok := workspace.SplitPath(b.File.Path); ok {
+		row.Type, row.Key = string(folder.ItemType()), &key
+	}
+	if b.ServedFrom != "" {
+		row.ServedFrom = &b.ServedFrom
+	}
+	return row
+}
