@@ -1,9 +1,11 @@
 package local
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,4 +191,25 @@ func TestRowsRoundTrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// fastImport makes a line of commits on main, each of which sets one of some
+// flags.
+func fastImport(t testing.TB, g repo, commits, flags int) {
+	t.Helper()
+	cmd := exec.Command("git", "fast-import", "--quiet", "--force")
+	cmd.Dir = g.dir
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	w := bufio.NewWriterSize(in, 1<<16)
+	for n := range commits {
+		text := fmt.Sprintf("{\"revision\": %d}\n", n)
+		message := fmt.Sprintf("production: enabled set to %t\n\nSvc-Principal: service_account/0123456789abcdef\n", n%2 == 0)
+		fmt.Fprintf(w, "commit refs/heads/main\nauthor Ada Lovelace <ada@example.com> %d +0100\ncommitter svc <noreply@svc> %[1]d +0000\n", 1_700_000_000+n)
+		fmt.Fprintf(w, "data %d\n%sM 100644 inline feature-flags/flag-%d.json\ndata %d\n%s\n", len(message), message, n%flags, len(text), text)
+	}
+	must(t, w.Flush())
+	must(t, in.Close())
+	must(t, cmd.Wait())
 }
