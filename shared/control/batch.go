@@ -89,9 +89,6 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 	if s.use != Write {
 		return nil, errReadSession
 	}
-	if slices.ContainsFunc(writes, func(w write) bool { return len(w.issues) > 0 }) {
-		return s.refuseMalformed(ctx, r, writes)
-	}
 	if s.service.writing != nil && !r.DryRun {
 		leave, err := s.service.enter(ctx)
 		if err != nil {
@@ -126,23 +123,6 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 // isStale says whether an error is one of a head that has moved or is gone.
 func isStale(err error) bool {
 	return errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrUnknownCommit)
-}
-
-// refuseMalformed refuses writes some of which are wrong by themselves, with all
-// that what is stored has against them and the others. Where that cannot be read
-// now, it is left to the next try.
-func (s *Session) refuseMalformed(ctx context.Context, r Request, writes []write) (*batch, error) {
-	b, err := s.rehearse(ctx, r, writes)
-	if err == nil {
-		return b, nil
-	}
-	b = &batch{Session: s, Request: r}
-	for i, w := range writes {
-		if len(w.issues) > 0 {
-			b.refusals = append(b.refusals, refused{i, refusal.Malformed(w.issues...)})
-		}
-	}
-	return b, nil
 }
 
 // overtaken is the error of a batch that was refused for what another head would

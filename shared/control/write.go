@@ -24,9 +24,6 @@ type write struct {
 	key string
 	// issues are what is wrong with the request by itself.
 	issues []document.Issue
-	// foresees: the edit says what the stored document has against a request that
-	// is refused already, so that all is said at once.
-	foresees bool
 	// scope must be an active environment, or the default scope, for a write
 	// that is scoped.
 	scope  string
@@ -74,7 +71,7 @@ type outcome struct {
 // carryOutOne carries a write out that is alone in its request: a change set of one
 // operation. It is answered with what result makes of what came of it.
 func carryOutOne[T any](ctx context.Context, s *Session, r Request, w write, result func(*outcome) *T) (*T, error) {
-	if len(w.issues) > 0 && !w.foresees {
+	if len(w.issues) > 0 {
 		return nil, refusal.Malformed(w.issues...)
 	}
 	b, err := s.carryOut(ctx, r, "", []write{w}, func(b *batch) any { return result(b.outcome()) })
@@ -143,10 +140,6 @@ type attempt struct {
 // refuse it. What the workspace says to it is asked once for the batch.
 func (a *attempt) decide(ctx context.Context) error {
 	if len(a.issues) > 0 {
-		if a.foresees && a.find(ctx) == nil {
-			_, err := a.edit(a)
-			a.issues = append(a.issues, notSaid(a.issues, requestIssues(err))...)
-		}
 		return refusal.Malformed(a.issues...)
 	}
 	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {

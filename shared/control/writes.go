@@ -99,10 +99,8 @@ func (p FlagPatch) write(key, environment string) write {
 				return edit.SetEnabled(a.base, place, *p.Enabled)
 			case p.Rollout != nil:
 				return edit.SetRollout(a.base, place, p.Rollout)
-			case p.Value != nil:
-				return edit.SetValue(a.base, place, p.Value)
 			}
-			return &edit.Edited{Tree: a.base}, nil // only foreseen asks
+			return edit.SetValue(a.base, place, p.Value)
 		},
 	})
 }
@@ -131,7 +129,7 @@ func (p ConfigPatch) write(key, environment string) write {
 
 // patches is a write of one scope.
 func patches(environment string, w write) write {
-	w.scope, w.scoped, w.touches, w.foresees = environment, true, touchesScope, true
+	w.scope, w.scoped, w.touches = environment, true, touchesScope
 	w.sets = func(tree *jsontree.Node) string { return fallbackPointer(tree, environment) }
 	return w
 }

@@ -210,7 +210,7 @@ func (b *Broken) seek(ctx context.Context, repo History, head repository.Head, k
 		if err != nil {
 			return repository.Fault(err)
 		}
-		good := &version{summary(workspace.Decode(b.File.Path, text), &repository.File{Path: b.File.Path, Text: text}, false, names{}), text}
+		good := &version{summary(workspace.Decode(b.File.Path, text), &repository.File{Path: b.File.Path, Text: text}, false), text}
 		if len(wrong(good.content)) > 0 {
 			b.Since = c.SHA
 			continue

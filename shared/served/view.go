@@ -125,15 +125,15 @@ type content struct {
 // What things take in memory, about, beside their texts.
 const (
 	cacheBytes   = 512
-	contentBytes = 256 // of any file
-	rowBytes     = 512 // of a document, with its row
-	statusBytes  = 64  // of the same in a row
+	contentBytes = 256  // of any file
+	rowBytes     = 1024 // of a document, with its row
+	statusBytes  = 128  // of an environment in these
 	tagBytes     = 48
 	schemaFactor = 40 // of a schema compiled, times its text
 )
 
 // summary is what is remembered of a file.
-func summary(d *workspace.Decoded, f *repository.File, listed bool, known names) *content {
+func summary(d *workspace.Decoded, f *repository.File, listed bool) *content {
 	c := &content{problems: d.Problems, bytes: contentBytes}
 	if d.Item != nil {
 		c.document, c.key = true, d.Item.Key
@@ -144,7 +144,7 @@ func summary(d *workspace.Decoded, f *repository.File, listed bool, known names)
 		}
 		c.bytes += c.expressions.Bytes()
 		if listed {
-			c.row = rowOf(d.Item, known)
+			c.row = rowOf(d.Item)
 			c.bytes += rowBytes + int64(len(d.Item.View.Name)+len(d.Item.View.Description)+statusBytes*len(d.Part.Environments))
 			for _, tag := range d.Item.View.Tags {
 				c.bytes += tagBytes + int64(len(tag))
@@ -197,11 +197,10 @@ func newView(snapshot *repository.Snapshot, earlier *View, listed bool) *View {
 		v.unshared = earlier.texts - shared
 	}
 	v.forget(earlier)
-	known := names{}
 	for i := range snapshot.Files {
 		if f := &snapshot.Files[i]; v.read[i] == nil {
 			d := f.Decode()
-			v.read[i] = summary(d, f, listed, known)
+			v.read[i] = summary(d, f, listed)
 			if v.read[i].servable() {
 				v.readable.Add(d.Item.Key, d.Item.Tree, d.Item.View)
 			}
@@ -384,14 +383,13 @@ func (v *View) of(t document.Type) []placed {
 		return strings.Compare(f.Path, path)
 	})
 	var all []placed
-	known := names{}
 	for i := begin; i < len(files) && strings.HasPrefix(files[i].Path, folder); i++ {
 		c := v.read[i]
 		if !c.document {
 			continue
 		}
 		if c.row == nil {
-			c = summary(files[i].Decode(), &files[i], true, known)
+			c = summary(files[i].Decode(), &files[i], true)
 		}
 		all = append(all, placed{c, &files[i]})
 	}
