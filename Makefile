@@ -102,28 +102,22 @@ $(SAM)/installed: infra/samlocal/requirements.txt
 # sam build runs go build itself; the environment tells it how.
 LAMBDA    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags=lambda.norpc -ldflags "-s -w $(STAMP)"
 SAM_BUILD = CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -buildvcs=false '-ldflags=-s -w $(STAMP)'" sam build
-functions sam-local deploy: export PATH := $(PATH):$(CURDIR)/$(SAM)/bin
-functions sam-local deploy: export SAM_CLI_TELEMETRY = 0
+deploy: export PATH := $(PATH):$(CURDIR)/$(SAM)/bin
+deploy: export SAM_CLI_TELEMETRY = 0
 
-functions: $(SAM)/installed ## build the Lambda functions for this machine, print their size and time to start
+functions: ## build the Lambda functions for this machine, print their size
 	@rm -rf dist/functions
 	@for main in functions/*/main.go; do \
 		group=$$(basename $$(dirname $$main)); \
 		$(LAMBDA) -o dist/functions/$$group/bootstrap ./functions/$$group || exit 1; \
 	done
-	@go build -o bin/samlocal ./infra/samlocal
-	@bin/samlocal -times
+	@wc -c dist/functions/*/bootstrap
 
 PORT ?= 3000
 
-sam-local: $(SAM)/installed standins ## serve the hosted service here, without AWS (PORT=3000)
+sam-local: standins ## serve the hosted service here, without AWS (PORT=3000)
 	@go build -o bin/samlocal ./infra/samlocal
-	@bin/samlocal -free -port $(PORT)
-	@if bin/samlocal -check; then \
-		$(SAM_BUILD) --parameter-overrides Architecture=$$(uname -m | sed s/aarch64/arm64/) && exec bin/samlocal -docker -port $(PORT); \
-	else \
-		$(MAKE) --no-print-directory functions && exec bin/samlocal -port $(PORT); \
-	fi
+	@exec bin/samlocal -port $(PORT)
 
 # sam reads AWS_DEFAULT_REGION alone, svcadmin AWS_REGION. What is missing is
 # said before anything is installed or built.

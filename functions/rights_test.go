@@ -154,21 +154,11 @@ var rightsOf = []struct {
 	{"drop all messages", queue("PurgeQueue", "queue"), nil},
 }
 
-func policies(t *testing.T) map[string]*iam.Policy {
-	t.Helper()
-	template, byGroup := read(t), map[string]*iam.Policy{}
-	for _, f := range functions(t) {
-		policy, err := iam.New(template, f, names)
-		if err != nil {
-			t.Fatal(err)
-		}
-		byGroup[f.Group()] = policy
-	}
-	return byGroup
-}
-
 func TestEachFunctionMayAskWhatItMustAndNoMore(t *testing.T) {
-	policies := policies(t)
+	policies, err := iam.Policies("../template.yaml", names)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range rightsOf {
 		for _, group := range all {
 			if got, want := policies[group].Allows(c.request), slices.Contains(c.may, group); got != want {

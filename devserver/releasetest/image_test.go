@@ -3,7 +3,6 @@ package releasetest
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -12,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/samlocal/engine"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/docker"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/svcbinary"
@@ -23,7 +22,7 @@ import (
 // as a user without rights, and keeps nothing but its volume. One command serves a
 // directory of flags by it, to this machine.
 func TestTheImage(t *testing.T) {
-	e := engine.Test(t)
+	e := docker.New(t)
 	dir := t.TempDir()
 	binary, err := svcbinary.For("linux", runtime.GOARCH)
 	if err != nil {
@@ -49,18 +48,7 @@ func TestTheImage(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "Dockerfile"), []byte("FROM scratch\n"+strings.ReplaceAll(last, "--from=build ", "")))
 
-	docker := func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command("docker", args...)
-		cmd.Env = append(e.Environ(), "DOCKER_BUILDKIT=0")
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("docker %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
-		}
-		return strings.TrimSpace(string(out))
-	}
+	docker := func(args ...string) string { return e.Run(t, nil, args...) }
 	const name = "svc-releasetest"
 	docker("build", "--quiet", "--tag", name, dir)
 	run := []string{"run", "--detach", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--health-interval", "1s"}

@@ -1,10 +1,8 @@
 package apitest
 
 import (
-	"bytes"
-	"io"
+	"context"
 	"maps"
-	"net/http"
 	"path"
 	"slices"
 	"testing"
@@ -13,12 +11,11 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"svc.example/svc/infra/samlocal/iam"
-	"svc.example/svc/infra/samlocal/template"
 	"svc.example/svc/shared/testing/instance"
 )
 
 // judge holds what instances ask of AWS against what the function may ask that
-// asks it. infra/samlocal/service does the same to the functions' own binaries.
+// asks it.
 type judge struct {
 	t        *testing.T
 	policies map[string]*iam.Policy // by the functions' folders
@@ -26,22 +23,17 @@ type judge struct {
 
 func (h *service) newJudge(t *testing.T) *judge {
 	t.Helper()
-	read, err := template.Read("../../template.yaml")
+	policies, err := iam.Policies("../../template.yaml", iam.Names{"Table": h.Table, "Bucket": h.Bucket,
+		"MaintenanceQueue": path.Base(h.Queue), "MaintenanceDeadLetters": path.Base(h.DeadLetters)})
 	must(t, err)
-	functions, err := read.Functions()
-	must(t, err)
-	j := &judge{t: t, policies: map[string]*iam.Policy{}}
-	names := iam.Names{"Table": h.Table, "Bucket": h.Bucket, "MaintenanceQueue": path.Base(h.Queue), "MaintenanceDeadLetters": path.Base(h.DeadLetters)}
-	for _, f := range functions {
-		j.policies[f.Group()], err = iam.New(read, f, names)
-		must(t, err)
-	}
-	return j
+	return &judge{t, policies}
 }
 
 // watch has a function's clients send nothing that its policy does not allow.
 func (j *judge) watch(function string, c *aws.Config) {
-	c.HTTPClient = judging{j, function, awshttp.NewBuildableClient()}
+	c.HTTPClient = iam.Client{Policy: j.policies[function], Next: awshttp.NewBuildableClient(), Denied: func(ctx context.Context, err error) {
+		j.t.Errorf("AWS would deny this: for %q %s is %v", instance.Request(ctx), function, err)
+	}}
 }
 
 // unused are the rights of the template that no function has used: several have the
@@ -59,26 +51,4 @@ func (j *judge) unused() (rights []string) {
 		}
 	}
 	return rights
-}
-
-type judging struct {
-	judge    *judge
-	function string
-	next     aws.HTTPClient
-}
-
-func (c judging) Do(r *http.Request) (*http.Response, error) {
-	var body []byte
-	if r.Body != nil {
-		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	if err := c.judge.policies[c.function].Judge(r, body); err != nil {
-		c.judge.t.Errorf("AWS would deny this: for %q %s is %v", instance.Request(r.Context()), c.function, err)
-		return nil, err
-	}
-	return c.next.Do(r)
 }

@@ -211,7 +211,7 @@ var rules = []struct {
 	},
 	{
 		who:     []string{"devserver", "functions", "infra", "shared"},
-		except:  []string{"shared/git", "shared/testing", "shared/archtest", "infra/samlocal", "infra/bench"},
+		except:  []string{"shared/git", "shared/testing", "shared/archtest", "infra/bench"},
 		imports: []string{"os/exec"},
 		why:     "no program runs another one but git, and that in one way, which nothing in a repository has a say in",
 	},
@@ -264,8 +264,8 @@ func forbidden(paths, named []string) []string {
 
 func TestOnlyTestsImportTestenv(t *testing.T) {
 	for _, p := range list(t) {
-		// A stand-in is for tests too, of several packages. So is an engine.
-		if !in(p.ImportPath, "shared/testing/standin", "infra/samlocal/engine") && slices.Contains(p.Imports, module+"shared/testing/testenv") {
+		// A stand-in and an engine are for tests too, of several packages.
+		if !in(p.ImportPath, "shared/testing/standin", "shared/testing/docker") && slices.Contains(p.Imports, module+"shared/testing/testenv") {
 			t.Errorf("%s imports shared/testing/testenv outside its tests: it would link package testing", p.ImportPath)
 		}
 	}

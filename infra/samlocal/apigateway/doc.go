@@ -19,5 +19,4 @@
 //
 // It does not throttle, and it does not time out before the function does. It
 // passes on every method; what AWS does with TRACE and the like is not known.
-// The gateway of sam local is another one: see the package sam.
 package apigateway

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -21,6 +22,7 @@ type Site struct {
 	Table, Bucket string
 	// SQS, Queue and DeadLetters are for maintenance; "" for none.
 	SQS, Queue, DeadLetters string
+	PublicURL               string // "" for https://svc.test
 	// StreamURL is the server of the event streams; "" for none.
 	StreamURL string
 }
@@ -43,7 +45,7 @@ func (s Site) variables(name string) string {
 	case "BUCKET":
 		return s.Bucket
 	case "PUBLIC_URL":
-		return "https://svc.test"
+		return cmp.Or(s.PublicURL, "https://svc.test")
 	case "QUEUE":
 		return s.Queue
 	case "DEAD_LETTERS":

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"svc.example/svc/infra/samlocal/emulator"
 	"svc.example/svc/shared/testing/freeport"
 )
 
@@ -47,8 +46,8 @@ var versitygw = program{
 // motoServer keeps queues in memory. It comes with the tools of infra/samlocal.
 var motoServer = program{
 	name:    "moto_server",
-	find:    func() (string, error) { return emulator.Tool("moto_server") },
-	install: "make functions",
+	find:    func() (string, error) { return Tool("moto_server") },
+	install: "make tools",
 	args: func(port string, _ string) []string {
 		return []string{"--host", "127.0.0.1", "--port", port}
 	},

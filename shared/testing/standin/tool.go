@@ -1,6 +1,7 @@
-package emulator
+package standin
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +24,7 @@ func Tool(name string) (string, error) {
 			return installed, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", ErrMissing
+			return "", fmt.Errorf("%s is %w: make tools", name, ErrMissing)
 		}
 	}
 }
