@@ -10,9 +10,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/endpoints"
@@ -40,13 +41,13 @@ const (
 
 var strangers = ratelimit.Rate{PerSecond: 10, Burst: 100}
 
-// known is a key, or a token that stands for one, that was good when it was asked
+// known is what was found of a key, or of a token that stands for one, when it was asked
 // about last.
 type known struct {
 	record      access.KeyRecord // of a token: without the digest
-	environment *environment
+	environment *environment     // nil of one from the cache, until it is asked about
+	refusal     error
 	checked     time.Time
-	asking      atomic.Bool
 }
 
 // keys are those of the relay's clients.
@@ -56,36 +57,19 @@ type keys struct {
 	frontend  *[sha256.Size]byte // of the key that all browsers have; nil for none
 	strangers *ratelimit.Buckets
 	asks      chan struct{}
+	asking    singleflight.Group        // by the text's sum
 	away      atomic.Pointer[time.Time] // when the service was last found not to answer; nil while it does
 
-	good    *lru.Cache[[sha256.Size]byte, *known] // by the text
-	records *lru.Cache[access.ID, *known]         // of keys alone
-	refused *lru.Cache[[sha256.Size]byte, refusal]
-	changed atomic.Bool // there are keys that the cache does not have
-
-	mu      sync.Mutex
-	pending map[[sha256.Size]byte]*ask
-}
-
-// refusal is why a credential is refused, for a while.
-type refusal struct {
-	err error
-	at  time.Time
-}
-
-// ask is a question that is on its way.
-type ask struct {
-	done  chan struct{}
-	known *known
-	err   error
+	good    *lru.Cache[[sha256.Size]byte, known] // by the text's sum, of keys by that of the id too
+	refused *lru.Cache[[sha256.Size]byte, known] // by the text's sum, for others make no room for good ones
+	changed atomic.Bool                          // there are keys that the cache does not have
 }
 
 func newKeys(r *Relay, frontend string) *keys {
 	k := &keys{
-		relay: r, now: time.Now, strangers: ratelimit.NewBuckets(strangers, time.Now), asks: make(chan struct{}, asksAtOnce), pending: map[[sha256.Size]byte]*ask{},
-		good:    lru.New[[sha256.Size]byte, *known](2 * maxKept * rememberedBytes),
-		records: lru.New[access.ID, *known](maxKept * rememberedBytes),
-		refused: lru.New[[sha256.Size]byte, refusal](maxKept * rememberedBytes),
+		relay: r, now: time.Now, strangers: ratelimit.NewBuckets(strangers, time.Now), asks: make(chan struct{}, asksAtOnce),
+		good:    lru.New[[sha256.Size]byte, known](3 * maxKept * rememberedBytes),
+		refused: lru.New[[sha256.Size]byte, known](maxKept * rememberedBytes),
 	}
 	if frontend != "" {
 		sum := sha256.Sum256([]byte(frontend))
@@ -101,9 +85,13 @@ func (k *keys) within(at time.Time, while time.Duration) bool {
 	return age >= 0 && age < while
 }
 
+// byID is the sum of a key's id, which no text has.
+func byID(id access.ID) [sha256.Size]byte { return sha256.Sum256([]byte("id " + id)) }
+
 // credential is what a client shows, and how it is asked about.
 type credential struct {
 	sum     [sha256.Size]byte
+	id      access.ID
 	address netip.Addr
 	ask     func(ctx context.Context) (upstream.Reply, error)
 	key     *access.Key // nil of a token
@@ -118,17 +106,13 @@ var (
 )
 
 // find finds what a key reads, if an endpoint takes it.
-func (k *keys) find(ctx context.Context, address netip.Addr, text string, e endpoints.Endpoint) (*environment, error) {
+func (k *keys) find(address netip.Addr, text string, e endpoints.Endpoint) (*environment, error) {
 	sum := sha256.Sum256([]byte(text))
 	if k.frontend != nil && e.Keys != endpoints.SecretSDK && subtle.ConstantTimeCompare(sum[:], k.frontend[:]) == 1 {
 		return k.relay.environments[0], nil
 	}
 	if k.frontend != nil && e.Keys == endpoints.PublicSDK {
 		return nil, fault.New(fault.Unauthorized, "this relay was started with --frontend-sdk-key: send that key as Authorization: Basic base64(1:<key>)")
-	}
-	found, there := k.good.Get(sum)
-	if there && found.record.Kind == kindOf(e) && k.within(found.checked, refreshAt) {
-		return found.environment, nil
 	}
 	key, err := sdkapi.ReadKey(e, text)
 	if err != nil {
@@ -147,29 +131,18 @@ func (k *keys) find(ctx context.Context, address netip.Addr, text string, e endp
 	if !own {
 		return nil, errNotAccepted
 	}
-	found, err = k.check(ctx, credential{
-		sum: sum, address: address, key: &key,
+	found, err := k.check(credential{
+		sum: sum, id: key.ID(), address: address, key: &key,
 		proves: func(r access.KeyRecord) bool { return r.Admits(key, time.Time{}) == nil },
 		ask: func(ctx context.Context) (upstream.Reply, error) {
 			return k.relay.environments[0].follower.Connection.For(text).Do(ctx, http.MethodGet, endpoints.DescribeKey.Path, nil, nil)
 		},
-	}, key.ID())
-	if err != nil {
-		return nil, err
-	}
-	return found.environment, nil
-}
-
-// kindOf is the kind of key that is looked up without being read.
-func kindOf(e endpoints.Endpoint) access.Kind {
-	if e.Keys == endpoints.PublicSDK {
-		return access.KindPublicSDK
-	}
-	return access.KindSecretSDK
+	})
+	return found.environment, err
 }
 
 // findToken is find for a token that stands for a public key.
-func (k *keys) findToken(ctx context.Context, address netip.Addr, text string) (*environment, error) {
+func (k *keys) findToken(address netip.Addr, text string) (*environment, error) {
 	if k.frontend != nil {
 		e := k.relay.environments[0]
 		if name := e.name(); name != "" && !hmac.Equal([]byte(text), []byte(k.frontendToken(name))) {
@@ -182,18 +155,15 @@ func (k *keys) findToken(ctx context.Context, address netip.Addr, text string) (
 	if err != nil {
 		return nil, fault.New(fault.Unauthorized, "%v", err)
 	}
-	found, err := k.check(ctx, credential{
-		sum: sha256.Sum256([]byte(text)), address: address,
+	found, err := k.check(credential{
+		sum: sha256.Sum256([]byte(text)), id: token.ID(), address: address,
 		proves: func(r access.KeyRecord) bool { return r.AdmitsToken(token, time.Time{}) == nil },
 		ask:    func(ctx context.Context) (upstream.Reply, error) { return k.askToken(ctx, text) },
-	}, token.ID())
-	if err != nil {
-		return nil, err
-	}
-	if found.record.Kind != access.KindPublicSDK {
+	})
+	if err == nil && found.record.Kind != access.KindPublicSDK {
 		return nil, errNotAccepted
 	}
-	return found.environment, nil
+	return found.environment, err
 }
 
 // askToken asks with a key of each workspace: a token does not tell its own.
@@ -229,96 +199,73 @@ func (k *keys) frontendToken(environment string) string {
 }
 
 // check says what a credential reads, from memory while that is fresh.
-func (k *keys) check(ctx context.Context, c credential, id access.ID) (*known, error) {
-	found, there := k.good.Get(c.sum)
-	if !there {
-		if found, there = k.records.Get(id); there && !c.proves(found.record) {
-			found, there = nil, false
+func (k *keys) check(c credential) (known, error) {
+	found, good := k.good.Get(c.sum)
+	if !good {
+		if found, good = k.good.Get(byID(c.id)); good && !c.proves(found.record) {
+			good = false
 		}
 	}
-	if there {
-		// While the service is away nobody waits for it whose key was good.
-		aside := k.within(found.checked, goodFor) || k.away.Load() != nil && found.environment != nil
-		if aside && !k.within(found.checked, refreshAt) && found.asking.CompareAndSwap(false, true) {
-			go func() {
-				defer found.asking.Store(false)
-				_, _ = k.once(c, found)
-			}()
-		}
-		if aside {
-			return found, nil
-		}
-	} else {
-		found = nil
-		if refused, there := k.refused.Get(c.sum); there && k.within(refused.at, refusedFor) {
-			return nil, refused.err
+	switch {
+	case good && k.within(found.checked, refreshAt):
+		return found, nil
+	case good && (k.within(found.checked, goodFor) || k.away.Load() != nil && found.environment != nil):
+		k.ask(c, found) // for those who come later: while the service is away nobody waits for it whose key was good
+		return found, nil
+	case !good:
+		found = known{}
+		if refused, there := k.refused.Get(c.sum); there && k.within(refused.checked, refusedFor) {
+			return known{}, refused.refusal
 		}
 		if wait := k.strangers.Take(ratelimit.KeyID("", c.address)); wait > 0 {
-			return nil, fault.New(fault.RateLimited, "too many requests from this address that carry no key seen to be good here").After(wait)
+			return known{}, fault.New(fault.RateLimited, "too many requests from this address that carry no key seen to be good here").After(wait)
 		}
 	}
-	return k.once(c, found)
+	answer := <-k.ask(c, found) // which takes no longer than askTime
+	return answer.Val.(known), answer.Err
 }
 
-// once asks about a credential, once for all who wait for the answer. Before is what
-// was known of it, nil for nothing: it stays good while the service is away.
-func (k *keys) once(c credential, before *known) (*known, error) {
-	k.mu.Lock()
-	a := k.pending[c.sum]
-	if a == nil {
+// ask asks about a credential, once for all who wait for the answer. Before is what
+// was known of it, of no key for nothing: it stays good while the service is away.
+func (k *keys) ask(c credential, before known) <-chan singleflight.Result {
+	return k.asking.DoChan(string(c.sum[:]), func() (any, error) {
 		// Somebody else may have asked since this one looked.
-		if now, there := k.good.Get(c.sum); there && now != before {
-			k.mu.Unlock()
+		if now, there := k.good.Get(c.sum); there && !now.checked.Equal(before.checked) {
 			return now, nil
 		}
-		if refused, there := k.refused.Get(c.sum); there && k.within(refused.at, refusedFor) {
-			k.mu.Unlock()
-			return nil, refused.err
+		if refused, there := k.refused.Get(c.sum); there && k.within(refused.checked, refusedFor) {
+			return known{}, refused.refusal
 		}
-		a = &ask{done: make(chan struct{})}
-		k.pending[c.sum] = a
-		go func() {
-			a.known, a.err = k.answer(c, before)
-			k.mu.Lock()
-			delete(k.pending, c.sum)
-			k.mu.Unlock()
-			close(a.done)
-		}()
-	}
-	k.mu.Unlock()
-	<-a.done // which takes no longer than askTime
-	return a.known, a.err
+		return k.answer(c, before)
+	})
 }
 
 // answer asks, and remembers what came of it.
-func (k *keys) answer(c credential, before *known) (*known, error) {
-	record, err := k.put(c)
-	checked := k.now()
-	if err != nil && before != nil && fault.Of(err).Kind != fault.Unauthorized {
-		record, err, checked = before.record, nil, before.checked
-	}
-	var e *environment
-	if err == nil {
-		e, err = k.relay.environmentOf(record)
+func (k *keys) answer(c credential, before known) (now known, err error) {
+	now.record, err = k.put(c)
+	now.checked = k.now()
+	if err != nil && before.record.ID != "" && fault.Of(err).Kind != fault.Unauthorized {
+		now, err = before, nil
 	}
 	if err == nil {
-		now := &known{record: record, environment: e, checked: checked}
+		now.environment, err = k.relay.environmentOf(now.record)
+	}
+	switch {
+	case err == nil:
 		k.good.Put(c.sum, now, rememberedBytes)
 		if c.key != nil {
-			k.records.Put(record.ID, now, rememberedBytes)
-			k.changed.Store(k.changed.Load() || before == nil)
+			k.good.Put(byID(c.id), now, rememberedBytes)
+			k.changed.Store(k.changed.Load() || before.record.ID == "")
 		}
-		return now, nil
-	}
-	if fault.Of(err).Kind == fault.Unauthorized {
-		k.refused.Put(c.sum, refusal{err, k.now()}, rememberedBytes)
+	case fault.Of(err).Kind == fault.Unauthorized:
+		k.refused.Put(c.sum, known{refusal: err, checked: k.now()}, rememberedBytes)
 		k.good.Delete(c.sum)
-		if before != nil {
-			k.records.Delete(before.record.ID)
+		if before.record.ID != "" {
+			k.good.Delete(byID(c.id))
 			k.changed.Store(true)
 		}
 	}
-	return nil, err
+	return now, err
 }
 
 // put puts the question to the service. Its error is a fault, of the kind Unavailable
@@ -372,15 +319,19 @@ func (k *keys) put(c credential) (access.KeyRecord, error) {
 // restore remembers keys that were good once.
 func (k *keys) restore(records []access.KeyRecord) {
 	for _, record := range records {
-		k.records.Put(record.ID, &known{record: record}, rememberedBytes)
+		k.good.Put(byID(record.ID), known{record: record}, rememberedBytes)
 	}
 }
 
 // all are the records of the keys that were good, the ones used last first.
 func (k *keys) all() []access.KeyRecord {
 	var records []access.KeyRecord
-	for _, found := range k.records.Values() {
-		records = append(records, found.record)
+	listed := map[access.ID]bool{}
+	for _, found := range k.good.Values() {
+		if id := found.record.ID; !listed[id] && found.record.Digest != (access.Digest{}) {
+			listed[id] = true
+			records = append(records, found.record)
+		}
 	}
 	return records
 }

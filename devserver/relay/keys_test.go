@@ -86,9 +86,9 @@ func TestWhoLookedBeforeTheAnswerCame(t *testing.T) {
 		w.must(err)
 		before := w.times("/api/v2/key")
 		for range 3 { // each has found nothing in memory
-			_, _ = r.keys.once(credential{sum: sha256.Sum256([]byte(text)), key: &key, ask: func(ctx context.Context) (upstream.Reply, error) {
+			<-r.keys.ask(credential{sum: sha256.Sum256([]byte(text)), id: key.ID(), key: &key, ask: func(ctx context.Context) (upstream.Reply, error) {
 				return r.environments[0].follower.Connection.For(text).Do(ctx, http.MethodGet, endpoints.DescribeKey.Path, nil, nil)
-			}}, nil)
+			}}, known{})
 		}
 		if n := w.times("/api/v2/key") - before; n != 1 {
 			t.Errorf("the service was asked %d times, want 1", n)

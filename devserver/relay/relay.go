@@ -275,7 +275,7 @@ func (r *Relay) environmentFor(req *http.Request, key string, takes endpoints.En
 	if wait := r.polls.Take(ratelimit.KeyID("", address)); wait > 0 {
 		return nil, fault.New(fault.RateLimited, "too many requests from this address").After(wait)
 	}
-	return r.keys.find(req.Context(), address, key, takes)
+	return r.keys.find(address, key, takes)
 }
 
 // documents answers GET /api/v2/configs.

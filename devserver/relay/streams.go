@@ -30,7 +30,7 @@ func (r *Relay) follow(_ http.ResponseWriter, req *http.Request, token string) (
 	if wait := r.polls.Take(ratelimit.KeyID("", address)); wait > 0 {
 		return events.Stream{}, fault.New(fault.RateLimited, "too many requests from this address").After(wait)
 	}
-	e, err := r.keys.findToken(req.Context(), address, token)
+	e, err := r.keys.findToken(address, token)
 	if err == nil {
 		_, err = e.serve()
 	}
@@ -45,8 +45,8 @@ func (r *Relay) follow(_ http.ResponseWriter, req *http.Request, token string) (
 			return e.state.Load().table.VersionAt(time.Now().UnixMilli()), nil
 		}),
 		Owner: delivery.LocalBrowser(req),
-		Check: func(ctx context.Context) error {
-			e, err := r.keys.findToken(ctx, address, token)
+		Check: func(context.Context) error {
+			e, err := r.keys.findToken(address, token)
 			if err == nil {
 				err = e.there()
 			}
@@ -69,8 +69,8 @@ func (r *Relay) streamDocuments(w http.ResponseWriter, req *http.Request) {
 		address := r.options.Proxies.Address(req)
 		err = r.hub.Serve(w, req, events.Stream{
 			Name: "documents " + string(e.key.ID()), Channel: documentEvents{e}, Greeted: true, Address: address, Secret: true,
-			Check: func(ctx context.Context) error {
-				e, err := r.keys.find(ctx, address, key, endpoints.DocumentEvents)
+			Check: func(context.Context) error {
+				e, err := r.keys.find(address, key, endpoints.DocumentEvents)
 				if err == nil {
 					err = e.there()
 				}
