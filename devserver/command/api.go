@@ -135,7 +135,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if err != nil {
 		return err
 	}
-	loaded := heap.WithinContainer()
+	heap.WithinContainer()
 	data := in.Absolute(f.data)
 	first, err := firstStart(ctx, in, f, data)
 	if err != nil {
@@ -159,7 +159,6 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		listening.close()
 		return err
 	}
-	loaded()
 	fmt.Fprint(in.Stdout, in.apiStartUp(f, service.Repository(), first))
 	if !loopback {
 		fmt.Fprintln(in.Stderr, exposedWarning)

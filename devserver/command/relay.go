@@ -99,7 +99,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if err != nil {
 		return err
 	}
-	loaded := heap.WithinContainer()
+	heap.WithinContainer()
 	cache := f.relay.cache
 	if cache != "" {
 		cache = in.Absolute(cache)
@@ -117,7 +117,6 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	patience, cancel := context.WithTimeout(ctx, firstState)
 	err = r.Await(patience)
 	cancel()
-	loaded()
 	if errors.Is(err, context.DeadlineExceeded) {
 		fmt.Fprintln(in.Stderr, "warning: the service has not answered yet: 503 until it does")
 	}

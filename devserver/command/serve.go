@@ -137,7 +137,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if f.console {
 		takeBack(ctx, path)
 	}
-	loaded := heap.WithinContainer()
+	heap.WithinContainer()
 	early := &report{in: in, path: path}
 	dir, err := directory.Open(path, f.environment, early.line)
 	if err != nil {
@@ -158,7 +158,6 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if err != nil {
 		return err
 	}
-	loaded()
 	fmt.Fprint(in.Stdout, startUp(f, path, dir.Contents(), token, overridden))
 	early.flush()
 	ctx, stop := context.WithCancel(ctx)

@@ -2,51 +2,46 @@
 // is collected, and at which size the collector works harder rather than let it
 // grow.
 //
-// What a server here has in use are mostly texts, which cost the collector
-// nothing to look through. So it collects at a third more than what is in use, a
-// function at a fifth, and not at the double as Go does by itself: a little more
-// work for a peak that is a third lower, and the peak is what counts where memory
-// is limited. A function answers one request at a time, and has less to collect.
-// A server with little in use would collect all the time that way: as long as it is
-// small, its heap has room for some garbage. While it starts, it has room for more garbage,
-// and collects at the double at the earliest: to look again and again through what is being
-// loaded takes longer than to load it.
+// What is in use here are mostly texts, which cost the collector nothing to look
+// through. So a server collects at half more than what is in use, a function, which
+// answers one request at a time, at a fifth, and not at the double as Go does by
+// itself: the peak is what counts where memory is limited.
 //
 // GOGC and GOMEMLIMIT are obeyed instead where they are set.
 package heap
 
 import (
 	"os"
-	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
-	"sync/atomic"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 // By how much the heap may outgrow what is in use, in percent.
 const (
-	growth         = 30
+	growth         = 50
 	functionGrowth = 20
-	loadingGrowth  = 100
-)
-
-// How many bytes of garbage a server may make between two collections before it has
-// to keep to growth, and how many while it loads what it will serve.
-const (
-	room        = 16 << 20
-	loadingRoom = 48 << 20
 )
 
 // Within keeps the heap of a function below the memory, in bytes, above which it
 // is killed.
 func Within(memory int64) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(functionGrowth)
-	}
+	collectAt(functionGrowth)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit(memory))
+	}
+}
+
+// WithinContainer keeps the heap of a server below the limit of the container that it
+// runs in, if it has one.
+func WithinContainer() {
+	collectAt(growth)
+	_, _ = memlimit.Set() // without a limit it leaves things as they are
+}
+
+func collectAt(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
 	}
 }
 
@@ -56,50 +51,6 @@ const programBytes = 16 << 20
 
 // softLimit leaves a tenth for what the collector is late with.
 func softLimit(memory int64) int64 { return memory - memory/10 - programBytes }
-
-// WithinContainer keeps the heap below the limit of the container that the
-// program runs in, if it has one. The program is taken to load what it will serve
-// until it calls loaded.
-func WithinContainer() (loaded func()) {
-	_, _ = memlimit.Set() // without a limit it leaves things as they are
-	if os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	var f follower
-	f.follow()
-	return func() {
-		f.loaded.Store(true)
-		f.set()
-	}
-}
-
-// follower sets, after each collection, how far the heap may grow until the next
-// one, by what was found to be in use.
-type follower struct{ loaded atomic.Bool }
-
-func (f *follower) follow() {
-	f.set()
-	collected := new(*int) // a pointer: tiny objects share their end with others
-	runtime.AddCleanup(collected, (*follower).follow, f)
-}
-
-func (f *follower) set() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // as the last collection found
-	metrics.Read(live)
-	debug.SetGCPercent(serverGrowth(live[0].Value.Uint64(), f.loaded.Load()))
-}
-
-// goHeap is below how many bytes Go collects nothing at a growth of 100 percent.
-const goHeap = 4 << 20
-
-// serverGrowth is the percentage by which a heap with so many bytes in use may
-// grow.
-func serverGrowth(inUse uint64, loaded bool) int {
-	if loaded {
-		return int(max(growth, 100*room/max(inUse, goHeap)))
-	}
-	return int(max(loadingGrowth, 100*loadingRoom/max(inUse, goHeap)))
-}
 
 // textsShare of a function's memory, one in so many, may be the documents of a
 // workspace: held as texts, compiled and on their way in an answer they take some
