@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"svc.example/svc/shared/parallel"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
 )
@@ -193,7 +192,7 @@ func (l *listing) folder(in inside, folder string, limit int) bool {
 		l.unreadable(folder, plain(err))
 	}
 	documents := make([]found, len(names))
-	parallel.Each(len(names), func(i int) { documents[i] = in.findIn(open, folder, at, names[i]) })
+	each(len(names), func(i int) { documents[i] = in.findIn(open, folder, at, names[i]) })
 	l.entries = slices.Grow(l.entries, len(names))
 	for i, name := range names {
 		l.document(folder+"/"+name, documents[i])

@@ -12,12 +12,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/parallel"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
@@ -104,7 +106,7 @@ func (l listing) state(before State, touched map[string]bool) State {
 		in.open(cmp.Or(e.at, e.path))
 	}
 	texts, errs := make([][]byte, len(unread)), make([]error, len(unread))
-	parallel.Each(len(unread), func(i int) { texts[i], errs[i] = in.content(cmp.Or(unread[i].at, unread[i].path)) })
+	each(len(unread), func(i int) { texts[i], errs[i] = in.content(cmp.Or(unread[i].at, unread[i].path)) })
 	for i, e := range unread {
 		switch err := errs[i]; {
 		case err == nil && bytes.Equal(texts[i], before.Files[e.path]):
@@ -120,6 +122,19 @@ func (l listing) state(before State, touched map[string]bool) State {
 	}
 	sorting.By(state.Problems, func(a, b workspace.Problem) int { return cmp.Compare(a.File, b.File) })
 	return state
+}
+
+// each does n things, each told by its number; many of them on all processors.
+func each(n int, do func(i int)) {
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for ; n > 0 && n <= 128; n-- {
+		do(n - 1)
+	}
+	for i := range n {
+		all.Go(func() error { do(i); return nil })
+	}
+	_ = all.Wait() // nothing fails
 }
 
 // maxBytes is how much of a file is taken: the size of a document and a byte

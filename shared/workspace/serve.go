@@ -2,13 +2,15 @@ package workspace
 
 import (
 	"bytes"
+	"runtime"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/parallel"
 	"svc.example/svc/shared/problem"
 )
 
@@ -72,19 +74,22 @@ func (s *Servable[T]) Read(files map[string][]byte, each func(made T)) (*Workspa
 		scratch *jsontree.Scratch
 	}
 	readings := sync.Pool{New: func() any { return &reading{s.maker(), jsontree.NewScratch()} }}
-	parallel.Chunks(len(fresh), func(from, to int) {
-		r := readings.Get().(*reading)
-		defer readings.Put(r)
-		for _, i := range fresh[from:to] {
-			m := &made[T]{}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, i := range fresh {
+		group.Go(func() error {
+			r, m := readings.Get().(*reading), &made[T]{}
+			defer readings.Put(r)
 			m.part = readPart(paths[i], files[paths[i]], r.scratch, &m.problems)
 			m.serve(&m.problems)
 			if m.item != nil {
 				m.of, m.item = r.make(m.item), nil
 			}
 			all[i] = m
-		}
-	})
+			return nil
+		})
+	}
+	_ = group.Wait() // nothing fails
 	var r serving
 	r.ws.Items = make([]Stored, 0, len(all))
 	s.known, s.paths = make(map[string]*made[T], len(all)), paths
