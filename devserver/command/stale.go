@@ -17,7 +17,6 @@ import (
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -260,7 +259,7 @@ func (l *staleList) add(item staleItem) {
 }
 
 func (l *staleList) sort() {
-	sorting.By(l.Items, func(a, b staleItem) int {
+	slices.SortStableFunc(l.Items, func(a, b staleItem) int {
 		return cmp.Or(slices.Index(inventory.Types, a.Type)-slices.Index(inventory.Types, b.Type), strings.Compare(a.Key, b.Key))
 	})
 }

@@ -12,7 +12,6 @@ import (
 
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -102,7 +101,7 @@ func OfWorkspace(ctx context.Context, api *remote.Client) (*Listing, error) {
 }
 
 func (l *Listing) sort() {
-	sorting.By(l.Items, func(a, b Item) int {
+	slices.SortStableFunc(l.Items, func(a, b Item) int {
 		if a.Type != b.Type {
 			return slices.Index(Types, a.Type) - slices.Index(Types, b.Type)
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -83,7 +82,7 @@ func environments(tree *jsontree.Node) ([]workspace.Environment, bool) {
 }
 
 func sortByName(list []workspace.Environment) {
-	sorting.By(list, func(a, b workspace.Environment) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list, func(a, b workspace.Environment) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 func (p *Plan) findOnlyHere(files map[string]file, last state) {

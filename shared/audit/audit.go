@@ -14,7 +14,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -37,7 +36,7 @@ func Events(entries []access.Entry, environments []Event) []Event {
 			all = append(all, Event{At: e.At, By: e.By, Change: c})
 		}
 	}
-	sorting.By(all, func(a, b Event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At) })
 	return all
 }
 
@@ -87,7 +86,7 @@ func declared(text []byte) []workspace.Environment {
 		return nil
 	}
 	ws, _ := workspace.Read(map[string][]byte{workspace.File: text})
-	return sorting.By(slices.Clone(ws.Environments), func(a, b workspace.Environment) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.SortedStableFunc(slices.Values(ws.Environments), func(a, b workspace.Environment) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 func properties(e workspace.Environment) []string {

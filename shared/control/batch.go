@@ -18,7 +18,6 @@ import (
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -327,7 +326,7 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 	}
 	b.finish()
 	b.check()
-	sorting.By(b.refusals, func(x, y refused) int { return x.index - y.index })
+	slices.SortStableFunc(b.refusals, func(x, y refused) int { return x.index - y.index })
 }
 
 func (b *batch) refuse(index int, err error) { b.refusals = append(b.refusals, refused{index, err}) }

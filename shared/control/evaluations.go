@@ -15,7 +15,6 @@ import (
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/refusal"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/workspace"
 )
@@ -220,7 +219,7 @@ func environmentEvaluations(counted []telemetry.EvaluatedDay, first telemetry.Da
 				row.Values = append(row.Values, ValueCount{json.RawMessage(text), n})
 			}
 		}
-		sorting.By(row.Values, func(a, b ValueCount) int {
+		slices.SortStableFunc(row.Values, func(a, b ValueCount) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(string(a.Value), string(b.Value)))
 		})
 		e.Days = append(e.Days, row)

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -11,7 +12,6 @@ import (
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/refusal"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -42,7 +42,7 @@ func (s *Session) Schemas(ctx context.Context, q feed.PageQuery) (*SchemaList, e
 			rows = append(rows, SchemaRow{key, f.Last.SHA})
 		}
 	}
-	sorting.By(rows, func(a, b SchemaRow) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(rows, func(a, b SchemaRow) int { return strings.Compare(a.Key, b.Key) })
 	page, next := page(s, rows, b, func(row SchemaRow) string { return row.Key })
 	return &SchemaList{page, len(rows), next}, nil
 }

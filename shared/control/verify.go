@@ -13,7 +13,6 @@ import (
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -82,8 +81,8 @@ func (b *batch) workspace() *workspace.Workspace {
 			after.Items = append(after.Items, workspace.Stored{Path: path, Key: a.key, Text: a.text()})
 		}
 	}
-	sorting.By(after.Items, func(x, y workspace.Stored) int { return strings.Compare(x.Path, y.Path) })
-	sorting.By(after.Schemas, func(x, y workspace.Schema) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortStableFunc(after.Items, func(x, y workspace.Stored) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortStableFunc(after.Schemas, func(x, y workspace.Schema) int { return strings.Compare(x.Path, y.Path) })
 	return &after
 }
 

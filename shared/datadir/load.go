@@ -21,7 +21,6 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/problem"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -120,7 +119,7 @@ func (l listing) state(before State, touched map[string]bool) State {
 			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: plain(err), Code: problem.UnreadableFile})
 		}
 	}
-	sorting.By(state.Problems, func(a, b workspace.Problem) int { return cmp.Compare(a.File, b.File) })
+	slices.SortStableFunc(state.Problems, func(a, b workspace.Problem) int { return cmp.Compare(a.File, b.File) })
 	return state
 }
 

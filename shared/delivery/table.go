@@ -12,7 +12,6 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
-	"svc.example/svc/shared/sorting"
 )
 
 // Table is what one environment serves, compiled and encoded: an answer to a
@@ -62,7 +61,7 @@ type Withheld struct {
 // rule on the current time has turned.
 func NewTable(sources []evaluation.Source, environment, version string) *Table {
 	b := NewBuilder(environment)
-	for _, source := range sorting.By(slices.Clone(sources), func(a, b evaluation.Source) int { return strings.Compare(a.Key, b.Key) }) {
+	for _, source := range slices.SortedStableFunc(slices.Values(sources), func(a, b evaluation.Source) int { return strings.Compare(a.Key, b.Key) }) {
 		b.Add(source)
 	}
 	name := func(turn int64) string {

@@ -5,14 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"svc.example/svc/shared/sorting"
 )
 
 // distinct puts issues in the order of their pointers and drops repetitions:
 // two branches of a schema can find the same thing.
 func distinct(issues []Issue) []Issue {
-	sorting.By(issues, func(a, b Issue) int {
+	slices.SortStableFunc(issues, func(a, b Issue) int {
 		return cmp.Or(comparePointers(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
 	})
 	return slices.Compact(issues)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/sorting"
 )
 
 // Compile compiles the rules that an environment serves: overrides, its own, then
@@ -19,7 +18,7 @@ import (
 func Compile(sources []Source, environment string) (*Snapshot, Content) {
 	units, c := NewUnits(environment), NewCompiler()
 	var content Content
-	for _, source := range sorting.By(slices.Clone(sources), func(a, b Source) int { return strings.Compare(a.Key, b.Key) }) {
+	for _, source := range slices.SortedStableFunc(slices.Values(sources), func(a, b Source) int { return strings.Compare(a.Key, b.Key) }) {
 		unit, answers := units.Make(source)
 		c.Add(unit)
 		for _, answer := range answers {

@@ -7,7 +7,6 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -71,7 +70,7 @@ func Compile(ws *workspace.Workspace, environment string, overrides Overrides, m
 	for _, stored := range ws.Items {
 		all += len(stored.Text)
 	}
-	stored := sorting.By(slices.Clone(ws.Items), func(a, b workspace.Stored) int { return strings.Compare(a.Key, b.Key) })
+	stored := slices.SortedStableFunc(slices.Values(ws.Items), func(a, b workspace.Stored) int { return strings.Compare(a.Key, b.Key) })
 	for i := range stored {
 		doc := stored[i].Read()
 		source := evaluation.Source{Key: doc.Key, Document: doc.View, Overrides: overrides[doc.Key]}

@@ -12,7 +12,6 @@ import (
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -220,7 +219,7 @@ func tracesOf(c repository.Commit, path string) []trace {
 		return []trace{{commit: c, touch: &touch}}
 	}
 	touched := slices.Clone(c.Touched)
-	sorting.By(touched, func(a, b repository.Touch) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(touched, func(a, b repository.Touch) int { return strings.Compare(a.Path, b.Path) })
 	var traces []trace
 	items := 0
 	for i := range touched {

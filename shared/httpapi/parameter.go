@@ -12,7 +12,6 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/sorting"
 )
 
 // parameter is a query parameter with the part of JSON Schema that it uses.
@@ -176,7 +175,7 @@ func (o *operation) unknown(rest url.Values) []document.Issue {
 	for name := range rest {
 		issues = append(issues, document.Issue{Pointer: "?" + brief(name), Message: "unknown query parameter; known are " + join(names)})
 	}
-	sorting.By(issues, func(a, b document.Issue) int { return strings.Compare(a.Pointer, b.Pointer) })
+	slices.SortStableFunc(issues, func(a, b document.Issue) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return issues
 }
 

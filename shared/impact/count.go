@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/twmb/murmur3"
@@ -13,7 +14,6 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/sorting"
 )
 
 const (
@@ -300,7 +300,7 @@ func (n *Count) Result(complete bool) *Environment {
 	for r, count := range n.rows {
 		e.Values = append(e.Values, Value{n.items[r.item].key, n.shift(r), count})
 	}
-	sorting.By(e.Values, func(a, b Value) int {
+	slices.SortStableFunc(e.Values, func(a, b Value) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Key, b.Key), bytes.Compare(a.Before, b.Before), bytes.Compare(a.After, b.After))
 	})
 	if len(e.Values) > MaxValues {

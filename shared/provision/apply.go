@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/datadir"
@@ -14,7 +15,6 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/workspace"
 )
@@ -108,7 +108,7 @@ func (p *Plan) compare(wanted map[string][]byte) {
 			p.add(Change{Path: path, Action: Added, Messages: differences(path, nil, text), content: text})
 		}
 	}
-	sorting.By(p.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(p.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	p.noteOpened(wanted)
 	for _, c := range p.Changes {
 		p.noteUses(c)

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -267,6 +266,6 @@ func LayoutFiles(tree Tree) []File {
 		}
 	}
 	slices.Reverse(files)
-	sorting.By(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path })
 }

@@ -12,7 +12,6 @@ import (
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/sorting"
 )
 
 // Commit writes on top of a snapshot and returns the one that it leads to, or
@@ -197,7 +196,7 @@ func prepare(base *Snapshot, tree Tree, draft Draft) (*prepared, error) {
 // difference leaves out what is so already.
 func difference(base *Snapshot, changes []Change) ([]update, []Touch) {
 	changes = slices.Clone(changes)
-	sorting.By(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	var updates []update
 	var touches []Touch
 	for _, c := range changes {

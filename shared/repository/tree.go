@@ -9,7 +9,6 @@ import (
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -162,7 +161,7 @@ func replace(entries []TreeEntry, changed map[string]TreeEntry) ([]TreeEntry, er
 		}
 	}
 	maps.DeleteFunc(left, func(_ string, e TreeEntry) bool { return e.ID.IsZero() })
-	added := sorting.By(slices.Collect(maps.Values(left)), func(a, b TreeEntry) int {
+	added := slices.SortedStableFunc(maps.Values(left), func(a, b TreeEntry) int {
 		if a.Less(b) {
 			return -1
 		}

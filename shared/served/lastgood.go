@@ -13,7 +13,6 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -138,7 +137,7 @@ func (h *Head) AllBroken(ctx context.Context) ([]Broken, error) {
 		v.unusable = v.accounted(found)
 	}
 	all := slices.Concat(broken, v.unusable)
-	sorting.By(all, func(a, b Broken) int { return strings.Compare(a.File.Path, b.File.Path) })
+	slices.SortStableFunc(all, func(a, b Broken) int { return strings.Compare(a.File.Path, b.File.Path) })
 	return all, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
@@ -393,7 +392,7 @@ func (v *View) of(t document.Type) []placed {
 		}
 		all = append(all, placed{c, &files[i]})
 	}
-	sorting.By(all, func(a, b placed) int { return strings.Compare(a.key, b.key) })
+	slices.SortStableFunc(all, func(a, b placed) int { return strings.Compare(a.key, b.key) })
 	return all
 }
 

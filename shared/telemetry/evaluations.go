@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/sorting"
 )
 
 // What is kept of evaluations.
@@ -113,7 +112,7 @@ type EvaluatedDay struct {
 
 // NewestDays puts days in the order of Store.Evaluations.
 func NewestDays(days []EvaluatedDay) []EvaluatedDay {
-	sorting.By(days, func(a, b EvaluatedDay) int { return strings.Compare(string(b.Day), string(a.Day)) })
+	slices.SortStableFunc(days, func(a, b EvaluatedDay) int { return strings.Compare(string(b.Day), string(a.Day)) })
 	return days
 }
 
@@ -230,7 +229,7 @@ func (m *batcher) evaluations(counters []Counter, items Items) []Evaluation {
 		}
 		all[is] = Evaluation{m.environment, c.Key, text, at, plus(e.Count, c.Count)}
 	}
-	return sorting.By(slices.Collect(maps.Values(all)), func(a, b Evaluation) int {
+	return slices.SortedStableFunc(maps.Values(all), func(a, b Evaluation) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
 	})
 }

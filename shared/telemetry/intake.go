@@ -11,7 +11,6 @@ import (
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/sorting"
 )
 
 // Intake takes reports in. Store and Now are needed.
@@ -133,10 +132,10 @@ func newBatch(ctx context.Context, report Report, from Source, body []byte, now 
 	m.receipt.Contexts, m.receipt.Shapes, m.receipt.Counters = len(m.contexts), len(m.shapes), len(report.Counters)
 	return Batch{
 		ID: report.Identity(from.Workspace, from.Environment, body), Received: now, Secret: from.Secret && !report.Public,
-		Pairs: sorting.By(slices.Collect(maps.Keys(m.pairs)), func(a, b Pair) int {
+		Pairs: slices.SortedStableFunc(maps.Keys(m.pairs), func(a, b Pair) int {
 			return slices.Compare([]string{string(a.Month), a.Type, a.Key}, []string{string(b.Month), b.Type, b.Key})
 		}),
-		Contexts: sorting.By(slices.Collect(maps.Values(m.contexts)), func(a, b Saved) int {
+		Contexts: slices.SortedStableFunc(maps.Values(m.contexts), func(a, b Saved) int {
 			return slices.Compare([]string{a.Type, a.Key}, []string{b.Type, b.Key})
 		}),
 		Shapes:      m.knownShapes(),
@@ -210,7 +209,7 @@ const (
 func kept(properties []Property) []Property {
 	sorted := slices.Clone(properties)
 	rank := func(name string) int { return slices.Index([]string{"email", "name", keyProperty}, name) }
-	sorting.By(sorted, func(a, b Property) int {
+	slices.SortStableFunc(sorted, func(a, b Property) int {
 		if by := rank(b.Name) - rank(a.Name); by != 0 {
 			return by
 		}

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"svc.example/svc/shared/sorting"
 )
 
 // What a store keeps and searches.
@@ -270,7 +268,7 @@ func NewUsage(month Month, counts map[string]int, notCounted int) Usage {
 		u.Keys += keys
 		u.Types = append(u.Types, TypeUsage{name, keys})
 	}
-	sorting.By(u.Types, func(a, b TypeUsage) int {
+	slices.SortStableFunc(u.Types, func(a, b TypeUsage) int {
 		return cmp.Or(cmp.Compare(b.Keys, a.Keys), strings.Compare(a.Type, b.Type))
 	})
 	if u.OtherTypes = max(0, len(u.Types)-MaxListedTypes); u.OtherTypes > 0 {
@@ -335,7 +333,7 @@ func (m Matcher) in(text string) bool { return strings.Contains(strings.ToLower(
 // Newest puts contexts in the order of a search's answer and takes the first
 // ones.
 func Newest(found []Saved, limit int) []Saved {
-	sorting.By(found, func(a, b Saved) int {
+	slices.SortStableFunc(found, func(a, b Saved) int {
 		return cmp.Or(b.LastSeen.Compare(a.LastSeen), strings.Compare(a.Type, b.Type),
 			strings.Compare(a.Key, b.Key), strings.Compare(a.Environment, b.Environment))
 	})
@@ -344,6 +342,6 @@ func Newest(found []Saved, limit int) []Saved {
 
 // SortShapes puts shapes in the order of Store.Shapes.
 func SortShapes(shapes []KnownShape) []KnownShape {
-	sorting.By(shapes, func(a, b KnownShape) int { return strings.Compare(a.Type, b.Type) })
+	slices.SortStableFunc(shapes, func(a, b KnownShape) int { return strings.Compare(a.Type, b.Type) })
 	return shapes
 }

@@ -11,7 +11,6 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -67,7 +66,7 @@ func compareEnvironments(a, b Environment) int {
 }
 
 // SortEnvironments puts environments into the order in which they are listed.
-func SortEnvironments(all []Environment) { sorting.By(all, compareEnvironments) }
+func SortEnvironments(all []Environment) { slices.SortStableFunc(all, compareEnvironments) }
 
 // readEnvironments reads the environments of a workspace file. A name that is
 // no slug is read as it is: older workspaces have them.

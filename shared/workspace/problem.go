@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/problem"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -82,7 +82,7 @@ func (p Problem) In(dir string) string {
 
 // SortProblems puts problems in the order in which a person fixes them.
 func SortProblems(problems []Problem) {
-	sorting.By(problems, func(a, b Problem) int {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.More, b.More), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
-	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -122,7 +121,7 @@ func sortedPaths(files map[string][]byte) []string {
 	for file := range files {
 		all = append(all, keyed{strings.TrimSuffix(path.Base(file), extension), file})
 	}
-	sorting.By(all, func(a, b keyed) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.path, b.path)) })
+	slices.SortStableFunc(all, func(a, b keyed) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.path, b.path)) })
 	paths := make([]string, len(all))
 	for i := range all {
 		paths[i] = all[i].path
@@ -224,14 +223,14 @@ func (r *reader) put(p *part) {
 
 // end looks at all files together.
 func (r *reader) end() {
-	sorting.By(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })
-	sorting.By(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
 	r.doubles()
 	if !r.ws.Declared {
 		for name := range r.entries {
 			r.ws.Environments = append(r.ws.Environments, Environment{Name: name, Type: typeOf(name)})
 		}
-		sorting.By(r.ws.Environments, compareEnvironments)
+		slices.SortStableFunc(r.ws.Environments, compareEnvironments)
 	}
 }
 
@@ -360,7 +359,7 @@ func (w *Workspace) ByKey() iter.Seq[*Item] {
 // SortedByKey are the documents in the order of their keys.
 func (w *Workspace) SortedByKey() []Stored {
 	items := slices.Clone(w.Items)
-	sorting.By(items, func(a, b Stored) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(items, func(a, b Stored) int { return strings.Compare(a.Key, b.Key) })
 	return items
 }
 

@@ -18,7 +18,6 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/sorting"
 )
 
 // Compaction says what Compact has done.
@@ -68,7 +67,7 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 	if len(small) == 0 {
 		return Compaction{Left: len(o.Packs())}, nil
 	}
-	sorting.By(small, func(a, b odb.Stored) int { return b.Modified.Compare(a.Modified) })
+	slices.SortStableFunc(small, func(a, b odb.Stored) int { return b.Modified.Compare(a.Modified) })
 	// With a name that no pack has had, it is on no list of packs to delete that git has made.
 	merged, err := o.Merge(ctx, small, 1+rand.Int64N(math.MaxInt64), nil)
 	if errors.Is(err, fs.ErrNotExist) {

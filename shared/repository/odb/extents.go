@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
-
-	"svc.example/svc/shared/sorting"
 )
 
 // extent is a part of a pack in memory. It reads like a pack that ends where the
@@ -123,7 +121,7 @@ const (
 
 // joined sorts what is wanted and joins what lies close together.
 func joined(all []wanted) []wanted {
-	sorting.By(all, func(a, b wanted) int {
+	slices.SortStableFunc(all, func(a, b wanted) int {
 		return cmp.Or(cmp.Compare(a.pack, b.pack), cmp.Compare(a.offset, b.offset))
 	})
 	var reads []wanted

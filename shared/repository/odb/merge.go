@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/sorting"
 )
 
 const (
@@ -27,7 +26,7 @@ const (
 // copied once for each doubling. Fewer than two are none.
 func Small(packs []Stored) []Stored {
 	small := slices.DeleteFunc(slices.Clone(packs), func(s Stored) bool { return s.Size > largestPack })
-	sorting.By(small, func(a, b Stored) int { return cmp.Compare(a.Size, b.Size) })
+	slices.SortStableFunc(small, func(a, b Stored) int { return cmp.Compare(a.Size, b.Size) })
 	count, total := 0, int64(0)
 	for i, s := range small {
 		if i > 0 && s.Size < growth*total {

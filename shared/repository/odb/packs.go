@@ -18,7 +18,6 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/sorting"
 )
 
 // Pack is a pack whose index is in memory. It never changes.
@@ -256,7 +255,7 @@ func passing(ctx context.Context, err error) bool {
 func (o *Objects) all(ctx context.Context) ([]Stored, error) {
 	if o.which == nil {
 		files, err := o.List(ctx)
-		sorting.By(files, func(a, b Stored) int {
+		slices.SortStableFunc(files, func(a, b Stored) int {
 			return cmp.Or(b.Modified.Compare(a.Modified), cmp.Compare(a.Name, b.Name))
 		})
 		return files, err
@@ -327,6 +326,6 @@ func StoredIn(files []fs.FileInfo) []Stored {
 			found = append(found, s)
 		}
 	}
-	sorting.By(found, func(a, b Stored) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(found, func(a, b Stored) int { return strings.Compare(a.Name, b.Name) })
 	return found
 }
