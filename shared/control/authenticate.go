@@ -111,7 +111,7 @@ func (p *Service) Open(c Caller, use Use) (*Session, error) {
 }
 
 func (p *Service) session(c Caller, use Use) *Session {
-	return &Session{service: p, Caller: c, use: use}
+	return &Session{service: p, caller: c, use: use}
 }
 
 func (c Caller) check(use Use) error {
@@ -134,11 +134,11 @@ func (s *Session) again(ctx context.Context) (*Session, error) {
 	var err error
 	switch {
 	case s.use == follow:
-		c, err = s.service.current(ctx, s.entry.Key.Environment)
-	case s.key.Kind() == "":
-		c, err = s.service.AuthenticateToken(ctx, s.token)
+		c, err = s.service.current(ctx, s.caller.entry.Key.Environment)
+	case s.caller.key.Kind() == "":
+		c, err = s.service.AuthenticateToken(ctx, s.caller.token)
 	default:
-		c, err = s.service.authenticate(ctx, s.key, s.once)
+		c, err = s.service.authenticate(ctx, s.caller.key, s.caller.once)
 	}
 	if err == nil {
 		err = c.check(s.use)
@@ -146,7 +146,7 @@ func (s *Session) again(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{service: s.service, Caller: c, use: s.use}, nil
+	return &Session{service: s.service, caller: c, use: s.use}, nil
 }
 
 // current is a caller without a key, for what an environment serves.

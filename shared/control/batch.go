@@ -25,10 +25,10 @@ import (
 // before it have made, and all of them one commit. A write that is refused
 // leaves nothing behind, and those after it are judged all the same.
 type batch struct {
-	*Session
-	head *served.Head
-	repo Repository
-	Request
+	session  *Session
+	head     *served.Head
+	repo     Repository
+	request  Request
 	alone    bool       // its one write is all of the request
 	text     string     // that the commit begins with; "" is what changes
 	attempts []*attempt // of each write, or of its parts
@@ -38,10 +38,10 @@ type batch struct {
 	when     time.Time            // of a commit that was made
 	landed   *repository.Snapshot // nil of a dry run
 
-	// now is the last attempt that changed what stands at a path, and recent the
+	// byPath is the last attempt that changed what stands at a path, and last the
 	// last one of all: the only one whose documents are kept decoded.
-	now    map[string]*attempt
-	recent *attempt
+	byPath map[string]*attempt
+	last   *attempt
 	splits map[string]string      // properties that rollouts of the batch went by, see splitName
 	tiers  map[string]access.Tier // of documents that others were asked about, by path
 	// shared are the paths of the schemas and segments that are written, and users what
@@ -98,7 +98,7 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 			return nil, err
 		}
 	}
-	r.turn = &repository.Turn{Now: s.entry.Now}
+	r.turn = &repository.Turn{Now: s.caller.entry.Now}
 	defer r.turn.Leave(ctx)
 	for try := 0; try < maxTries; try++ {
 		b, err := s.try(ctx, r, message, writes, tell)
@@ -168,15 +168,15 @@ func (s *Session) land(ctx context.Context, r Request, message string, writes []
 	if err != nil {
 		return nil, err
 	}
-	base, err := repo.Snapshot(ctx, s.entry.Head)
+	base, err := repo.Snapshot(ctx, s.caller.entry.Head)
 	if err != nil {
 		return nil, err
 	}
-	head, err := s.service.served.Open(ctx, s.entry.Workspace.ID, repo, base)
+	head, err := s.service.served.Open(ctx, s.caller.entry.Workspace.ID, repo, base)
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{Session: s, Request: r, text: message, head: head, repo: repo}
+	b := &batch{session: s, request: r, text: message, head: head, repo: repo}
 	b.decide(ctx, writes)
 	var draft repository.Draft
 	if len(b.refusals) == 0 && len(b.final) > 0 {
@@ -207,7 +207,7 @@ func (s *Session) land(ctx context.Context, r Request, message string, writes []
 // path is the file whose versions the answer names; "" where it names those of the
 // workspace.
 func (b *batch) path() string {
-	if b.service.settings.Files && len(b.attempts) == 1 && !b.attempts[0].inSet {
+	if b.session.service.settings.Files && len(b.attempts) == 1 && !b.attempts[0].write.inSet {
 		return b.attempts[0].path
 	}
 	return ""
@@ -271,7 +271,7 @@ func (s *Session) rehearse(ctx context.Context, r Request, writes []write) (*bat
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{Session: s, Request: r, head: o, repo: repo, commit: o.Snapshot.Head.Commit}
+	b := &batch{session: s, request: r, head: o, repo: repo, commit: o.Snapshot.Head.Commit}
 	b.decide(ctx, writes)
 	if !r.Impact || len(b.refusals) > 0 {
 		return b, nil
@@ -290,7 +290,7 @@ func (s *Session) rehearse(ctx context.Context, r Request, writes []write) (*bat
 // decide goes through the writes, and then asks what the workspace says to what
 // they lead to.
 func (b *batch) decide(ctx context.Context, writes []write) {
-	b.now, b.splits, b.tiers, b.named = map[string]*attempt{}, map[string]string{}, map[string]access.Tier{}, map[string]bool{}
+	b.byPath, b.splits, b.tiers, b.named = map[string]*attempt{}, map[string]string{}, map[string]access.Tier{}, map[string]bool{}
 	b.alone = len(writes) == 1 && writes[0].parts == nil
 	for _, w := range writes {
 		if w.t == Schema || w.t == document.Segment {
@@ -321,7 +321,7 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 			if b.charged > maxCharged {
 				return // nobody looks any further
 			}
-			a.place(err == nil && a.changed())
+			a.record(err == nil && a.changed())
 		}
 	}
 	b.finish()
@@ -371,42 +371,42 @@ func (b *batch) chargeBytes(n int) error {
 		"the operations up to this one read and write more than %d MiB of documents, which is the most for one request; send them in several", maxCharged>>20)
 }
 
-// place notes what an attempt leaves behind. Of all but the last one the documents
+// record notes what an attempt leaves behind. Of all but the last one the documents
 // are kept as text alone, which takes a tenth.
-func (a *attempt) place(changed bool) {
-	if r := a.recent; r != nil {
+func (a *attempt) record(changed bool) {
+	if r := a.batch.last; r != nil {
 		r.forgetDecoded()
 	}
-	a.recent = a
+	a.batch.last = a
 	if !changed {
 		return
 	}
 	a.gone = a.edited.Tree == nil
 	if !a.gone {
-		a.tiers[a.path] = tierOf(a.edited.Tree)
-		if len(a.shared) > 0 {
+		a.batch.tiers[a.path] = tierOf(a.edited.Tree)
+		if len(a.batch.shared) > 0 {
 			a.shares = workspace.Shares(document.View(a.edited.Tree))
 		}
-		if !a.head.View.Workspace().Declared && a.t != Schema {
+		if !a.batch.head.View.Workspace().Declared && a.write.t != Schema {
 			for _, e := range document.View(a.edited.Tree).Environments {
-				a.named[e.ID] = true
+				a.batch.named[e.ID] = true
 			}
 		}
-		if a.scoped && a.t != document.LogLevel {
-			a.scopes = []string{a.scope}
-			if property := edit.SplitProperty(a.edited.Tree, a.scope); property != "" {
-				a.splits[a.splitName()] = property
+		if a.write.scoped && a.write.t != document.LogLevel {
+			a.scopes = []string{a.write.scope}
+			if property := edit.SplitProperty(a.edited.Tree, a.write.scope); property != "" {
+				a.batch.splits[a.splitName()] = property
 			}
 		}
 	} else {
-		delete(a.tiers, a.path)
+		delete(a.batch.tiers, a.path)
 	}
-	a.strict, a.touched = a.checkAll, 1
-	if p := a.prior; p != nil {
+	a.strict, a.touched = a.write.checkAll, 1
+	if p := a.previous; p != nil {
 		a.strict, a.touched = a.strict || p.strict, p.touched+1
 		a.scopes = append(a.scopes, p.scopes...)
 	}
-	a.now[a.path] = a
+	a.batch.byPath[a.path] = a
 }
 
 // forgetDecoded forgets what is decoded.
@@ -414,7 +414,7 @@ func (a *attempt) forgetDecoded() {
 	if a.edited == nil {
 		return
 	}
-	if a.now[a.path] == a {
+	if a.batch.byPath[a.path] == a {
 		a.text()
 	}
 	a.edited = &edit.Edited{Changed: a.edited.Changed}
@@ -422,13 +422,13 @@ func (a *attempt) forgetDecoded() {
 }
 
 // splitName is the scope of a document, in the batch's splits.
-func (a *attempt) splitName() string { return a.path + " " + a.scope }
+func (a *attempt) splitName() string { return a.path + " " + a.write.scope }
 
 // finish finds out what the batch changes in the end, in the order of the
 // operations that did it last.
 func (b *batch) finish() {
-	for _, a := range b.now {
-		if a.touched > 1 && !(a.DryRun && a.guesses) && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
+	for _, a := range b.byPath {
+		if a.touched > 1 && !(a.batch.request.DryRun && a.secrets.guesses) && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
 			continue
 		}
 		b.final = append(b.final, a)
@@ -456,7 +456,7 @@ func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
 		return tier, true
 	}
 	file, found := b.head.Snapshot.File(path)
-	if found = found && b.now[path] == nil; !found {
+	if found = found && b.byPath[path] == nil; !found {
 		return "", false
 	}
 	b.tiers[path] = tierOf(file.Decode().Tree)
@@ -471,11 +471,11 @@ func (b *batch) usersOf(shared string) []string {
 	}
 	var users []string
 	for _, r := range b.users[shared] {
-		if path := workspace.Path(r.Type, r.Key); b.now[path] == nil {
+		if path := workspace.Path(r.Type, r.Key); b.byPath[path] == nil {
 			users = append(users, path)
 		}
 	}
-	for path, a := range b.now {
+	for path, a := range b.byPath {
 		if !a.gone && slices.Contains(a.shares, shared) {
 			users = append(users, path)
 		}
@@ -485,32 +485,32 @@ func (b *batch) usersOf(shared string) []string {
 
 // holder finds what holds a key of a type, as the batch has it by now.
 func (b *batch) holder(of document.Type, key string) (t document.Type, held string, found bool) {
-	for _, a := range b.now {
-		if !a.gone && strings.EqualFold(a.key, key) && (a.t == Schema) == (of == Schema) {
-			return a.t, a.key, true
+	for _, a := range b.byPath {
+		if !a.gone && strings.EqualFold(a.write.key, key) && (a.write.t == Schema) == (of == Schema) {
+			return a.write.t, a.write.key, true
 		}
 	}
-	return b.head.View.Holder(of, key, func(path string) bool { return b.now[path] != nil })
+	return b.head.View.Holder(of, key, func(path string) bool { return b.byPath[path] != nil })
 }
 
 // draft is the commit that the batch makes.
 func (b *batch) draft() repository.Draft {
-	now := b.service.settings.Now()
+	now := b.session.service.settings.Now()
 	b.when = now
-	by := feed.Author(b.entry.Principal)
+	by := feed.Author(b.session.caller.entry.Principal)
 	by.When = now
 	d := repository.Draft{
 		Author:    by,
 		Committer: repository.Committer(now),
 		Message:   b.message(),
-		RequestID: b.ID,
+		RequestID: b.request.ID,
 		Versions: func(ctx context.Context, next *repository.Snapshot) string {
-			return b.head.VersionsOf(ctx, next, b.entry.Workspace.Secret, now)
+			return b.head.VersionsOf(ctx, next, b.session.caller.entry.Workspace.Secret, now)
 		},
 		Briefs: func(_ context.Context, next *repository.Snapshot) []byte { return b.head.BriefsOf(next) },
 
 		Standalone: b.isStandalone(),
-		Turn:       b.turn,
+		Turn:       b.request.turn,
 	}
 	for _, a := range b.final {
 		d.Changes = append(d.Changes, repository.Change{Path: a.path, Content: a.text()})
@@ -518,9 +518,9 @@ func (b *batch) draft() repository.Draft {
 	return d
 }
 
-// said is what a batch says of an item: what its one write does or, where there
+// summary is what a batch says of an item: what its one write does or, where there
 // were several, what they lead to.
-func (a *attempt) said() []activity.Message {
+func (a *attempt) summary() []activity.Message {
 	if a.touched == 1 {
 		return a.messages
 	}
@@ -530,11 +530,11 @@ func (a *attempt) said() []activity.Message {
 // message is the message of the batch's commit.
 func (b *batch) message() string {
 	if len(b.final) == 1 && b.text == "" {
-		return feed.MessageOfOne(b.final[0].said(), b.entry.Principal)
+		return feed.MessageOfOne(b.final[0].summary(), b.session.caller.entry.Principal)
 	}
 	var first []feed.Change
 	for _, a := range b.final[:min(len(b.final), feed.MaxListed)] {
-		first = append(first, feed.Change{Type: a.t, Path: a.path, Key: a.key, Messages: a.said()})
+		first = append(first, feed.Change{Type: a.write.t, Path: a.path, Key: a.write.key, Messages: a.summary()})
 	}
-	return feed.MessageOfMany(b.text, first, len(b.final), b.entry.Principal)
+	return feed.MessageOfMany(b.text, first, len(b.final), b.session.caller.entry.Principal)
 }

@@ -151,10 +151,10 @@ func (c ChangeSet) result(b *batch) *ChangeSetResult {
 	var warnings []document.Issue
 	for _, a := range b.attempts {
 		messages := a.messages
-		if a.missing != nil && a.creates() {
-			messages = slices.Concat(messages, a.missing())
+		if a.write.missing != nil && a.creates() {
+			messages = slices.Concat(messages, a.write.missing())
 		}
-		result.Results = append(result.Results, OperationResult{a.index, a.t, a.key, a.changed(), messages})
+		result.Results = append(result.Results, OperationResult{a.index, a.write.t, a.write.key, a.changed(), messages})
 		warnings = append(warnings, c.located(a.index, "", a.warnings)...)
 	}
 	result.Warnings = jsontree.Bounded(warnings)
@@ -166,7 +166,7 @@ const maxText = 2000
 
 func (c ChangeSet) issues() []document.Issue {
 	var issues []document.Issue
-	if n := len(c.Operations); (n == 0 || n > MaxOperations) && !said(c.Malformed, "/operations") {
+	if n := len(c.Operations); (n == 0 || n > MaxOperations) && !hasIssueAt(c.Malformed, "/operations") {
 		issues = append(issues, document.Issue{Pointer: "/operations", Message: fmt.Sprintf("operations has 1 to %d entries, not %d", MaxOperations, n)})
 	}
 	unprintable := func(r rune) bool {
@@ -271,15 +271,15 @@ func (c ChangeSet) located(index int, summary string, issues []document.Issue) [
 // itemWarnings are what the new document will hardly do as it was meant.
 func (a *attempt) itemWarnings() []document.Issue {
 	if a.creates() && a.edited.Tree != nil {
-		a.lookups = append(a.lookups, workspace.NameWarnings(a.key)...)
+		a.lookups = append(a.lookups, workspace.NameWarnings(a.write.key)...)
 	}
 	switch {
-	case a.edited.Tree == nil || a.t == Schema:
+	case a.edited.Tree == nil || a.write.t == Schema:
 		return a.lookups
-	case a.scoped && a.edited.Changed && a.edited.NowPlain:
-		return append(a.lookups, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.scope),
+	case a.write.scoped && a.edited.Changed && a.edited.NowPlain:
+		return append(a.lookups, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.write.scope),
 			Message: "the value was encrypted or read from the environment of applications, and is plain now: everybody with a key can read it"})
-	case a.scoped:
+	case a.write.scoped:
 		return a.lookups
 	}
 	return append(a.lookups, workspace.Warnings(&workspace.Item{View: document.View(a.edited.Tree), Tree: a.edited.Tree})...)

@@ -52,10 +52,10 @@ func strictness(tier access.Tier) int {
 // of whatever names it, directly or through other segments: it decides what they serve.
 func (a *attempt) tierOf(tree *jsontree.Node) access.Tier {
 	var tiers []access.Tier
-	if a.t != Schema { // which has none of its own
+	if a.write.t != Schema { // which has none of its own
 		tiers = append(tiers, tierOf(tree))
 	}
-	tiers = append(tiers, a.tiersOver(a.path)...)
+	tiers = append(tiers, a.batch.tiersOver(a.path)...)
 	if len(tiers) == 0 {
 		return access.TierStandard
 	}
@@ -84,9 +84,9 @@ func (b *batch) tiersOver(shared string) []access.Tier {
 // touchesScope is what a PATCH of a scope needs. The first document of an item
 // has default rules too.
 func touchesScope(a *attempt) access.Write {
-	scopes := []access.Scope{a.head.View.Scopes().Scope(a.scope)}
-	if a.creates() && a.scope != document.DefaultScope {
-		scopes = append(scopes, a.head.View.Scopes().Metadata())
+	scopes := []access.Scope{a.batch.head.View.Scopes().Scope(a.write.scope)}
+	if a.creates() && a.write.scope != document.DefaultScope {
+		scopes = append(scopes, a.batch.head.View.Scopes().Metadata())
 	}
 	return access.Edit(a.tierOf(a.base), scopes...)
 }
@@ -98,15 +98,15 @@ func touchesDifference(a *attempt) access.Write {
 	switch {
 	case before == nil && after == nil:
 		return access.Edit(access.TierStandard)
-	case before == nil, a.t == Schema:
-		return access.Edit(a.tierOf(after), a.head.View.Scopes().Metadata())
+	case before == nil, a.write.t == Schema:
+		return access.Edit(a.tierOf(after), a.batch.head.View.Scopes().Metadata())
 	case after == nil:
-		return access.Edit(a.tierOf(before), a.head.View.Scopes().Metadata())
+		return access.Edit(a.tierOf(before), a.batch.head.View.Scopes().Metadata())
 	}
 	names, _, _ := activity.TouchedScopes(before, after)
 	var scopes []access.Scope
 	for _, name := range names {
-		scopes = append(scopes, a.head.View.Scopes().Scope(name))
+		scopes = append(scopes, a.batch.head.View.Scopes().Scope(name))
 	}
 	return access.Move(a.tierOf(before), a.tierOf(after), scopes...)
 }
@@ -114,28 +114,28 @@ func touchesDifference(a *attempt) access.Write {
 // compare answers 409: for a key that is held where an item is to be created,
 // and for a token that names other content than what is stored.
 func (a *attempt) compare(ctx context.Context) error {
-	if err := a.holds(ctx); err != nil {
+	if err := a.checkToken(ctx); err != nil {
 		return err
 	}
 	if a.creates() && (a.problem != nil || a.edited.Tree != nil) {
-		return a.free()
+		return a.checkKeyAvailable()
 	}
 	return nil
 }
 
-// holds compares the token with the item as it was before the batch. One that
+// checkToken compares the token with the item as it was before the batch. One that
 // names a commit without the item holds as long as there was none.
-func (a *attempt) holds(ctx context.Context) error {
-	if a.token == nil || *a.token == a.last || *a.token == a.head.Snapshot.Head.Commit {
+func (a *attempt) checkToken(ctx context.Context) error {
+	if a.write.token == nil || *a.write.token == a.last || *a.write.token == a.batch.head.Snapshot.Head.Commit {
 		return nil
 	}
-	if !object.IsID(*a.token) {
+	if !object.IsID(*a.write.token) {
 		return &stale{attempt: a}
 	}
-	if since, err := a.untouchedSince(ctx, *a.token); since || err != nil {
+	if since, err := a.untouchedSince(ctx, *a.write.token); since || err != nil {
 		return err
 	}
-	_, seen, err := a.repo.At(ctx, a.entry.Head, a.path, *a.token)
+	_, seen, err := a.batch.repo.At(ctx, a.batch.session.caller.entry.Head, a.path, *a.write.token)
 	switch {
 	case errors.Is(err, repository.ErrAbsent) && !a.existed:
 		return nil
@@ -155,28 +155,28 @@ func (a *attempt) holds(ctx context.Context) error {
 // item since one of them. One who writes many items has their tokens of the same few
 // commits, so these are looked up once for all.
 func (a *attempt) untouchedSince(ctx context.Context, token string) (bool, error) {
-	if a.alone || !a.existed {
+	if a.batch.alone || !a.existed {
 		return false, nil
 	}
-	if a.sequences == nil {
-		commits, err := a.repo.History(ctx, a.head.Snapshot.Head, repository.Page{Limit: maxLookedThrough})
+	if a.batch.sequences == nil {
+		commits, err := a.batch.repo.History(ctx, a.batch.head.Snapshot.Head, repository.Page{Limit: maxLookedThrough})
 		if err != nil {
 			return false, err
 		}
-		a.sequences = map[string]int64{}
+		a.batch.sequences = map[string]int64{}
 		for _, c := range commits {
-			a.sequences[c.SHA] = c.Sequence
+			a.batch.sequences[c.SHA] = c.Sequence
 		}
 	}
-	if sequence, known := a.sequences[token]; known && a.file.Last.Sequence <= sequence {
+	if sequence, known := a.batch.sequences[token]; known && a.file.Last.Sequence <= sequence {
 		return true, nil
 	}
-	return false, a.lookUp()
+	return false, a.batch.lookUp()
 }
 
-// free says that nothing holds the key.
-func (a *attempt) free() error {
-	t, held, found := a.holder(a.t, a.key)
+// checkKeyAvailable answers 409 unless nothing holds the key.
+func (a *attempt) checkKeyAvailable() error {
+	t, held, found := a.batch.holder(a.write.t, a.write.key)
 	if !found {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (a *attempt) free() error {
 		among = "over schemas, and a schema that is there is replaced with expectedCommitSha"
 	}
 	return fault.New(fault.Conflict,
-		"the key %s is held by the %s %s; keys are unique %s, whatever their case", terminal.Quote(a.key), t.Noun(), terminal.Quote(held), among).
+		"the key %s is held by the %s %s; keys are unique %s, whatever their case", terminal.Quote(a.write.key), t.Noun(), terminal.Quote(held), among).
 		With(map[string]any{"code": refusal.CodeExists, "collidingType": string(t), "collidingKey": held})
 }
 
@@ -198,18 +198,18 @@ func (a *attempt) validate() error {
 	if problem := edit.StorageProblem(tree); problem != "" {
 		return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "the document would not be valid", []document.Issue{{Message: problem}})
 	}
-	if a.t == Schema {
-		if err := a.chargeBytes(schemaCharge); err != nil {
+	if a.write.t == Schema {
+		if err := a.batch.chargeBytes(schemaCharge); err != nil {
 			return err
 		}
 		_, issues := document.CompileSchema(tree)
 		return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "this would be no schema", issues)
 	}
 	find := func(tree *jsontree.Node) []document.Issue {
-		return slices.Concat(document.Validate(tree), sameMember(tree, "", "key", a.key), sameMember(tree, "", "type", string(a.t)))
+		return slices.Concat(document.Validate(tree), sameMember(tree, "", "key", a.write.key), sameMember(tree, "", "type", string(a.write.t)))
 	}
 	issues := find(tree)
-	if before := a.before(); before != nil && !a.checkAll && len(issues) > 0 {
+	if before := a.before(); before != nil && !a.write.checkAll && len(issues) > 0 {
 		issues = document.NewIssues(find(before), issues)
 	}
 	return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "the document would not be valid", issues)
@@ -223,7 +223,7 @@ func (b *batch) isStandalone() bool {
 		return false
 	}
 	return !slices.ContainsFunc(b.attempts, func(a *attempt) bool {
-		plain := a.t == document.Flag || a.t == document.Config || a.t == document.LogLevel
-		return !plain || !a.existed || a.gone || a.prepare != nil || a.onlyFirst
+		plain := a.write.t == document.Flag || a.write.t == document.Config || a.write.t == document.LogLevel
+		return !plain || !a.existed || a.gone || a.write.prepare != nil || a.write.onlyFirst
 	})
 }

@@ -63,7 +63,7 @@ func (s *Session) Contexts(ctx context.Context, q ContextQuery) (*ContextList, e
 	if q.Limit != nil {
 		limit = *q.Limit
 	}
-	found, err := search.Contexts(ctx, s.entry.Workspace.ID,
+	found, err := search.Contexts(ctx, s.caller.entry.Workspace.ID,
 		telemetry.Query{Environment: q.Environment, Type: q.Type, Key: q.Key, Text: q.Query, Limit: limit})
 	if err != nil {
 		return nil, telemetry.Fault(err)
@@ -174,7 +174,7 @@ func (s *Session) ExportContexts(ctx context.Context, environment string, q feed
 		return exported, nil
 	}
 	var last telemetry.Saved
-	err := saved.Walk(ctx, s.entry.Workspace.ID, walk, func(c telemetry.Saved) bool {
+	err := saved.Walk(ctx, s.caller.entry.Workspace.ID, walk, func(c telemetry.Saved) bool {
 		exported.Contexts, last = append(exported.Contexts, ExportedContext{c.Type, c.Key, project.Date(c.LastSeen), nodeOf(&c)}), c
 		return true
 	})
@@ -251,7 +251,7 @@ func (s *Session) ForgetContext(ctx context.Context, f Forgetting) (*Forgotten, 
 	}
 	found := false
 	if saved := s.service.settings.Contexts; saved != nil {
-		found, err = saved.Forget(ctx, s.entry.Workspace.ID, environments, f.Type, f.Key, s.service.settings.Now())
+		found, err = saved.Forget(ctx, s.caller.entry.Workspace.ID, environments, f.Type, f.Key, s.service.settings.Now())
 	}
 	if err != nil {
 		return nil, telemetry.Fault(err)

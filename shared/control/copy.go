@@ -41,8 +41,8 @@ func (c Copying) issues() []document.Issue {
 	if c.From == c.To && c.From != "" {
 		issues = append(issues, document.Issue{Pointer: "/to", Message: "to is another environment than from"})
 	}
-	named := len(c.Keys) > 0 || said(c.Malformed, "/keys")
-	if tagged := c.Tag != nil && *c.Tag != "" || said(c.Malformed, "/tag"); named == tagged {
+	named := len(c.Keys) > 0 || hasIssueAt(c.Malformed, "/keys")
+	if tagged := c.Tag != nil && *c.Tag != "" || hasIssueAt(c.Malformed, "/tag"); named == tagged {
 		issues = append(issues, document.Issue{Message: "send either keys, of one item or more, or a tag"})
 	}
 	seen := map[string]bool{}
@@ -104,7 +104,7 @@ func (c Copying) part(t document.Type, key string) write {
 func (b *batch) typeOf(key string) (document.Type, bool) {
 	for _, t := range environmental {
 		path := workspace.Path(t, key)
-		if _, stored := b.head.Snapshot.File(path); b.now[path] != nil && !b.now[path].gone || b.now[path] == nil && stored {
+		if _, stored := b.head.Snapshot.File(path); b.byPath[path] != nil && !b.byPath[path].gone || b.byPath[path] == nil && stored {
 			return t, true
 		}
 	}
@@ -116,7 +116,7 @@ func (b *batch) typeOf(key string) (document.Type, bool) {
 func (b *batch) tagged(tag string) ([]string, error) {
 	var paths []string
 	stored := func(t document.Type, key string, tags []string) {
-		if path := workspace.Path(t, key); b.now[path] == nil && slices.Contains(tags, tag) {
+		if path := workspace.Path(t, key); b.byPath[path] == nil && slices.Contains(tags, tag) {
 			paths = append(paths, path)
 		}
 	}
@@ -129,8 +129,8 @@ func (b *batch) tagged(tag string) ([]string, error) {
 	for _, row := range b.head.View.LogLevels() {
 		stored(document.LogLevel, row.Key, row.Tags)
 	}
-	for path, a := range b.now {
-		if a.gone || !slices.Contains(environmental, a.t) {
+	for path, a := range b.byPath {
+		if a.gone || !slices.Contains(environmental, a.write.t) {
 			continue
 		}
 		if err := b.chargeBytes(len(a.text())); err != nil {

@@ -38,22 +38,22 @@ func (p *Service) Follow(ctx context.Context, environment string) (*Delivery, er
 }
 
 // Key is the record of the key: its kind says whether it is public.
-func (d *Delivery) Key() access.KeyRecord { return d.session.entry.Key }
+func (d *Delivery) Key() access.KeyRecord { return d.session.caller.entry.Key }
 
 // Environment is the environment that the key reads.
-func (d *Delivery) Environment() string { return d.session.entry.Key.Environment }
+func (d *Delivery) Environment() string { return d.session.caller.entry.Key.Environment }
 
 // WorkspaceID names the workspace.
-func (d *Delivery) WorkspaceID() string { return d.session.entry.Workspace.ID }
+func (d *Delivery) WorkspaceID() string { return d.session.caller.entry.Workspace.ID }
 
 // Head is what is served from. Equal commits serve the same.
-func (d *Delivery) Head() repository.Head { return d.session.entry.Head }
+func (d *Delivery) Head() repository.Head { return d.session.caller.entry.Head }
 
 // Known is the versions of the environment as the head tells them, which costs
 // nothing. Those of an environment that is archived, or not there, it does not
 // tell, and it may tell none: ask Versions.
 func (d *Delivery) Known() (versions.Known, bool) {
-	return versions.Find(d.session.entry.Head.Versions, d.Environment())
+	return versions.Find(d.session.caller.entry.Head.Versions, d.Environment())
 }
 
 // Versions is the versions of the environment, and the workspace as Documents
@@ -77,7 +77,7 @@ func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspa
 // salt is that of the workspace's versions. Where the secret is not to be had and
 // the head tells no salt, versions move with every commit.
 func (d *Delivery) salt() versions.Salt {
-	entry := d.session.entry
+	entry := d.session.caller.entry
 	if salt, told := versions.FindSalt(entry.Head.Versions); told {
 		return salt
 	}

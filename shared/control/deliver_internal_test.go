@@ -25,8 +25,8 @@ func TestSaltOfDelivery(t *testing.T) {
 		{"neither", "", "c", nil, versions.SaltOf([]byte("c"))},
 	} {
 		session := &Session{}
-		session.entry.Head = repository.Head{Commit: tt.commit, Versions: tt.told}
-		session.entry.Workspace.Secret = tt.secret
+		session.caller.entry.Head = repository.Head{Commit: tt.commit, Versions: tt.told}
+		session.caller.entry.Workspace.Secret = tt.secret
 		if got := (&Delivery{session}).salt(); got != tt.want {
 			t.Errorf("%s: %x, want %x", tt.name, got, tt.want)
 		}

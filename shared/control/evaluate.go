@@ -64,7 +64,7 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 		return nil, err
 	}
 	if q.Explain {
-		leave, err := s.service.large.Take(ctx, string(s.entry.Principal.ID), largest(ws))
+		leave, err := s.service.large.Take(ctx, string(s.caller.entry.Principal.ID), largest(ws))
 		if err != nil {
 			return nil, err
 		}
@@ -90,16 +90,16 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 
 func (q EvaluationQuery) issues() []document.Issue {
 	var issues []document.Issue
-	if q.Environment == "" && !said(q.Malformed, "/environment") {
+	if q.Environment == "" && !hasIssueAt(q.Malformed, "/environment") {
 		issues = append(issues, document.Issue{Pointer: "/environment", Message: refusal.NoEnvironmentNamed})
 	}
 	if len(q.Keys) > explanation.MaxKeys {
 		issues = append(issues, document.Issue{Pointer: "/keys", Message: fmt.Sprintf("keys has at most %d entries, not %d", explanation.MaxKeys, len(q.Keys))})
 	}
-	if q.At != nil && !said(q.Malformed, "/at") && !object.IsRevision(*q.At) {
+	if q.At != nil && !hasIssueAt(q.Malformed, "/at") && !object.IsRevision(*q.At) {
 		issues = append(issues, document.Issue{Pointer: "/at", Message: "at " + isRevision})
 	}
-	if !said(q.Malformed, "/context") {
+	if !hasIssueAt(q.Malformed, "/context") {
 		issues = append(issues, explanation.ContextIssues(q.Context, "/context")...)
 	}
 	return issues
@@ -109,13 +109,13 @@ func (q EvaluationQuery) issues() []document.Issue {
 func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
 	_, err := s.open(ctx) // which may find that the head is another one by now
 	if err != nil || at == nil {
-		return s.entry.Head.Commit, err
+		return s.caller.entry.Head.Commit, err
 	}
 	repo, err := s.repository(ctx)
 	if err != nil {
 		return "", err
 	}
-	sha, _, err := repo.At(ctx, s.entry.Head, workspace.File, *at)
+	sha, _, err := repo.At(ctx, s.caller.entry.Head, workspace.File, *at)
 	if err != nil && !errors.Is(err, repository.ErrAbsent) && !errors.As(err, new(*workspace.Unread)) {
 		return "", revisionFault("/at", *at, err)
 	}
@@ -126,8 +126,8 @@ func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
 // needed, what it was compiled from. It is kept, but for the workspace at the head,
 // which others hold.
 func (s *Session) evaluable(ctx context.Context, commit, environment string, needed bool) (*explanation.State, *workspace.Workspace, error) {
-	p, past := s.service, commit != s.entry.Head.Commit
-	name := stateName{workspace: s.entry.Workspace.ID, commit: commit, environment: environment, past: past}
+	p, past := s.service, commit != s.caller.entry.Head.Commit
+	name := stateName{workspace: s.caller.entry.Workspace.ID, commit: commit, environment: environment, past: past}
 	var overrides Overrides
 	if !past {
 		name.lost = strings.Join(s.opened.Snapshot.Lost(), "\n")
@@ -191,7 +191,7 @@ func (p *Service) servedCommit(environment string) string {
 // servedAt is the workspace as it is served at a commit, and how many bytes of it
 // nobody else holds.
 func (s *Session) servedAt(ctx context.Context, commit string) (*workspace.Workspace, int64, error) {
-	if commit == s.entry.Head.Commit {
+	if commit == s.caller.entry.Head.Commit {
 		ws, err := s.opened.Effective(ctx)
 		return ws, 0, err
 	}
@@ -199,7 +199,7 @@ func (s *Session) servedAt(ctx context.Context, commit string) (*workspace.Works
 	if err != nil {
 		return nil, 0, err
 	}
-	snapshot, err := repo.Past(ctx, s.entry.Head, commit)
+	snapshot, err := repo.Past(ctx, s.caller.entry.Head, commit)
 	if err != nil {
 		return nil, 0, repository.Fault(err)
 	}

@@ -188,7 +188,7 @@ func (s *Session) Evaluations(ctx context.Context, t document.Type, key string, 
 	counted := map[string][]telemetry.EvaluatedDay{}
 	if s.service.settings.Evaluations != nil {
 		first, last := telemetry.DayOf(today.AddDate(0, 0, 1-telemetry.EvaluationDays)), telemetry.DayOf(today.AddDate(0, 0, 1))
-		if counted, err = s.service.settings.Evaluations.Evaluations(ctx, s.entry.Workspace.ID, key, first, last); err != nil {
+		if counted, err = s.service.settings.Evaluations.Evaluations(ctx, s.caller.entry.Workspace.ID, key, first, last); err != nil {
 			return nil, telemetry.Fault(err)
 		}
 	}
@@ -234,7 +234,7 @@ func (s *Session) ReadEvaluated(ctx context.Context) {
 	if s.lastEvaluated != nil || counts == nil {
 		return
 	}
-	workspace := s.entry.Workspace.ID
+	workspace := s.caller.entry.Workspace.ID
 	read := func() *telemetry.Evaluated {
 		read, err := counts.Evaluated(ctx, workspace)
 		if err != nil {

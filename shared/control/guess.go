@@ -23,10 +23,10 @@ func (b *batch) pretended() map[string][]byte {
 	texts := map[string][]byte{}
 	for _, a := range b.final {
 		switch {
-		case a.guesses && a.existed && a.touched > 1:
+		case a.secrets.guesses && a.existed && a.touched > 1:
 			texts[a.path] = document.Encode(a.original())
-		case a.stood != nil:
-			texts[a.path] = a.stood
+		case a.secrets.stood != nil:
+			texts[a.path] = a.secrets.stood
 		}
 	}
 	return texts
@@ -36,36 +36,36 @@ func (b *batch) pretended() map[string][]byte {
 // sends, or copies: it goes on as if the stored one were another. So does a later write
 // of the same item, for which the one before has sent the guess.
 func (a *attempt) keepSecrets() {
-	if a.prior != nil {
-		a.secrets = a.prior.secrets
+	if a.previous != nil {
+		a.secrets = a.previous.secrets
 	}
-	guessed, sets := a.guesses, a.sets
+	guessed, sets := a.secrets.guesses, a.write.sets
 	switch {
 	case sets == nil:
-		a.all, a.fallbacks, sets = false, nil, wholeDocument
-	case a.copies:
-	case a.scoped:
-		a.fallbacks = append(a.fallbacks[:len(a.fallbacks):len(a.fallbacks)], a.scope)
+		a.secrets.all, a.secrets.fallbacks, sets = false, nil, wholeDocument
+	case a.write.copies:
+	case a.write.scoped:
+		a.secrets.fallbacks = append(a.secrets.fallbacks[:len(a.secrets.fallbacks):len(a.secrets.fallbacks)], a.write.scope)
 	default:
-		a.all = true
+		a.secrets.all = true
 	}
 	before := a.before()
 	stood := before
 	if stood == nil && a.existed {
 		stood = a.file.Decode().Tree
 	}
-	a.guesses = guessed || a.sets != nil && document.HasSecrets(stood)
-	if a.sets == nil && a.checkAll {
-		a.guesses = false // the item is restored as a whole
+	a.secrets.guesses = guessed || a.write.sets != nil && document.HasSecrets(stood)
+	if a.write.sets == nil && a.write.checkAll {
+		a.secrets.guesses = false // the item is restored as a whole
 	}
-	if a.problem != nil || before == nil || a.edited.Tree == nil || !guessed && (!a.DryRun || a.sets == nil) {
+	if a.problem != nil || before == nil || a.edited.Tree == nil || !guessed && (!a.batch.request.DryRun || a.write.sets == nil) {
 		return
 	}
 	after := a.edited.Tree
 	if other := document.WithOtherSecrets(before, sets(before), after.At(sets(after))); other != before {
 		a.base, a.edited.Changed = other, true
-		if a.Impact {
-			a.stood = document.Encode(other)
+		if a.batch.request.Impact {
+			a.secrets.stood = document.Encode(other)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (a *attempt) keepSecrets() {
 // confidential values are held against schemas, and no others.
 func (a *attempt) written(tree *jsontree.Node) func(pointer string) bool {
 	var places []string
-	for _, scope := range a.fallbacks {
+	for _, scope := range a.secrets.fallbacks {
 		places = append(places, fallbackPointer(tree, scope))
 	}
 	return func(pointer string) bool {
@@ -83,7 +83,7 @@ func (a *attempt) written(tree *jsontree.Node) func(pointer string) bool {
 				return true
 			}
 		}
-		return a.all
+		return a.secrets.all
 	}
 }
 

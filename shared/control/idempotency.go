@@ -81,8 +81,8 @@ func (s *Session) Replay(ctx context.Context, i *Idempotency) error {
 }
 
 func (s *Session) replay(ctx context.Context, i *Idempotency) error {
-	landed := s.entry.Landed
-	if i == nil || s.once == "" || landed == nil || !s.ledgerTime().Before(landed.Until) {
+	landed := s.caller.entry.Landed
+	if i == nil || s.caller.once == "" || landed == nil || !s.ledgerTime().Before(landed.Until) {
 		return nil
 	}
 	commit, previous := landed.Commit, landed.Previous
@@ -107,7 +107,7 @@ func (s *Session) replay(ctx context.Context, i *Idempotency) error {
 }
 
 func (s *Session) ledgerTime() time.Time {
-	if now := s.entry.Now; !now.IsZero() {
+	if now := s.caller.entry.Now; !now.IsZero() {
 		return now
 	}
 	return s.service.settings.Now()
@@ -116,8 +116,8 @@ func (s *Session) ledgerTime() time.Time {
 // remember has a draft say which request it is made for, with the answer that tell
 // makes of the batch. The commit has no name yet: the answer is completed by fill.
 func (b *batch) remember(draft *repository.Draft, tell func(*batch) any) (*template, error) {
-	i := b.Idempotency
-	if i == nil || b.once == "" || len(draft.Changes) == 0 {
+	i := b.request.Idempotency
+	if i == nil || b.session.caller.once == "" || len(draft.Changes) == 0 {
 		return nil, nil
 	}
 	t := &template{ID: requestid.New()}
@@ -130,8 +130,8 @@ func (b *batch) remember(draft *repository.Draft, tell func(*batch) any) (*templ
 		return nil, err
 	}
 	t.Status, t.body = answer.Status, answer.Body
-	once := &repository.Once{ID: b.once, Request: i.Request, Until: b.ledgerTime().Add(Remembered), Answer: t.remembered(b.previous), Path: b.path()}
-	if landed := b.entry.Landed; landed != nil {
+	once := &repository.Once{ID: b.session.caller.once, Request: i.Request, Until: b.session.ledgerTime().Add(Remembered), Answer: t.remembered(b.previous), Path: b.path()}
+	if landed := b.session.caller.entry.Landed; landed != nil {
 		once.Instead = landed.Commit
 	}
 	draft.Once = once
@@ -221,7 +221,7 @@ func (s *Session) landed(ctx context.Context, l *Landed) (*repository.Commit, er
 	}
 	sequence := l.Sequence
 	for range 2 {
-		commits, err := repo.History(ctx, s.entry.Head, repository.Page{Before: sequence + 1, Limit: 1})
+		commits, err := repo.History(ctx, s.caller.entry.Head, repository.Page{Before: sequence + 1, Limit: 1})
 		if err != nil {
 			return nil, err
 		}

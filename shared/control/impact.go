@@ -35,7 +35,7 @@ func (s *Session) impact(ctx context.Context, o *served.Head, pretended, texts m
 	if len(pretended) > 0 {
 		before = impact.With(before, pretended)
 	}
-	leave, err := s.service.large.Take(ctx, string(s.entry.Principal.ID), max(largest(before), largest(after)))
+	leave, err := s.service.large.Take(ctx, string(s.caller.entry.Principal.ID), max(largest(before), largest(after)))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Session) impactIn(ctx context.Context, change *impact.Change, environme
 		return nothingSeen(), nil
 	}
 	var buffer impact.Context
-	err = saved.Walk(ctx, s.entry.Workspace.ID, telemetry.Walk{Environment: environment}, func(c telemetry.Saved) bool {
+	err = saved.Walk(ctx, s.caller.entry.Workspace.ID, telemetry.Walk{Environment: environment}, func(c telemetry.Saved) bool {
 		if ctx.Err() != nil {
 			return false
 		}

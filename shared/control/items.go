@@ -126,7 +126,7 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 	if err != nil {
 		return nil, err
 	}
-	sha, text, err := repo.At(ctx, s.entry.Head, path, at)
+	sha, text, err := repo.At(ctx, s.caller.entry.Head, path, at)
 	if err != nil {
 		return nil, s.absentAt(ctx, t, key, at, sha, err)
 	}

@@ -61,7 +61,7 @@ func (s *Session) Manifest(ctx context.Context) (*Manifest, error) {
 // ManifestCapabilities is what the key may do to manifests, as their API words it. Which
 // flags it may do it to is asked of each write.
 func (s *Session) ManifestCapabilities() string {
-	if len(access.Permissions(s.entry.Principal.EffectiveRoles())) > 0 {
+	if len(access.Permissions(s.caller.entry.Principal.EffectiveRoles())) > 0 {
 		return "read,write,delete"
 	}
 	return "read"
@@ -97,7 +97,7 @@ func (s *Session) CreateManifestFlag(ctx context.Context, f ManifestFlag) (*Mani
 		return &edit.Edited{Tree: a.base, Changed: true}, err
 	}
 	return carryOutOne(ctx, s, f.Request, w, func(out *outcome) *ManifestResult {
-		return &ManifestResult{made, project.Date(out.when)}
+		return &ManifestResult{made, project.Date(out.attempt.batch.when)}
 	})
 }
 
@@ -169,9 +169,9 @@ func (s *Session) ChangeManifestFlag(ctx context.Context, key string, f Manifest
 		},
 	}
 	return carryOutOne(ctx, s, f.Request, w, func(out *outcome) *ManifestResult {
-		at := out.when
-		if !out.changed() {
-			at = out.file.Last.Author.When
+		at := out.attempt.batch.when
+		if !out.attempt.changed() {
+			at = out.attempt.file.Last.Author.When
 		}
 		return &ManifestResult{made, project.Date(at)}
 	})
@@ -194,7 +194,7 @@ func (f ManifestFlag) change(ctx context.Context, a *attempt) (*jsontree.Node, e
 		return tree, err
 	}
 	if fallback := document.StoredFallback(document.StoredRules(a.base.Get("default"))); fallback != nil && holdsSecret(fallback) {
-		return nil, conflict("defaultValue", "the default rules serve a value that is confidential, encrypted or provided, which no manifest tells or replaces; change it with PATCH /v1/flags/%s/environments/default", a.key)
+		return nil, conflict("defaultValue", "the default rules serve a value that is confidential, encrypted or provided, which no manifest tells or replaces; change it with PATCH /v1/flags/%s/environments/default", a.write.key)
 	}
 	edited, err := edit.SetValue(tree, edit.Place{Scope: document.DefaultScope}, f.DefaultValue)
 	if issues := requestIssues(err); len(issues) > 0 {
@@ -230,8 +230,8 @@ func (a *attempt) inManifest(ctx context.Context, tree *jsontree.Node) (*manifes
 		return nil, nil
 	}
 	view := document.View(tree)
-	outline := manifest.Outline{Key: a.key, Name: view.Name, Description: view.Description, ValueType: view.ValueType}
-	made, err := manifest.One(ctx, outline, document.Encode(tree), &workspace.Workspace{Items: a.head.View.Workspace().Items}, a.service.settings.Now())
+	outline := manifest.Outline{Key: a.write.key, Name: view.Name, Description: view.Description, ValueType: view.ValueType}
+	made, err := manifest.One(ctx, outline, document.Encode(tree), &workspace.Workspace{Items: a.batch.head.View.Workspace().Items}, a.batch.session.service.settings.Now())
 	return made, repository.Fault(err)
 }
 
@@ -247,7 +247,7 @@ func (s *Session) DeleteManifestFlag(ctx context.Context, key string, r Request)
 		return &ManifestDeletion{
 			Message: fmt.Sprintf("the flag %s was deleted by the commit %s; POST /v1/flags/%s/revert brings it back, with that commitSha and the mode undo",
 				terminal.Quote(key), out.commit, key),
-			ArchivedAt: project.Date(out.when),
+			ArchivedAt: project.Date(out.attempt.batch.when),
 		}
 	})
 }

@@ -165,7 +165,7 @@ func (p FlagPatch) issues() []document.Issue {
 	for _, operation := range []struct {
 		name  string
 		given bool
-	}{{"enabled", p.Enabled != nil || said(p.Malformed, "/enabled")}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil}} {
+	}{{"enabled", p.Enabled != nil || hasIssueAt(p.Malformed, "/enabled")}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil}} {
 		if operation.given {
 			named = append(named, operation.name)
 		}
@@ -213,7 +213,7 @@ func (p LogLevelPatch) issues() []document.Issue {
 	if p.Level != nil {
 		level = *p.Level
 	}
-	if p.Level != nil || !said(p.Malformed, "/level") {
+	if p.Level != nil || !hasIssueAt(p.Malformed, "/level") {
 		_, err := edit.SetLevel(jsontree.NewObject(), document.DefaultScope, "", level)
 		issues = append(issues, requestIssues(err)...)
 	}
@@ -235,12 +235,12 @@ func (p LogLevelPatch) issues() []document.Issue {
 // issues are what is wrong with a PUT to a key whatever is stored there.
 func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
 	issues := tokenIssues(p.ExpectedCommitSHA)
-	if t != Schema && !p.anyVersion && p.ExpectedCommitSHA == nil && !said(p.Malformed, "/expectedCommitSha") {
+	if t != Schema && !p.anyVersion && p.ExpectedCommitSHA == nil && !hasIssueAt(p.Malformed, "/expectedCommitSha") {
 		issues = append(issues, document.Issue{Pointer: "/expectedCommitSha",
 			Message: "expectedCommitSha is missing; it is the commitSha of a fresh GET of the document"})
 	}
 	switch {
-	case p.Document == nil && said(p.Malformed, "/document"):
+	case p.Document == nil && hasIssueAt(p.Malformed, "/document"):
 	case p.Document == nil:
 		issues = append(issues, document.Issue{Pointer: "/document", Message: "document is missing: expected an object"})
 	case p.Document.Kind != jsontree.Object:
@@ -265,8 +265,8 @@ func sameMember(tree *jsontree.Node, pointer, name, want string) []document.Issu
 		Message: fmt.Sprintf("the document's %s must be %s, as the address says", name, terminal.Quote(want))}}
 }
 
-// said says whether a place has been found wrong already.
-func said(issues []document.Issue, pointer string) bool {
+// hasIssueAt reports whether a place has been found wrong already.
+func hasIssueAt(issues []document.Issue, pointer string) bool {
 	for _, issue := range issues {
 		if issue.Pointer == pointer {
 			return true

@@ -39,10 +39,10 @@ func deletion(t document.Type, key string, d Deletion) write {
 	}
 	return write{
 		t: t, key: key,
-		issues: d.with(issues),
-		token:  d.ExpectedCommitSHA,
-		edit:   func(*attempt) (*edit.Edited, error) { return &edit.Edited{Changed: true}, nil },
-		mends:  true,
+		issues:         d.with(issues),
+		token:          d.ExpectedCommitSHA,
+		edit:           func(*attempt) (*edit.Edited, error) { return &edit.Edited{Changed: true}, nil },
+		acceptsInvalid: true,
 	}
 }
 
@@ -60,7 +60,7 @@ type reference struct {
 // refer to.
 func (a *attempt) unreferenced(found []workspace.Reference) error {
 	found = slices.DeleteFunc(found, func(r workspace.Reference) bool {
-		later := a.now[workspace.Path(r.Type, r.Key)]
+		later := a.batch.byPath[workspace.Path(r.Type, r.Key)]
 		return later != nil && later.index > a.index // whose own fault it is
 	})
 	if len(found) == 0 {
@@ -76,7 +76,7 @@ func (a *attempt) unreferenced(found []workspace.Reference) error {
 	}
 	first := found[0]
 	return fault.New(fault.Conflict, "the %s %s cannot be deleted while others refer to it: the %s %s does at %s",
-		a.t.Noun(), terminal.Quote(a.key), first.Type.Noun(), terminal.Quote(first.Key), terminal.Quote(first.Pointer)).With(details)
+		a.write.t.Noun(), terminal.Quote(a.write.key), first.Type.Noun(), terminal.Quote(first.Key), terminal.Quote(first.Pointer)).With(details)
 }
 
 // Reversion is the body of a request to revert an item.
@@ -115,10 +115,10 @@ func revert(t document.Type, key string, r Reversion) write {
 	v := &reversion{Reversion: r}
 	w := write{
 		t: t, key: key,
-		issues:  r.with(issues),
-		token:   r.ExpectedCommitSHA,
-		prepare: v.prepare,
-		mends:   true,
+		issues:         r.with(issues),
+		token:          r.ExpectedCommitSHA,
+		prepare:        v.prepare,
+		acceptsInvalid: true,
 	}
 	w.edit = v.undo
 	if r.Mode == modeRestore {
@@ -135,7 +135,7 @@ type reversion struct {
 }
 
 func (v *reversion) prepare(ctx context.Context, a *attempt) error {
-	if err := a.lookUp(); err != nil {
+	if err := a.batch.lookUp(); err != nil {
 		return err
 	}
 	if err := v.unambiguous(a); err != nil {
@@ -157,7 +157,7 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 			return err
 		}
 	}
-	what := a.t.Noun() + " " + terminal.Quote(a.key)
+	what := a.write.t.Noun() + " " + terminal.Quote(a.write.key)
 	switch {
 	case v.Mode == modeRestore && after.Tree == nil:
 		return fault.New(fault.Unprocessable, "the commit %s does not have the %s: there is nothing to restore", sha, what)
@@ -181,7 +181,7 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 
 // unambiguous answers 409 for an undo of an id that several commits of the item have.
 func (v *reversion) unambiguous(a *attempt) error {
-	repo, may := a.repo.(Recurring)
+	repo, may := a.batch.repo.(Recurring)
 	if !may || v.Mode != modeUndo {
 		return nil
 	}
@@ -194,18 +194,18 @@ func (v *reversion) unambiguous(a *attempt) error {
 		dates = append(dates, at.UTC().Format(time.RFC3339))
 	}
 	return fault.New(fault.Conflict, "%d changes of the %s %s have the commitSha %s, the last one at %s; its history lists each with an id of its own: undo one of these",
-		len(times), a.t.Noun(), terminal.Quote(a.key), v.CommitSHA, dates[len(dates)-1]).With(map[string]any{"code": refusal.CodeAmbiguous, "dates": dates})
+		len(times), a.write.t.Noun(), terminal.Quote(a.write.key), v.CommitSHA, dates[len(dates)-1]).With(map[string]any{"code": refusal.CodeAmbiguous, "dates": dates})
 }
 
 // versionAt is the item at a commit: none, where that does not have it.
 func (a *attempt) versionAt(ctx context.Context, revision string) (sha string, v edit.Version, err error) {
-	sha, text, err := a.repo.At(ctx, a.head.Snapshot.Head, a.path, revision)
+	sha, text, err := a.batch.repo.At(ctx, a.batch.head.Snapshot.Head, a.path, revision)
 	if errors.Is(err, repository.ErrAbsent) {
 		return sha, v, nil
 	}
 	if err == nil {
 		v = edit.Version{Text: text, Tree: workspace.Decode(a.path, text).Tree}
-		err = a.charge(v.Tree)
+		err = a.batch.charge(v.Tree)
 	}
 	return sha, v, err
 }
@@ -216,7 +216,7 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 		return nil
 	}
 	return fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s",
-		commit, a.t.Noun(), terminal.Quote(a.key), workspace.Decode(a.path, v.Text).Why())
+		commit, a.write.t.Noun(), terminal.Quote(a.write.key), workspace.Decode(a.path, v.Text).Why())
 }
 
 // touching looks for a commit among those that touched the item, nil for none. It
@@ -225,7 +225,7 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit, error) {
 	newest := ""
 	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
-		commits, err := a.repo.History(ctx, a.head.Snapshot.Head, page)
+		commits, err := a.batch.repo.History(ctx, a.batch.head.Snapshot.Head, page)
 		if newest == "" && len(commits) > 0 {
 			newest = commits[0].SHA
 		}
@@ -236,7 +236,7 @@ func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit,
 	case err != nil || a.existed:
 		return found, err
 	case newest == "":
-		return nil, refusal.NoSuch(a.t, a.key)
+		return nil, refusal.NoSuch(a.write.t, a.write.key)
 	}
 	a.last = newest
 	return found, nil
@@ -247,8 +247,8 @@ func (a *attempt) version() edit.Version {
 	if !a.exists {
 		return edit.Version{}
 	}
-	if a.prior != nil {
-		return edit.Version{Text: a.prior.text(), Tree: a.base}
+	if a.previous != nil {
+		return edit.Version{Text: a.previous.text(), Tree: a.base}
 	}
 	return edit.Version{Text: a.file.Text, Tree: a.base}
 }
@@ -256,7 +256,7 @@ func (a *attempt) version() edit.Version {
 func (v *reversion) undo(a *attempt) (*edit.Edited, error) {
 	now := a.version()
 	edited, pointers := edit.Undo(now, v.before, v.after)
-	if a.prior != nil && a.prior.guesses && now.Tree != nil && v.after.Tree != nil { // whether it fits would tell a guess
+	if a.previous != nil && a.previous.secrets.guesses && now.Tree != nil && v.after.Tree != nil { // whether it fits would tell a guess
 		now.Text, now.Tree = nil, document.WithOtherSecrets(now.Tree, "", v.after.Tree)
 		_, pointers = edit.Undo(now, v.before, v.after)
 	}
@@ -268,7 +268,7 @@ func (v *reversion) undo(a *attempt) (*edit.Edited, error) {
 
 // overlap refuses to undo what others have changed again.
 type overlap struct {
-	*attempt
+	attempt   *attempt
 	reversion *reversion
 	pointers  []string
 }
@@ -276,18 +276,18 @@ type overlap struct {
 func (o *overlap) Error() string { return "what the commit did has been changed again" }
 
 func (o *overlap) fault(ctx context.Context, changes bool) error {
-	details := map[string]any{"code": refusal.CodeOverlap, "currentCommitSha": o.last, "pointers": o.pointers[:min(len(o.pointers), maxReferences)]}
+	details := map[string]any{"code": refusal.CodeOverlap, "currentCommitSha": o.attempt.last, "pointers": o.pointers[:min(len(o.pointers), maxReferences)]}
 	blob := "" // of a deletion
 	if o.reversion.after.Tree != nil {
 		blob = object.Hash(object.Blob, o.reversion.after.Text).String()
 	}
 	if changes {
-		o.tellChanges(ctx, details, o.reversion.commit, blob)
+		o.attempt.tellChanges(ctx, details, o.reversion.commit, blob)
 	}
 	where := "the whole of it"
 	if first := o.pointers[0]; first != "" {
 		where = terminal.Quote(first)
 	}
 	return fault.New(fault.Conflict, "what the commit %s did to the %s %s has been changed again since, at %s; undo the later changes first, or write what it should be",
-		o.reversion.commit, o.t.Noun(), terminal.Quote(o.key), where).With(details)
+		o.reversion.commit, o.attempt.write.t.Noun(), terminal.Quote(o.attempt.write.key), where).With(details)
 }

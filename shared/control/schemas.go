@@ -61,8 +61,8 @@ func putSchema(key string, p DocumentPut) write {
 			}
 			return &edit.Edited{Tree: p.Document, Changed: true}, nil
 		},
-		mends:    true,
-		checkAll: true,
+		acceptsInvalid: true,
+		checkAll:       true,
 	}
 	problem := document.KeyProblem(key)
 	if problem != "" && p.ExpectedCommitSHA == nil {
@@ -81,18 +81,18 @@ func (a *attempt) verifyBound(bound []workspace.Reference) error {
 	var issues []document.Issue
 	unheld := 0
 	for _, r := range bound {
-		stored, _ := a.after.Item(r.Type, r.Key)
+		stored, _ := a.batch.after.Item(r.Type, r.Key)
 		config := stored.Read()
-		if w := a.now[workspace.Path(r.Type, r.Key)]; w != nil {
+		if w := a.batch.byPath[workspace.Path(r.Type, r.Key)]; w != nil {
 			unheld += workspace.Unheld(config, w.written(config.Tree))
 			continue
 		}
 		unheld += workspace.Unheld(config, nowhere)
-		found := workspace.SchemaIssues(a.after, *config, &a.checked, nowhere)
+		found := workspace.SchemaIssues(a.batch.after, *config, &a.batch.checked, nowhere)
 		if len(found) > 0 {
-			found = document.NewIssues(workspace.SchemaIssues(a.head.View.Workspace(), *config, &a.checked, nowhere), found)
+			found = document.NewIssues(workspace.SchemaIssues(a.batch.head.View.Workspace(), *config, &a.batch.checked, nowhere), found)
 		}
-		if a.checked.Exceeded() {
+		if a.batch.checked.Exceeded() {
 			return tooManySteps()
 		}
 		for _, issue := range found {

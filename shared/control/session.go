@@ -16,9 +16,9 @@ import (
 // Session is one authenticated request. It is used by one goroutine.
 type Session struct {
 	service *Service
-	Caller
-	use    Use
-	opened *served.Head
+	caller  Caller
+	use     Use
+	opened  *served.Head
 	// lastEvaluated waits for what lists say of evaluations; nil: nobody has asked yet.
 	lastEvaluated func() *telemetry.Evaluated
 }
@@ -33,7 +33,7 @@ func (s *Session) open(ctx context.Context) (*served.Head, error) {
 		if err != nil {
 			return err
 		}
-		s.opened, err = s.service.served.Open(ctx, s.entry.Workspace.ID, repo, snapshot)
+		s.opened, err = s.service.served.Open(ctx, s.caller.entry.Workspace.ID, repo, snapshot)
 		return err
 	})
 	return s.opened, err
@@ -71,7 +71,7 @@ func (s *Session) atHead(ctx context.Context, ask func(repo Repository, head rep
 		return err
 	}
 	for renewals := 0; ; renewals++ {
-		err := ask(repo, s.entry.Head)
+		err := ask(repo, s.caller.entry.Head)
 		gone := errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrUnknownCommit)
 		if !gone || renewals == maxRenewals {
 			return repository.Fault(err)
@@ -80,17 +80,17 @@ func (s *Session) atHead(ctx context.Context, ask func(repo Repository, head rep
 		if err != nil {
 			return err
 		}
-		s.entry = fresh.entry
+		s.caller.entry = fresh.caller.entry
 	}
 }
 
 // feed tells of the workspace's commits.
 func (s *Session) feed() *feed.Reader {
-	return s.service.feed.Of(s.entry.Workspace, s.entry.Principal.ID, history{s})
+	return s.service.feed.Of(s.caller.entry.Workspace, s.caller.entry.Principal.ID, history{s})
 }
 
 // cursors are those of the workspace's lists.
-func (s *Session) cursors() feed.Cursors { return feed.Cursors{Workspace: s.entry.Workspace} }
+func (s *Session) cursors() feed.Cursors { return feed.Cursors{Workspace: s.caller.entry.Workspace} }
 
 // Activity returns a page of the feed.
 func (s *Session) Activity(ctx context.Context, q feed.ActivityQuery) (*feed.ActivityList, error) {
@@ -122,7 +122,7 @@ func (h history) Text(ctx context.Context, path, commit string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	_, text, err := repo.At(ctx, h.session.entry.Head, path, commit)
+	_, text, err := repo.At(ctx, h.session.caller.entry.Head, path, commit)
 	if errors.Is(err, repository.ErrAbsent) || errors.Is(err, repository.ErrUnknownCommit) {
 		return nil, nil
 	}
@@ -140,12 +140,12 @@ func (h history) KnowsEnvironment(ctx context.Context, name string) error {
 }
 
 func (s *Session) repository(ctx context.Context) (Repository, error) {
-	repo, err := s.service.settings.Repository(ctx, s.entry.Workspace.ID)
+	repo, err := s.service.settings.Repository(ctx, s.caller.entry.Workspace.ID)
 	return repo, repository.Fault(err)
 }
 
 // Principal is the one that the key acts as.
-func (s *Session) Principal() access.Principal { return s.entry.Principal }
+func (s *Session) Principal() access.Principal { return s.caller.entry.Principal }
 
 // Whoami is the principal and the workspace behind a key.
 type Whoami struct {
@@ -163,10 +163,10 @@ type WhoamiPrincipal struct {
 
 // Whoami says whose key this is. It reads nothing more.
 func (s *Session) Whoami() Whoami {
-	p := s.entry.Principal
+	p := s.caller.entry.Principal
 	return Whoami{
-		WorkspaceID: s.entry.Workspace.ID,
-		KeyID:       string(s.entry.Key.ID),
+		WorkspaceID: s.caller.entry.Workspace.ID,
+		KeyID:       string(s.caller.entry.Key.ID),
 		Principal:   WhoamiPrincipal{Type: string(p.Type), ID: string(p.ID), Name: p.Name},
 	}
 }
@@ -184,7 +184,7 @@ type WorkspaceRow struct {
 
 // Workspaces lists the workspace of the key. It reads nothing more.
 func (s *Session) Workspaces() WorkspaceList {
-	return WorkspaceList{[]WorkspaceRow{{s.entry.Workspace.ID, s.entry.Workspace.Name}}}
+	return WorkspaceList{[]WorkspaceRow{{s.caller.entry.Workspace.ID, s.caller.entry.Workspace.Name}}}
 }
 
 // EnvironmentList is the active environments.

@@ -27,17 +27,17 @@ func (a *attempt) permitUses() error {
 		if _, known := scopes[use.Key]; !known {
 			keys = append(keys, use.Key)
 		}
-		scopes[use.Key] = append(scopes[use.Key], a.head.View.Scopes().Scope(use.Scope))
+		scopes[use.Key] = append(scopes[use.Key], a.batch.head.View.Scopes().Scope(use.Scope))
 	}
 	for _, key := range keys {
 		write, what, guarded := a.usingKey(key, scopes[key])
 		if key == "" {
-			write, what, guarded = access.Edit(access.TierProtectedAllEnvs, scopes[key]...), lookupsGuarded, a.head.View.GuardedReferences()
+			write, what, guarded = access.Edit(access.TierProtectedAllEnvs, scopes[key]...), lookupsGuarded, a.batch.head.View.GuardedReferences()
 		}
 		if !guarded {
 			continue
 		}
-		if err := a.authorize(what, write); err != nil {
+		if err := a.batch.session.authorize(what, write); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ const lookupsGuarded = "a value that is read from the environment of application
 // there decrypts nothing, and is refused for that in its turn.
 func (a *attempt) usingKey(key string, scopes []access.Scope) (write access.Write, what string, guarded bool) {
 	path := workspace.Path(document.Config, key)
-	tier, found := a.tierAt(path)
+	tier, found := a.batch.tierAt(path)
 	if !found || path == a.path {
 		return write, "", false
 	}

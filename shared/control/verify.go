@@ -24,7 +24,7 @@ func (b *batch) check() {
 		return
 	}
 	b.after = b.head.View.Workspace()
-	if len(b.final) > 1 || b.final[0].t == Schema {
+	if len(b.final) > 1 || b.final[0].write.t == Schema {
 		b.after = b.workspace()
 	}
 	verify := workspace.NewVerification(b.after)
@@ -37,7 +37,7 @@ func (b *batch) check() {
 		switch {
 		case a.gone:
 			gone = append(gone, a.path)
-		case a.t == Schema:
+		case a.write.t == Schema:
 			schemas = append(schemas, a.path)
 		}
 	}
@@ -54,7 +54,7 @@ func (b *batch) check() {
 		switch {
 		case a.gone:
 			err = a.unreferenced(references[a.path])
-		case a.t == Schema:
+		case a.write.t == Schema:
 			err = a.verifyBound(bound[a.path])
 		default:
 			err = a.verify(verify)
@@ -70,15 +70,15 @@ func (b *batch) check() {
 // workspace is the workspace as it would be after the batch.
 func (b *batch) workspace() *workspace.Workspace {
 	after := *b.head.View.Workspace()
-	after.Items = slices.DeleteFunc(slices.Clone(after.Items), func(i workspace.Stored) bool { return b.now[i.Path] != nil })
-	after.Schemas = slices.DeleteFunc(slices.Clone(after.Schemas), func(s workspace.Schema) bool { return b.now[s.Path] != nil })
-	for path, a := range b.now {
+	after.Items = slices.DeleteFunc(slices.Clone(after.Items), func(i workspace.Stored) bool { return b.byPath[i.Path] != nil })
+	after.Schemas = slices.DeleteFunc(slices.Clone(after.Schemas), func(s workspace.Schema) bool { return b.byPath[s.Path] != nil })
+	for path, a := range b.byPath {
 		switch {
 		case a.gone:
-		case a.t == Schema:
+		case a.write.t == Schema:
 			after.Schemas = append(after.Schemas, workspace.Decode(path, a.text()).Part.Schemas...)
 		default:
-			after.Items = append(after.Items, workspace.Stored{Path: path, Key: a.key, Text: a.text()})
+			after.Items = append(after.Items, workspace.Stored{Path: path, Key: a.write.key, Text: a.text()})
 		}
 	}
 	slices.SortStableFunc(after.Items, func(x, y workspace.Stored) int { return strings.Compare(x.Path, y.Path) })
@@ -101,10 +101,10 @@ func (a *attempt) verify(verification *workspace.Verification) error {
 	}
 	issues := verification.Of(item)
 	if before != nil && len(issues) > 0 {
-		issues = document.NewIssues(workspace.NewVerification(a.head.View.Workspace()).Of(a.item(before)), issues)
+		issues = document.NewIssues(workspace.NewVerification(a.batch.head.View.Workspace()).Of(a.item(before)), issues)
 	}
 	if setsValues(before, tree) {
-		for _, issue := range workspace.UnusableSchema(a.after, item) {
+		for _, issue := range workspace.UnusableSchema(a.batch.after, item) {
 			switch {
 			case slices.Contains(issues, issue):
 			case issue.Code == problem.UnknownSchema:
@@ -130,10 +130,10 @@ func setsValues(before, after *jsontree.Node) bool {
 // the schema in the same way stood before.
 func (a *attempt) fitSchema(item workspace.Item, before *jsontree.Node) error {
 	written := a.written(item.Tree)
-	all := workspace.SchemaIssues(a.after, item, &a.checked, written)
+	all := workspace.SchemaIssues(a.batch.after, item, &a.batch.checked, written)
 	issues := all
 	if before != nil && !a.strict && len(all) > 0 {
-		issues = document.NewIssues(workspace.SchemaIssues(a.head.View.Workspace(), a.item(before), &a.checked, nowhere), all)
+		issues = document.NewIssues(workspace.SchemaIssues(a.batch.head.View.Workspace(), a.item(before), &a.batch.checked, nowhere), all)
 		for _, scope := range a.scopes {
 			written := fallbackPointer(item.Tree, scope)
 			for _, issue := range all {
@@ -143,7 +143,7 @@ func (a *attempt) fitSchema(item workspace.Item, before *jsontree.Node) error {
 			}
 		}
 	}
-	if a.checked.Exceeded() {
+	if a.batch.checked.Exceeded() {
 		return tooManySteps()
 	}
 	if len(issues) == 0 {
@@ -187,7 +187,7 @@ const smallGrowth = 4 << 10
 // must not keep a flag from being switched off.
 func (b *batch) fits() {
 	most := int64(repository.MaxTexts)
-	if set := b.service.settings.MaxTexts; set > 0 {
+	if set := b.session.service.settings.MaxTexts; set > 0 {
 		most = min(most, set)
 	}
 	growth, created := int64(0), false
@@ -234,7 +234,7 @@ func (b *batch) fitsExpressions() {
 	var sets []expression.Set
 	var kept []expression.Set // of documents that bring in none
 	for _, a := range b.final {
-		if a.t == Schema || a.gone {
+		if a.write.t == Schema || a.gone {
 			continue
 		}
 		of := func(tree *jsontree.Node) expression.Set {
@@ -256,7 +256,7 @@ func (b *batch) fitsExpressions() {
 		return
 	}
 	b.sums = true
-	total, _ := b.head.View.Expressions(func(path string) bool { return b.now[path] != nil })
+	total, _ := b.head.View.Expressions(func(path string) bool { return b.byPath[path] != nil })
 	for _, set := range kept {
 		_ = total.Add(set) // which stands already, full or not
 	}

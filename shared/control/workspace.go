@@ -67,11 +67,11 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &WorkspaceDetail{ID: s.entry.Workspace.ID, Name: s.entry.Workspace.Name, BrokenDocuments: len(broken), Broken: []BrokenRow{}}
+	d := &WorkspaceDetail{ID: s.caller.entry.Workspace.ID, Name: s.caller.entry.Workspace.Name, BrokenDocuments: len(broken), Broken: []BrokenRow{}}
 	if sha := o.Snapshot.Head.Commit; sha != "" {
 		d.CommitSHA = &sha
 	}
-	if u := s.entry.Unreadable; u != nil {
+	if u := s.caller.entry.Unreadable; u != nil {
 		d.UnreadableHead = &UnreadableHeadRow{Message: u.Message}
 		if u.Commit != "" {
 			d.UnreadableHead.CommitSHA = &u.Commit

@@ -49,8 +49,8 @@ type write struct {
 	touches func(a *attempt) access.Write
 	// edit makes the new document of the base.
 	edit func(a *attempt) (*edit.Edited, error)
-	// mends is a write that takes what is no JSON object too.
-	mends bool
+	// acceptsInvalid is a write that takes what is no JSON object too.
+	acceptsInvalid bool
 	// checkAll refuses the document for all that is wrong with it, and not
 	// only for what the write brings in.
 	checkAll bool
@@ -63,7 +63,7 @@ type write struct {
 
 // outcome is what came of a write that is alone in its request.
 type outcome struct {
-	*attempt
+	attempt  *attempt
 	commit   string
 	previous string // "" when nothing was written
 }
@@ -90,11 +90,11 @@ func (b *batch) outcome() *outcome {
 	switch {
 	case !a.changed():
 		return &outcome{attempt: a, commit: a.last}
-	case b.DryRun && !a.creates():
+	case b.request.DryRun && !a.creates():
 		// There is no commit to name: the item's last one is as good as the token of
 		// the real write.
 		return &outcome{attempt: a, commit: a.last, previous: b.versionBefore()}
-	case b.DryRun:
+	case b.request.DryRun:
 		return &outcome{attempt: a, commit: b.commit, previous: b.head.Snapshot.Head.Commit}
 	}
 	return &outcome{attempt: a, commit: b.commit, previous: b.previous}
@@ -102,23 +102,23 @@ func (b *batch) outcome() *outcome {
 
 // attempt is one try of a write, as one of a batch.
 type attempt struct {
-	*batch
-	write
+	batch *batch
+	write write
 	index int // among the operations of the request
 	path  string
 	// What stood there before the batch, and the last commit that touched it.
 	file    repository.File
 	existed bool
 	last    string
-	// prior has changed the item earlier in the batch; nil for none.
-	prior *attempt
+	// previous has changed the item earlier in the batch; nil for none.
+	previous *attempt
 	// What it leaves behind, once it is placed: nothing, or a document that shares these
 	// with others; that is checked in full, whose fallbacks in those scopes were set,
 	// and which so many writes have changed.
-	gone   bool
-	shares []string
-	strict bool
-	secrets
+	gone    bool
+	shares  []string
+	strict  bool
+	secrets secrets
 	scopes  []string
 	touched int
 
@@ -139,8 +139,8 @@ type attempt struct {
 // decide goes through those steps of a write that are its own, each of which can
 // refuse it. What the workspace says to it is asked once for the batch.
 func (a *attempt) decide(ctx context.Context) error {
-	if len(a.issues) > 0 {
-		return refusal.Malformed(a.issues...)
+	if len(a.write.issues) > 0 {
+		return refusal.Malformed(a.write.issues...)
 	}
 	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {
 		if err := step(ctx); err != nil {
@@ -152,7 +152,7 @@ func (a *attempt) decide(ctx context.Context) error {
 		a.warnings = a.itemWarnings()
 		return nil
 	}
-	if err := a.charge(a.edited.Tree); err != nil {
+	if err := a.batch.charge(a.edited.Tree); err != nil {
 		return err
 	}
 	if err := a.validate(); err != nil {
@@ -167,86 +167,86 @@ func (a *attempt) decide(ctx context.Context) error {
 // for an item that is nothing to edit. It makes the first document of an item
 // that the write creates.
 func (a *attempt) find(ctx context.Context) error {
-	path, ok := workspace.PathOf(a.t, a.key)
-	if !ok && a.first == nil {
-		return refusal.NoSuch(a.t, a.key)
+	path, ok := workspace.PathOf(a.write.t, a.write.key)
+	if !ok && a.write.first == nil {
+		return refusal.NoSuch(a.write.t, a.write.key)
 	}
 	a.path = path
-	a.file, a.existed = a.head.Snapshot.File(path)
+	a.file, a.existed = a.batch.head.Snapshot.File(path)
 	a.exists = a.existed
-	if a.prior = a.now[path]; a.prior != nil {
-		a.exists = !a.prior.gone
+	if a.previous = a.batch.byPath[path]; a.previous != nil {
+		a.exists = !a.previous.gone
 	}
-	if !a.exists && a.prepare == nil && (a.first == nil || a.token != nil && !a.inSet) {
-		return refusal.NoSuch(a.t, a.key)
+	if !a.exists && a.write.prepare == nil && (a.write.first == nil || a.write.token != nil && !a.write.inSet) {
+		return refusal.NoSuch(a.write.t, a.write.key)
 	}
-	if a.scoped && a.scope != document.DefaultScope {
-		if err := a.knowsEnvironment(a.scope); err != nil {
+	if a.write.scoped && a.write.scope != document.DefaultScope {
+		if err := a.batch.knowsEnvironment(a.write.scope); err != nil {
 			return err
 		}
 	}
-	if a.existed && !a.onlyFirst {
+	if a.existed && !a.write.onlyFirst {
 		a.last = a.file.Last.SHA
 	}
-	if a.exists && !a.onlyFirst {
+	if a.exists && !a.write.onlyFirst {
 		if err := a.read(); err != nil {
 			return err
 		}
 	}
 	switch {
-	case a.prepare != nil:
-		return a.prepare(ctx, a)
+	case a.write.prepare != nil:
+		return a.write.prepare(ctx, a)
 	case a.base != nil:
 		return nil
 	}
 	var err error
-	a.base, err = a.first()
+	a.base, err = a.write.first()
 	return editFault(err)
 }
 
 // read decodes what the edit begins with.
 func (a *attempt) read() error {
-	if a.prior != nil {
-		a.base = a.prior.tree()
+	if a.previous != nil {
+		a.base = a.previous.tree()
 	} else {
 		a.stored = a.file.Decode()
 		a.base = a.stored.Tree
 	}
-	if a.base.Kind != jsontree.Object && !a.mends {
-		return refusal.NotAnObject(a.t, a.key, a.found())
+	if a.base.Kind != jsontree.Object && !a.write.acceptsInvalid {
+		return refusal.NotAnObject(a.write.t, a.write.key, a.found())
 	}
-	return a.charge(a.base)
+	return a.batch.charge(a.base)
 }
 
 // found is what the edit begins with.
 func (a *attempt) found() *workspace.Decoded {
-	if a.prior != nil {
-		return workspace.Decode(a.path, a.prior.text())
+	if a.previous != nil {
+		return workspace.Decode(a.path, a.previous.text())
 	}
 	return a.stored
 }
 
 // creates says whether the write makes a document where there is none.
-func (a *attempt) creates() bool { return a.onlyFirst || !a.exists }
+func (a *attempt) creates() bool { return a.write.onlyFirst || !a.exists }
 
 // permit answers 403: for what the write touches, and for what the new document
 // uses beyond itself. So the document is made here; what is wrong with it is
 // said in its turn.
 func (a *attempt) permit(context.Context) error {
-	a.edited, a.problem = a.edit(a)
+	a.edited, a.problem = a.write.edit(a)
 	a.keepSecrets()
-	touches := a.touches
+	touches := a.write.touches
 	if touches == nil {
 		touches = touchesDifference
 	}
 	why := ""
-	if tiers := a.tiersOver(a.path); len(tiers) > 0 {
-		why = fmt.Sprintf("the %s decides what is served of whatever names it, and is edited by who may edit that: ", a.t.Noun())
+	if tiers := a.batch.tiersOver(a.path); len(tiers) > 0 {
+		why = fmt.Sprintf("the %s decides what is served of whatever names it, and is edited by who may edit that: ", a.write.t.Noun())
 	}
-	if err := a.authorize(why, touches(a)); err != nil {
+	if err := a.batch.session.authorize(why, touches(a)); err != nil {
 		return err
 	}
-	if a.problem != nil || !a.changed() || a.edited.Tree == nil || a.t == Schema {
+	if a.problem != nil || !a.changed() || a.edited.Tree == nil || a.write.t == Schema {
 		return nil
 	}
 	return a.permitUses()
@@ -255,7 +255,7 @@ func (a *attempt) permit(context.Context) error {
 // authorize refuses a write that the principal's roles do not allow. What comes
 // before the sentence that says so is given.
 func (s *Session) authorize(before string, write access.Write) error {
-	denial := access.Authorize(s.entry.Principal.EffectiveRoles(), write)
+	denial := access.Authorize(s.caller.entry.Principal.EffectiveRoles(), write)
 	if denial == nil {
 		return nil
 	}
@@ -268,7 +268,7 @@ func (a *attempt) change(ctx context.Context) error {
 	if a.problem != nil {
 		return editFault(a.problem)
 	}
-	return a.stick(ctx)
+	return a.keepBucketingProperty(ctx)
 }
 
 func (a *attempt) changed() bool { return a.edited.Changed }
@@ -286,11 +286,11 @@ func (a *attempt) original() *jsontree.Node {
 	switch {
 	case !a.existed:
 		return nil
-	case a.prior == nil && a.exists && a.base != nil:
+	case a.previous == nil && a.exists && a.base != nil:
 		return a.base
 	}
 	before := a.file.Decode().Tree
-	if a.DryRun && a.guesses {
+	if a.batch.request.DryRun && a.secrets.guesses {
 		return document.WithOtherSecrets(before, "", a.tree())
 	}
 	return before
@@ -320,16 +320,16 @@ func (a *attempt) text() []byte {
 
 // preview is what a dry run's answer has in addition.
 func (o *outcome) preview() Preview {
-	if !o.DryRun {
+	if !o.attempt.batch.request.DryRun {
 		return Preview{}
 	}
-	return Preview{DryRun: true, Document: o.edited.Tree, Messages: o.messages, Impact: o.impact}
+	return Preview{DryRun: true, Document: o.attempt.edited.Tree, Messages: o.attempt.messages, Impact: o.attempt.batch.impact}
 }
 
 // item is a tree in the place that the write is about. It has no text: nothing
 // that is asked of it is told by line.
 func (a *attempt) item(tree *jsontree.Node) workspace.Item {
-	return workspace.Item{Path: a.path, Key: a.key, View: document.View(tree), Tree: tree}
+	return workspace.Item{Path: a.path, Key: a.write.key, View: document.View(tree), Tree: tree}
 }
 
 // editFault turns an edit's refusal into an answer.

@@ -67,16 +67,16 @@ func creates(t document.Type, r Request, key string, tree *jsontree.Node, proble
 
 func (s *Session) create(ctx context.Context, r Request, w write) (*CreationResult, error) {
 	return carryOutOne(ctx, s, r, w, func(out *outcome) *CreationResult {
-		tree := out.edited.Tree
+		tree := out.attempt.edited.Tree
 		return &CreationResult{
 			Key:       w.key,
 			ValueType: string(document.View(tree).ValueType),
 			CommitSHA: out.commit,
 			Document:  tree,
-			Warnings:  jsontree.Bounded(out.warnings),
+			Warnings:  jsontree.Bounded(out.attempt.warnings),
 			DryRun:    r.DryRun,
 			Messages:  out.preview().Messages,
-			Impact:    out.impact,
+			Impact:    out.attempt.batch.impact,
 		}
 	})
 }
@@ -139,13 +139,13 @@ func (s *Session) patch(ctx context.Context, r Request, w write) (*PatchResult, 
 		return &PatchResult{
 			Key:                         w.key,
 			Environment:                 w.scope,
-			Changed:                     out.changed(),
+			Changed:                     out.attempt.changed(),
 			CommitSHA:                   out.commit,
 			PreviousCommitSHA:           out.previous,
-			ReplacedTargetingRuleCount:  out.edited.ReplacedTargetingRuleCount,
-			PreservedTargetingRuleCount: out.edited.PreservedTargetingRuleCount,
-			Rules:                       append([]*jsontree.Node{}, out.edited.Rules...),
-			Warnings:                    jsontree.Bounded(out.warnings),
+			ReplacedTargetingRuleCount:  out.attempt.edited.ReplacedTargetingRuleCount,
+			PreservedTargetingRuleCount: out.attempt.edited.PreservedTargetingRuleCount,
+			Rules:                       append([]*jsontree.Node{}, out.attempt.edited.Rules...),
+			Warnings:                    jsontree.Bounded(out.attempt.warnings),
 			Preview:                     out.preview(),
 		}
 	})
@@ -161,8 +161,8 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 			Environment:       w.scope,
 			Target:            p.Target,
 			Level:             *p.Level,
-			Created:           out.creates(),
-			Changed:           out.changed(),
+			Created:           out.attempt.creates(),
+			Changed:           out.attempt.changed(),
 			CommitSHA:         out.commit,
 			PreviousCommitSHA: out.previous,
 			Preview:           out.preview(),
@@ -239,9 +239,9 @@ func (p DocumentPut) write(s *Session, t document.Type, key string) write {
 			}
 			return &edit.Edited{Tree: stamped, Changed: true}, nil
 		},
-		sets:     wholeDocument,
-		mends:    true,
-		checkAll: true,
+		sets:           wholeDocument,
+		acceptsInvalid: true,
+		checkAll:       true,
 	}
 }
 
@@ -249,11 +249,11 @@ func (p DocumentPut) write(s *Session, t document.Type, key string) write {
 func (s *Session) put(ctx context.Context, r Request, w write) (*PutResult, error) {
 	return carryOutOne(ctx, s, r, w, func(out *outcome) *PutResult {
 		return &PutResult{
-			Key:               out.key,
-			Changed:           out.changed(),
+			Key:               out.attempt.write.key,
+			Changed:           out.attempt.changed(),
 			CommitSHA:         out.commit,
 			PreviousCommitSHA: out.previous,
-			Warnings:          jsontree.Bounded(out.warnings),
+			Warnings:          jsontree.Bounded(out.attempt.warnings),
 			Preview:           out.preview(),
 		}
 	})
@@ -271,15 +271,15 @@ func requestIssues(err error) []document.Issue {
 // with is what is wrong with a request: what its reader has found already, and
 // what else there is.
 func (r Request) with(issues []document.Issue) []document.Issue {
-	return slices.Concat(r.Malformed, notSaid(r.Malformed, issues))
+	return slices.Concat(r.Malformed, withoutReported(r.Malformed, issues))
 }
 
-// notSaid leaves out what is said of a place that the reader of the request
+// withoutReported leaves out what is said of a place that the reader of the request
 // has found wrong already.
-func notSaid(already, issues []document.Issue) []document.Issue {
+func withoutReported(already, issues []document.Issue) []document.Issue {
 	var rest []document.Issue
 	for _, issue := range issues {
-		if issue.Pointer == "" || !said(already, issue.Pointer) {
+		if issue.Pointer == "" || !hasIssueAt(already, issue.Pointer) {
 			rest = append(rest, issue)
 		}
 	}

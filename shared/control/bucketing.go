@@ -21,16 +21,16 @@ const (
 	maxDocumentsRead = 4
 )
 
-// stick has a rollout that stands where none stood before go on with the
+// keepBucketingProperty has a rollout that stands where none stood before go on with the
 // property of the last one that the scope served: switched off and on again,
 // the same users are where they were.
-func (a *attempt) stick(ctx context.Context) error {
+func (a *attempt) keepBucketingProperty(ctx context.Context) error {
 	if !a.edited.NewSplit {
 		return nil
 	}
-	property, err := a.splits[a.splitName()], error(nil)
-	if property == "" && a.prior != nil && a.existed {
-		property = edit.SplitProperty(a.original(), a.scope)
+	property, err := a.batch.splits[a.splitName()], error(nil)
+	if property == "" && a.previous != nil && a.existed {
+		property = edit.SplitProperty(a.original(), a.write.scope)
 	}
 	if property == "" && a.existed {
 		property, err = a.lastProperty(ctx)
@@ -45,10 +45,10 @@ func (a *attempt) stick(ctx context.Context) error {
 // it was before each commit that may have changed what the scope serves. The
 // history is that of what the write rests on, which may be on its way.
 func (a *attempt) lastProperty(ctx context.Context) (string, error) {
-	if err := a.lookUp(); err != nil {
+	if err := a.batch.lookUp(); err != nil {
 		return "", err
 	}
-	commits, err := a.repo.History(ctx, a.head.Snapshot.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
+	commits, err := a.batch.repo.History(ctx, a.batch.head.Snapshot.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +64,7 @@ func (a *attempt) lastProperty(ctx context.Context) (string, error) {
 				return property, err
 			}
 		}
-		differs = mayHaveChanged(c, a.path, a.scope)
+		differs = mayHaveChanged(c, a.path, a.write.scope)
 	}
 	return "", nil
 }
@@ -86,7 +86,7 @@ func mayHaveChanged(c repository.Commit, path, scope string) bool {
 
 // propertyAt is the property that the scope's rollout had after a commit.
 func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, error) {
-	_, text, err := a.repo.At(ctx, a.head.Snapshot.Head, a.path, c.SHA)
+	_, text, err := a.batch.repo.At(ctx, a.batch.head.Snapshot.Head, a.path, c.SHA)
 	if errors.Is(err, repository.ErrAbsent) || errors.As(err, new(*workspace.Unread)) {
 		return "", nil // it served nothing then
 	}
@@ -97,5 +97,5 @@ func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, 
 	if err != nil {
 		return "", nil // what cannot be read served nothing
 	}
-	return edit.SplitProperty(tree, a.scope), nil
+	return edit.SplitProperty(tree, a.write.scope), nil
 }
