@@ -52,13 +52,13 @@ type Endpoint struct {
 
 // The endpoints for applications. They are not in the API's description.
 var (
-	Health         = Endpoint{"GET", "/healthz", "getHealth", "delivery", NoKey, Anonymous, ""}
-	Evaluate       = Endpoint{"GET", "/api/v2/configs/eval-with-context/", "evaluate", "delivery", PublicSDK, Polls, "/api/v2/{path+}"}
-	Documents      = Endpoint{"GET", "/api/v2/configs", "getDocuments", "delivery", SecretSDK, Polls, "/api/v2/{path+}"}
-	DescribeKey    = Endpoint{"GET", "/api/v2/key", "describeKey", "delivery", AnySDK, Polls, "/api/v2/{path+}"}
-	EvaluateFlags  = Endpoint{"POST", "/ofrep/v1/evaluate/flags", "evaluateFlags", "delivery", PublicSDK, Polls, "/ofrep/{path+}"}
-	EvaluateFlag   = Endpoint{"POST", "/ofrep/v1/evaluate/flags/", "evaluateFlag", "delivery", PublicSDK, Polls, "/ofrep/{path+}"}
-	ReportContexts = Endpoint{"POST", "/api/v1/telemetry", "reportContexts", "telemetry", AnySDK, Telemetry, "/api/v1/{path+}"}
+	Health         = Endpoint{Method: "GET", Path: "/healthz", Operation: "getHealth", Group: "delivery", Keys: NoKey, Limit: Anonymous}
+	Evaluate       = Endpoint{Method: "GET", Path: "/api/v2/configs/eval-with-context/", Operation: "evaluate", Group: "delivery", Keys: PublicSDK, Limit: Polls, Behind: "/api/v2/{path+}"}
+	Documents      = Endpoint{Method: "GET", Path: "/api/v2/configs", Operation: "getDocuments", Group: "delivery", Keys: SecretSDK, Limit: Polls, Behind: "/api/v2/{path+}"}
+	DescribeKey    = Endpoint{Method: "GET", Path: "/api/v2/key", Operation: "describeKey", Group: "delivery", Keys: AnySDK, Limit: Polls, Behind: "/api/v2/{path+}"}
+	EvaluateFlags  = Endpoint{Method: "POST", Path: "/ofrep/v1/evaluate/flags", Operation: "evaluateFlags", Group: "delivery", Keys: PublicSDK, Limit: Polls, Behind: "/ofrep/{path+}"}
+	EvaluateFlag   = Endpoint{Method: "POST", Path: "/ofrep/v1/evaluate/flags/", Operation: "evaluateFlag", Group: "delivery", Keys: PublicSDK, Limit: Polls, Behind: "/ofrep/{path+}"}
+	ReportContexts = Endpoint{Method: "POST", Path: "/api/v1/telemetry", Operation: "reportContexts", Group: "telemetry", Keys: AnySDK, Limit: Telemetry, Behind: "/api/v1/{path+}"}
 )
 
 // ForApplications are all of these.
@@ -67,18 +67,18 @@ var ForApplications = []Endpoint{Health, Evaluate, Documents, DescribeKey, Evalu
 // The event streams for applications. A server serves them that stays up: no
 // function does, so they have no route of the gateway.
 var (
-	EvaluationEvents = Endpoint{"GET", "/ofrep/v1/events", "streamEvaluationEvents", "delivery", PublicSDK, Polls, ""}
-	DocumentEvents   = Endpoint{"GET", "/api/v2/sse/config", "streamDocumentEvents", "delivery", SecretSDK, Polls, ""}
+	EvaluationEvents = Endpoint{Method: "GET", Path: "/ofrep/v1/events", Operation: "streamEvaluationEvents", Group: "delivery", Keys: PublicSDK, Limit: Polls}
+	DocumentEvents   = Endpoint{Method: "GET", Path: "/api/v2/sse/config", Operation: "streamDocumentEvents", Group: "delivery", Keys: SecretSDK, Limit: Polls}
 )
 
 // DocsFile is a file that the reference page loads. It is no part of the API.
-var DocsFile = Endpoint{"GET", "/v1/docs/{digest}/{file}", "getDocsFile", "reference", NoKey, Anonymous, "$default"}
+var DocsFile = Endpoint{Method: "GET", Path: "/v1/docs/{digest}/{file}", Operation: "getDocsFile", Group: "reference", Keys: NoKey, Limit: Anonymous, Behind: "$default"}
 
 // The console's page, and the files that it loads. They are no part of the API.
 var (
-	ConsoleLead  = Endpoint{"GET", "/{$}", "leadToConsole", "reference", NoKey, Anonymous, "$default"}
-	Console      = Endpoint{"GET", "/console", "openConsole", "reference", NoKey, Anonymous, ""} // also with a slash at its end
-	ConsoleFiles = Endpoint{"GET", "/console/", "getConsole", "reference", NoKey, Anonymous, "/console/{path+}"}
+	ConsoleLead  = Endpoint{Method: "GET", Path: "/{$}", Operation: "leadToConsole", Group: "reference", Keys: NoKey, Limit: Anonymous, Behind: "$default"}
+	Console      = Endpoint{Method: "GET", Path: "/console", Operation: "openConsole", Group: "reference", Keys: NoKey, Limit: Anonymous} // also with a slash at its end
+	ConsoleFiles = Endpoint{Method: "GET", Path: "/console/", Operation: "getConsole", Group: "reference", Keys: NoKey, Limit: Anonymous, Behind: "/console/{path+}"}
 )
 
 // ForPeople are these.
@@ -87,72 +87,72 @@ var ForPeople = []Endpoint{ConsoleLead, Console, ConsoleFiles}
 // REST is the control plane's API. Version 1 of it begins with /v1; what the
 // OpenFeature CLI asks stands beside it.
 var REST = []Endpoint{
-	{"GET", "/v1/whoami", "getWhoami", "workspace", Management, Requests, ""},
-	{"GET", "/v1/workspace", "getWorkspace", "workspace", Management, Requests, ""},
-	{"GET", "/v1/workspaces", "listWorkspaces", "workspace", Management, Requests, ""},
-	{"GET", "/v1/environments", "listEnvironments", "workspace", Management, Requests, ""},
-	{"GET", "/v1/export", "exportDocuments", "workspace", Management, Requests, ""},
-	{"POST", "/v1/evaluate", "evaluateContext", "workspace", Management, Requests, ""},
+	{Method: "GET", Path: "/v1/whoami", Operation: "getWhoami", Group: "workspace", Keys: Management},
+	{Method: "GET", Path: "/v1/workspace", Operation: "getWorkspace", Group: "workspace", Keys: Management},
+	{Method: "GET", Path: "/v1/workspaces", Operation: "listWorkspaces", Group: "workspace", Keys: Management},
+	{Method: "GET", Path: "/v1/environments", Operation: "listEnvironments", Group: "workspace", Keys: Management},
+	{Method: "GET", Path: "/v1/export", Operation: "exportDocuments", Group: "workspace", Keys: Management},
+	{Method: "POST", Path: "/v1/evaluate", Operation: "evaluateContext", Group: "workspace", Keys: Management},
 
-	{"GET", "/v1/flags", "listFlags", "flags", Management, Requests, ""},
-	{"POST", "/v1/flags", "createFlag", "flags", Management, Requests, ""},
-	{"GET", "/v1/flags/{key}", "getFlag", "flags", Management, Requests, ""},
-	{"GET", "/v1/flags/{key}/history", "getFlagHistory", "flags", Management, Requests, ""},
-	{"GET", "/v1/flags/{key}/evaluations", "getFlagEvaluations", "flags", Management, Requests, ""},
-	{"PATCH", "/v1/flags/{key}/environments/{env}", "updateFlagEnvironment", "flags", Management, Requests, ""},
-	{"GET", "/v1/flags/{key}/document", "getFlagDocument", "flags", Management, Requests, ""},
-	{"PUT", "/v1/flags/{key}/document", "replaceFlagDocument", "flags", Management, Requests, ""},
-	{"DELETE", "/v1/flags/{key}", "deleteFlag", "flags", Management, Requests, ""},
-	{"POST", "/v1/flags/{key}/revert", "revertFlag", "flags", Management, Requests, ""},
-	{"GET", "/openfeature/v0/manifest", "getManifest", "flags", Management, Requests, ""},
-	{"POST", "/openfeature/v0/manifest/flags", "createManifestFlag", "flags", Management, Requests, ""},
-	{"PUT", "/openfeature/v0/manifest/flags/{key}", "replaceManifestFlag", "flags", Management, Requests, ""},
-	{"DELETE", "/openfeature/v0/manifest/flags/{key}", "deleteManifestFlag", "flags", Management, Requests, ""},
+	{Method: "GET", Path: "/v1/flags", Operation: "listFlags", Group: "flags", Keys: Management},
+	{Method: "POST", Path: "/v1/flags", Operation: "createFlag", Group: "flags", Keys: Management},
+	{Method: "GET", Path: "/v1/flags/{key}", Operation: "getFlag", Group: "flags", Keys: Management},
+	{Method: "GET", Path: "/v1/flags/{key}/history", Operation: "getFlagHistory", Group: "flags", Keys: Management},
+	{Method: "GET", Path: "/v1/flags/{key}/evaluations", Operation: "getFlagEvaluations", Group: "flags", Keys: Management},
+	{Method: "PATCH", Path: "/v1/flags/{key}/environments/{env}", Operation: "updateFlagEnvironment", Group: "flags", Keys: Management},
+	{Method: "GET", Path: "/v1/flags/{key}/document", Operation: "getFlagDocument", Group: "flags", Keys: Management},
+	{Method: "PUT", Path: "/v1/flags/{key}/document", Operation: "replaceFlagDocument", Group: "flags", Keys: Management},
+	{Method: "DELETE", Path: "/v1/flags/{key}", Operation: "deleteFlag", Group: "flags", Keys: Management},
+	{Method: "POST", Path: "/v1/flags/{key}/revert", Operation: "revertFlag", Group: "flags", Keys: Management},
+	{Method: "GET", Path: "/openfeature/v0/manifest", Operation: "getManifest", Group: "flags", Keys: Management},
+	{Method: "POST", Path: "/openfeature/v0/manifest/flags", Operation: "createManifestFlag", Group: "flags", Keys: Management},
+	{Method: "PUT", Path: "/openfeature/v0/manifest/flags/{key}", Operation: "replaceManifestFlag", Group: "flags", Keys: Management},
+	{Method: "DELETE", Path: "/openfeature/v0/manifest/flags/{key}", Operation: "deleteManifestFlag", Group: "flags", Keys: Management},
 
-	{"GET", "/v1/configs", "listConfigs", "configs", Management, Requests, ""},
-	{"POST", "/v1/configs", "createConfig", "configs", Management, Requests, ""},
-	{"GET", "/v1/configs/{key}", "getConfig", "configs", Management, Requests, ""},
-	{"GET", "/v1/configs/{key}/history", "getConfigHistory", "configs", Management, Requests, ""},
-	{"GET", "/v1/configs/{key}/evaluations", "getConfigEvaluations", "configs", Management, Requests, ""},
-	{"PATCH", "/v1/configs/{key}/environments/{env}", "updateConfigEnvironment", "configs", Management, Requests, ""},
-	{"GET", "/v1/configs/{key}/document", "getConfigDocument", "configs", Management, Requests, ""},
-	{"PUT", "/v1/configs/{key}/document", "replaceConfigDocument", "configs", Management, Requests, ""},
-	{"DELETE", "/v1/configs/{key}", "deleteConfig", "configs", Management, Requests, ""},
-	{"POST", "/v1/configs/{key}/revert", "revertConfig", "configs", Management, Requests, ""},
+	{Method: "GET", Path: "/v1/configs", Operation: "listConfigs", Group: "configs", Keys: Management},
+	{Method: "POST", Path: "/v1/configs", Operation: "createConfig", Group: "configs", Keys: Management},
+	{Method: "GET", Path: "/v1/configs/{key}", Operation: "getConfig", Group: "configs", Keys: Management},
+	{Method: "GET", Path: "/v1/configs/{key}/history", Operation: "getConfigHistory", Group: "configs", Keys: Management},
+	{Method: "GET", Path: "/v1/configs/{key}/evaluations", Operation: "getConfigEvaluations", Group: "configs", Keys: Management},
+	{Method: "PATCH", Path: "/v1/configs/{key}/environments/{env}", Operation: "updateConfigEnvironment", Group: "configs", Keys: Management},
+	{Method: "GET", Path: "/v1/configs/{key}/document", Operation: "getConfigDocument", Group: "configs", Keys: Management},
+	{Method: "PUT", Path: "/v1/configs/{key}/document", Operation: "replaceConfigDocument", Group: "configs", Keys: Management},
+	{Method: "DELETE", Path: "/v1/configs/{key}", Operation: "deleteConfig", Group: "configs", Keys: Management},
+	{Method: "POST", Path: "/v1/configs/{key}/revert", Operation: "revertConfig", Group: "configs", Keys: Management},
 
-	{"GET", "/v1/log-levels", "listLogLevels", "log-levels", Management, Requests, ""},
-	{"PATCH", "/v1/log-levels/{key}", "updateLogLevel", "log-levels", Management, Requests, ""},
-	{"GET", "/v1/log-levels/{key}/document", "getLogLevelDocument", "log-levels", Management, Requests, ""},
-	{"PUT", "/v1/log-levels/{key}/document", "replaceLogLevelDocument", "log-levels", Management, Requests, ""},
-	{"DELETE", "/v1/log-levels/{key}", "deleteLogLevel", "log-levels", Management, Requests, ""},
-	{"POST", "/v1/log-levels/{key}/revert", "revertLogLevel", "log-levels", Management, Requests, ""},
+	{Method: "GET", Path: "/v1/log-levels", Operation: "listLogLevels", Group: "log-levels", Keys: Management},
+	{Method: "PATCH", Path: "/v1/log-levels/{key}", Operation: "updateLogLevel", Group: "log-levels", Keys: Management},
+	{Method: "GET", Path: "/v1/log-levels/{key}/document", Operation: "getLogLevelDocument", Group: "log-levels", Keys: Management},
+	{Method: "PUT", Path: "/v1/log-levels/{key}/document", Operation: "replaceLogLevelDocument", Group: "log-levels", Keys: Management},
+	{Method: "DELETE", Path: "/v1/log-levels/{key}", Operation: "deleteLogLevel", Group: "log-levels", Keys: Management},
+	{Method: "POST", Path: "/v1/log-levels/{key}/revert", Operation: "revertLogLevel", Group: "log-levels", Keys: Management},
 
-	{"GET", "/v1/segments", "listSegments", "segments", Management, Requests, ""},
-	{"POST", "/v1/segments", "createSegment", "segments", Management, Requests, ""},
-	{"GET", "/v1/segments/{key}", "getSegment", "segments", Management, Requests, ""},
-	{"GET", "/v1/segments/{key}/history", "getSegmentHistory", "segments", Management, Requests, ""},
-	{"GET", "/v1/segments/{key}/document", "getSegmentDocument", "segments", Management, Requests, ""},
-	{"PUT", "/v1/segments/{key}/document", "replaceSegmentDocument", "segments", Management, Requests, ""},
-	{"DELETE", "/v1/segments/{key}", "deleteSegment", "segments", Management, Requests, ""},
-	{"POST", "/v1/segments/{key}/revert", "revertSegment", "segments", Management, Requests, ""},
+	{Method: "GET", Path: "/v1/segments", Operation: "listSegments", Group: "segments", Keys: Management},
+	{Method: "POST", Path: "/v1/segments", Operation: "createSegment", Group: "segments", Keys: Management},
+	{Method: "GET", Path: "/v1/segments/{key}", Operation: "getSegment", Group: "segments", Keys: Management},
+	{Method: "GET", Path: "/v1/segments/{key}/history", Operation: "getSegmentHistory", Group: "segments", Keys: Management},
+	{Method: "GET", Path: "/v1/segments/{key}/document", Operation: "getSegmentDocument", Group: "segments", Keys: Management},
+	{Method: "PUT", Path: "/v1/segments/{key}/document", Operation: "replaceSegmentDocument", Group: "segments", Keys: Management},
+	{Method: "DELETE", Path: "/v1/segments/{key}", Operation: "deleteSegment", Group: "segments", Keys: Management},
+	{Method: "POST", Path: "/v1/segments/{key}/revert", Operation: "revertSegment", Group: "segments", Keys: Management},
 
-	{"GET", "/v1/schemas", "listSchemas", "segments", Management, Requests, ""},
-	{"GET", "/v1/schemas/{key}/document", "getSchemaDocument", "segments", Management, Requests, ""},
-	{"PUT", "/v1/schemas/{key}/document", "replaceSchemaDocument", "segments", Management, Requests, ""},
-	{"DELETE", "/v1/schemas/{key}", "deleteSchema", "segments", Management, Requests, ""},
+	{Method: "GET", Path: "/v1/schemas", Operation: "listSchemas", Group: "segments", Keys: Management},
+	{Method: "GET", Path: "/v1/schemas/{key}/document", Operation: "getSchemaDocument", Group: "segments", Keys: Management},
+	{Method: "PUT", Path: "/v1/schemas/{key}/document", Operation: "replaceSchemaDocument", Group: "segments", Keys: Management},
+	{Method: "DELETE", Path: "/v1/schemas/{key}", Operation: "deleteSchema", Group: "segments", Keys: Management},
 
-	{"POST", "/v1/changes", "applyChanges", "changes", Management, Requests, ""},
+	{Method: "POST", Path: "/v1/changes", Operation: "applyChanges", Group: "changes", Keys: Management},
 
-	{"GET", "/v1/activity", "listActivity", "activity", Management, Requests, ""},
+	{Method: "GET", Path: "/v1/activity", Operation: "listActivity", Group: "activity", Keys: Management},
 
-	{"GET", "/v1/contexts", "listContexts", "contexts", Management, Requests, ""},
-	{"GET", "/v1/contexts/export", "exportContexts", "contexts", Management, Requests, ""},
-	{"DELETE", "/v1/contexts/{type}/{key}", "deleteContext", "contexts", Management, Requests, ""},
+	{Method: "GET", Path: "/v1/contexts", Operation: "listContexts", Group: "contexts", Keys: Management},
+	{Method: "GET", Path: "/v1/contexts/export", Operation: "exportContexts", Group: "contexts", Keys: Management},
+	{Method: "DELETE", Path: "/v1/contexts/{type}/{key}", Operation: "deleteContext", Group: "contexts", Keys: Management},
 
-	{"GET", "/v1/openapi.json", "getOpenAPI", "reference", NoKey, Anonymous, ""},
-	{"GET", "/v1/docs", "getDocs", "reference", NoKey, Anonymous, ""},
+	{Method: "GET", Path: "/v1/openapi.json", Operation: "getOpenAPI", Group: "reference", Keys: NoKey, Limit: Anonymous},
+	{Method: "GET", Path: "/v1/docs", Operation: "getDocs", Group: "reference", Keys: NoKey, Limit: Anonymous},
 	DocsFile,
-	{"GET", "/schemas/v1/stored-config.json", "getStoredConfigSchema", "reference", NoKey, Anonymous, ""},
+	{Method: "GET", Path: "/schemas/v1/stored-config.json", Operation: "getStoredConfigSchema", Group: "reference", Keys: NoKey, Limit: Anonymous},
 }
 
 // Function is the name of a group's function: of its folder below functions.
