@@ -54,7 +54,7 @@ func TestEachFunctionInSAM(t *testing.T) {
 		{"GET", "/v1/whoami", "", editor, `"principal"`},
 		{"GET", "/v1/flags", "", editor, `"total":10000`},
 		{"PATCH", flag + "/environments/production", `{"enabled":false}`, editor, `"commitSha"`},
-		{"GET", flag + "/history", "", editor, `"commitSha"`},
+		{"GET", flag + "/history", "", editor, `"sha"`},
 		{"GET", "/v1/configs", "", editor, `"configs"`},
 		{"GET", "/v1/segments", "", editor, `"segments"`},
 		{"GET", "/v1/log-levels", "", editor, `"logLevels"`},
