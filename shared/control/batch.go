@@ -14,7 +14,6 @@ import (
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
@@ -331,46 +330,6 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 
 func (b *batch) refuse(index int, err error) { b.refusals = append(b.refusals, refused{index, err}) }
 
-// maxCharged is how many bytes of documents the writes of a request may decode
-// and make, each time that they do: some seconds of what a function has of a
-// processor.
-const maxCharged = 32 << 20
-
-// What writes are charged beside the documents.
-const (
-	schemaCharge = 64 << 10  // to compile it
-	searchCharge = 128 << 10 // to look for a tag
-)
-
-// maxLookedUp is how many writes of a request may read from the history, which takes
-// some requests to the store each.
-const maxLookedUp = 500
-
-// lookUp counts a write that reads from the history.
-func (b *batch) lookUp() error {
-	if b.lookedUp++; b.lookedUp <= maxLookedUp {
-		return nil
-	}
-	return fault.New(fault.PayloadTooLarge,
-		"%d operations need the history of their items before this one, which is the most for one request; send them in several", maxLookedUp)
-}
-
-// charge counts a document that a write decodes or makes.
-func (b *batch) charge(tree *jsontree.Node) error {
-	if tree == nil {
-		return nil
-	}
-	return b.chargeBytes(min(tree.EncodedSize(), document.MaxSize)) // without white space where it is larger
-}
-
-func (b *batch) chargeBytes(n int) error {
-	if b.charged += n; b.charged <= maxCharged {
-		return nil
-	}
-	return fault.New(fault.PayloadTooLarge,
-		"the operations up to this one read and write more than %d MiB of documents, which is the most for one request; send them in several", maxCharged>>20)
-}
-
 // record notes what an attempt leaves behind. Of all but the last one the documents
 // are kept as text alone, which takes a tenth.
 func (a *attempt) record(changed bool) {
@@ -436,61 +395,6 @@ func (b *batch) finish() {
 	slices.SortFunc(b.final, func(x, y *attempt) int {
 		return cmp.Or(cmp.Compare(x.index, y.index), strings.Compare(x.path, y.path))
 	})
-}
-
-// knowsEnvironment answers 404 for an environment that the workspace does not
-// have. Where none are declared, those count that documents of the batch name.
-func (b *batch) knowsEnvironment(name string) error {
-	if e, known := b.head.View.Workspace().Environment(name); known && !e.Archived {
-		return nil
-	}
-	if b.named[name] {
-		return nil
-	}
-	return refusal.NoEnvironment(name)
-}
-
-// tierAt is the tier of the document at a path, as the batch has it by now.
-func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
-	if tier, known := b.tiers[path]; known {
-		return tier, true
-	}
-	file, found := b.head.Snapshot.File(path)
-	if found = found && b.byPath[path] == nil; !found {
-		return "", false
-	}
-	b.tiers[path] = tierOf(file.Decode().Tree)
-	return b.tiers[path], true
-}
-
-// usersOf are the paths of what names a schema or a segment, as the batch has it by
-// now. The stored ones are looked for once, for all that it writes.
-func (b *batch) usersOf(shared string) []string {
-	if b.users == nil {
-		b.users = workspace.References(b.head.View.Workspace(), workspace.SegmentsOver(b.head.View.Workspace(), b.shared...)...)
-	}
-	var users []string
-	for _, r := range b.users[shared] {
-		if path := workspace.Path(r.Type, r.Key); b.byPath[path] == nil {
-			users = append(users, path)
-		}
-	}
-	for path, a := range b.byPath {
-		if !a.gone && slices.Contains(a.shares, shared) {
-			users = append(users, path)
-		}
-	}
-	return users
-}
-
-// holder finds what holds a key of a type, as the batch has it by now.
-func (b *batch) holder(of document.Type, key string) (t document.Type, held string, found bool) {
-	for _, a := range b.byPath {
-		if !a.gone && strings.EqualFold(a.write.key, key) && (a.write.t == Schema) == (of == Schema) {
-			return a.write.t, a.write.key, true
-		}
-	}
-	return b.head.View.Holder(of, key, func(path string) bool { return b.byPath[path] != nil })
 }
 
 // draft is the commit that the batch makes.

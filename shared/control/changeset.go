@@ -15,7 +15,6 @@ import (
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/terminal"
-	"svc.example/svc/shared/workspace"
 )
 
 // ChangeSet is a request to carry out operations in their order, as one commit
@@ -266,21 +265,4 @@ func (c ChangeSet) located(index int, summary string, issues []document.Issue) [
 		located = append(located, issue.Cut())
 	}
 	return located
-}
-
-// itemWarnings are what the new document will hardly do as it was meant.
-func (a *attempt) itemWarnings() []document.Issue {
-	if a.creates() && a.edited.Tree != nil {
-		a.lookups = append(a.lookups, workspace.NameWarnings(a.write.key)...)
-	}
-	switch {
-	case a.edited.Tree == nil || a.write.t == Schema:
-		return a.lookups
-	case a.write.scoped && a.edited.Changed && a.edited.NowPlain:
-		return append(a.lookups, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.write.scope),
-			Message: "the value was encrypted or read from the environment of applications, and is plain now: everybody with a key can read it"})
-	case a.write.scoped:
-		return a.lookups
-	}
-	return append(a.lookups, workspace.Warnings(&workspace.Item{View: document.View(a.edited.Tree), Tree: a.edited.Tree})...)
 }

@@ -7,7 +7,7 @@
 // wraps, a fault.Fault; fault.Of turns one into an answer.
 //
 // A write is an operation that turns an item's document into another: none into
-// the first, one into none. All go down one list of steps (write.go), so that their refusals
+// the first, one into none. All go down one list of steps (decide.go), so that their refusals
 // come in one order: 402 where the session is opened, and again with each try
 // (authenticate.go), what is wrong with the request by itself, what does
 // not exist, who may not, what has changed meanwhile, what the document would

@@ -3,7 +3,6 @@ package control
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -158,24 +157,6 @@ func (a *attempt) fitSchema(item workspace.Item, before *jsontree.Node) error {
 func tooManySteps() error {
 	return refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the values cannot be checked", []document.Issue{{Message: fmt.Sprintf(
 		"all that have to be held against schemas take more than %d steps together: make the schema simpler, or bind fewer and smaller configs to it", document.MaxAllSteps)}})
-}
-
-// fallbackPointer leads to the value that a PATCH of a scope has set.
-func fallbackPointer(tree *jsontree.Node, scope string) string {
-	pointer := scopePointer(tree, scope)
-	return fmt.Sprintf("%s/rules/%d/value", pointer, len(document.StoredRules(tree.At(pointer)))-1)
-}
-
-// scopePointer leads to the rules of a scope; to the default ones where it has none.
-func scopePointer(tree *jsontree.Node, scope string) string {
-	if scope != document.DefaultScope {
-		for i, entry := range tree.Get("environments").Elements() {
-			if id, _ := entry.Get("id").Text(); id == scope {
-				return "/environments/" + strconv.Itoa(i)
-			}
-		}
-	}
-	return "/default"
 }
 
 // smallGrowth is how much documents may grow by a toggle or a rule.

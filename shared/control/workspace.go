@@ -8,8 +8,6 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-import ()
-
 // Broken lists the broken files of a workspace at a snapshot, for who tells of
 // them: no request fails for such a file.
 func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repository.Snapshot) ([]served.Broken, error) {

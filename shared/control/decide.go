@@ -1,0 +1,126 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
+	"svc.example/svc/shared/workspace"
+)
+
+// decide goes through those steps of a write that are its own, each of which can
+// refuse it. What the workspace says to it is asked once for the batch.
+func (a *attempt) decide(ctx context.Context) error {
+	if len(a.write.issues) > 0 {
+		return refusal.Malformed(a.write.issues...)
+	}
+	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	a.messages = []activity.Message{}
+	if !a.changed() {
+		a.warnings = a.itemWarnings()
+		return nil
+	}
+	if err := a.batch.charge(a.edited.Tree); err != nil {
+		return err
+	}
+	if err := a.validate(); err != nil {
+		return err
+	}
+	a.messages = feed.Compare(a.path, a.before(), a.edited.Tree)
+	a.warnings = a.itemWarnings()
+	return nil
+}
+
+// find answers 404 for an item or an environment that is not there, and 422
+// for an item that is nothing to edit. It makes the first document of an item
+// that the write creates.
+func (a *attempt) find(ctx context.Context) error {
+	path, ok := workspace.PathOf(a.write.t, a.write.key)
+	if !ok && a.write.first == nil {
+		return refusal.NoSuch(a.write.t, a.write.key)
+	}
+	a.path = path
+	a.file, a.existed = a.batch.head.Snapshot.File(path)
+	a.exists = a.existed
+	if a.previous = a.batch.byPath[path]; a.previous != nil {
+		a.exists = !a.previous.gone
+	}
+	if !a.exists && a.write.prepare == nil && (a.write.first == nil || a.write.token != nil && !a.write.inSet) {
+		return refusal.NoSuch(a.write.t, a.write.key)
+	}
+	if a.write.scoped && a.write.scope != document.DefaultScope {
+		if err := a.batch.knowsEnvironment(a.write.scope); err != nil {
+			return err
+		}
+	}
+	if a.existed && !a.write.onlyFirst {
+		a.last = a.file.Last.SHA
+	}
+	if a.exists && !a.write.onlyFirst {
+		if err := a.read(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.write.prepare != nil:
+		return a.write.prepare(ctx, a)
+	case a.base != nil:
+		return nil
+	}
+	var err error
+	a.base, err = a.write.first()
+	return editFault(err)
+}
+
+// read decodes what the edit begins with.
+func (a *attempt) read() error {
+	if a.previous != nil {
+		a.base = a.previous.tree()
+	} else {
+		a.stored = a.file.Decode()
+		a.base = a.stored.Tree
+	}
+	if a.base.Kind != jsontree.Object && !a.write.acceptsInvalid {
+		return refusal.NotAnObject(a.write.t, a.write.key, a.found())
+	}
+	return a.batch.charge(a.base)
+}
+
+// permit answers 403: for what the write touches, and for what the new document
+// uses beyond itself. So the document is made here; what is wrong with it is
+// said in its turn.
+func (a *attempt) permit(context.Context) error {
+	a.edited, a.problem = a.write.edit(a)
+	a.keepSecrets()
+	touches := a.write.touches
+	if touches == nil {
+		touches = touchesDifference
+	}
+	why := ""
+	if tiers := a.batch.tiersOver(a.path); len(tiers) > 0 {
+		why = fmt.Sprintf("the %s decides what is served of whatever names it, and is edited by who may edit that: ", a.write.t.Noun())
+	}
+	if err := a.batch.session.authorize(why, touches(a)); err != nil {
+		return err
+	}
+	if a.problem != nil || !a.changed() || a.edited.Tree == nil || a.write.t == Schema {
+		return nil
+	}
+	return a.permitUses()
+}
+
+// change answers 400 for a request that the stored document does not allow.
+func (a *attempt) change(ctx context.Context) error {
+	if a.problem != nil {
+		return editFault(a.problem)
+	}
+	return a.keepBucketingProperty(ctx)
+}
