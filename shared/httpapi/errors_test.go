@@ -81,9 +81,9 @@ func TestNoOtherRefusals(t *testing.T) {
 			t.Errorf("the kind %s is not in the table", start)
 		}
 	}
-	codes := detailCodes(t, filepath.Join("..", "control"))
+	codes := detailCodes(t, filepath.Join("..", "refusal"))
 	if len(codes) < 6 {
-		t.Errorf("control has only the codes %v: does the test still find them?", codes)
+		t.Errorf("refusal has only the codes %v: does the test still find them?", codes)
 	}
 	for _, code := range codes {
 		if !slices.ContainsFunc(refusals, func(r string) bool { return strings.HasSuffix(r, " "+code) }) {
@@ -92,7 +92,7 @@ func TestNoOtherRefusals(t *testing.T) {
 	}
 }
 
-// detailCodes are the values of a package's constants code...
+// detailCodes are the values of a package's constants Code...
 func detailCodes(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -107,7 +107,7 @@ func detailCodes(t *testing.T, dir string) []string {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, is := n.(*ast.ValueSpec)
-			if !is || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, "code") {
+			if !is || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, "Code") {
 				return true
 			}
 			if literal, is := spec.Values[0].(*ast.BasicLit); is && literal.Kind == token.STRING {
