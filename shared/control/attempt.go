@@ -138,10 +138,9 @@ type write struct {
 	// prepare reads what the edit needs beside the stored document. A write
 	// that has it takes an item that is not there too.
 	prepare func(ctx context.Context, a *attempt) error
-	// sets leads to where the write puts values of its own into a document; nil for one
-	// that brings back what was stored, or deletes. copies: they are stored elsewhere in it.
-	sets   func(tree *jsontree.Node) (pointer string)
-	copies bool
+	// brings: the write brings back what was stored, or deletes; copies: its values are
+	// stored elsewhere in the document. The others set values of their own.
+	brings, copies bool
 	// touches is what has to be authorized; nil is whatever differs.
 	touches func(a *attempt) access.Write
 	// edit makes the new document of the base.
@@ -176,12 +175,11 @@ type attempt struct {
 	gone    bool
 	shares  []string
 	strict  bool
-	secrets secrets
+	own     ownValues
 	scopes  []string
 	touched int
 
 	exists bool
-	stored *workspace.Decoded
 	base   *jsontree.Node // what the edit begins with, nil for nothing
 	edited *edit.Edited
 	// problem is why the edit cannot be done.
@@ -199,7 +197,7 @@ func (a *attempt) found() *workspace.Decoded {
 	if a.previous != nil {
 		return workspace.Decode(a.path, a.previous.text())
 	}
-	return a.stored
+	return a.file.Decode()
 }
 
 // creates says whether the write makes a document where there is none.
@@ -234,11 +232,7 @@ func (a *attempt) original() *jsontree.Node {
 	case a.previous == nil && a.exists && a.base != nil:
 		return a.base
 	}
-	before := a.file.Decode().Tree
-	if a.batch.request.DryRun && a.secrets.guesses {
-		return document.WithOtherSecrets(before, "", a.tree())
-	}
-	return before
+	return a.file.Decode().Tree
 }
 
 // tree is the new document, nil for none.

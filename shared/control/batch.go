@@ -59,8 +59,9 @@ type batch struct {
 	// sequences are those of commits that tokens name, once they were asked for.
 	sequences map[string]int64
 	// after is the workspace as it would be, and final what leads there.
-	after *workspace.Workspace
-	final []*attempt
+	after  *workspace.Workspace
+	final  []*attempt
+	masked masked // of a dry run
 	// impact is what a dry run tells that was asked for it.
 	impact Impact
 }
@@ -377,7 +378,7 @@ func (a *attempt) forgetDecoded() {
 		a.text()
 	}
 	a.edited = &edit.Edited{Changed: a.edited.Changed}
-	a.base, a.stored = nil, nil
+	a.base = nil
 }
 
 // splitName is the scope of a document, in the batch's splits.
@@ -387,7 +388,7 @@ func (a *attempt) splitName() string { return a.path + " " + a.write.scope }
 // operations that did it last.
 func (b *batch) finish() {
 	for _, a := range b.byPath {
-		if a.touched > 1 && !(a.batch.request.DryRun && a.secrets.guesses) && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
+		if a.touched > 1 && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
 			continue
 		}
 		b.final = append(b.final, a)

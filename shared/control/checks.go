@@ -145,7 +145,11 @@ func (a *attempt) checkToken(ctx context.Context) error {
 		return &stale{attempt: a}
 	case err != nil:
 		return repository.Fault(err)
-	case a.existed && a.file.Err == nil && bytes.Equal(seen, a.file.Text):
+	}
+	if a.batch.request.DryRun {
+		seen = a.batch.mask(a.path, edit.Version{Text: seen, Tree: workspace.Decode(a.path, seen).Tree}, standing).Text
+	}
+	if a.existed && a.file.Err == nil && bytes.Equal(seen, a.file.Text) {
 		return nil
 	}
 	return &stale{attempt: a, seen: seen}

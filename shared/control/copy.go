@@ -8,7 +8,6 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -96,7 +95,7 @@ func (c Copying) parts(b *batch) ([]write, error) {
 
 func (c Copying) part(t document.Type, key string) write {
 	w := patches(c.To, write{t: t, key: key, token: c.ExpectedCommitSHA, edit: func(a *attempt) (*edit.Edited, error) { return edit.CopyScope(a.base, c.From, c.To) }})
-	w.sets, w.copies = func(tree *jsontree.Node) string { return scopePointer(tree, c.To) }, true
+	w.copies = true
 	return w
 }
 

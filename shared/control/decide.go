@@ -48,7 +48,7 @@ func (a *attempt) find(ctx context.Context) error {
 		return refusal.NoSuch(a.write.t, a.write.key)
 	}
 	a.path = path
-	a.file, a.existed = a.batch.head.Snapshot.File(path)
+	a.file, a.existed = a.batch.stored(path)
 	a.exists = a.existed
 	if a.previous = a.batch.byPath[path]; a.previous != nil {
 		a.exists = !a.previous.gone
@@ -85,8 +85,7 @@ func (a *attempt) read() error {
 	if a.previous != nil {
 		a.base = a.previous.tree()
 	} else {
-		a.stored = a.file.Decode()
-		a.base = a.stored.Tree
+		a.base = a.file.Decode().Tree
 	}
 	if a.base.Kind != jsontree.Object && !a.write.acceptsInvalid {
 		return refusal.NotAnObject(a.write.t, a.write.key, a.found())
@@ -99,7 +98,7 @@ func (a *attempt) read() error {
 // said in its turn.
 func (a *attempt) permit(context.Context) error {
 	a.edited, a.problem = a.write.edit(a)
-	a.keepSecrets()
+	a.noteValues()
 	touches := a.write.touches
 	if touches == nil {
 		touches = touchesDifference

@@ -43,6 +43,7 @@ func deletion(t document.Type, key string, d Deletion) write {
 		token:          d.ExpectedCommitSHA,
 		edit:           func(*attempt) (*edit.Edited, error) { return &edit.Edited{Changed: true}, nil },
 		acceptsInvalid: true,
+		brings:         true,
 	}
 }
 
@@ -119,6 +120,7 @@ func revert(t document.Type, key string, r Reversion) write {
 		token:          r.ExpectedCommitSHA,
 		prepare:        v.prepare,
 		acceptsInvalid: true,
+		brings:         true,
 	}
 	w.edit = v.undo
 	if r.Mode == modeRestore {
@@ -135,6 +137,30 @@ type reversion struct {
 }
 
 func (v *reversion) prepare(ctx context.Context, a *attempt) error {
+	if err := v.read(ctx, a); err != nil || !a.batch.request.DryRun {
+		return err
+	}
+	was := v.after.Tree
+	if v.commit == a.last && a.existed {
+		file, _ := a.batch.head.Snapshot.File(a.path)
+		was = file.Decode().Tree
+	} else {
+		version := standing
+		if v.Mode == modeRestore {
+			version = func(string, *jsontree.Node) string { return v.commit }
+		}
+		v.after = a.batch.mask(a.path, v.after, version)
+	}
+	v.before = a.batch.mask(a.path, v.before, func(pointer string, content *jsontree.Node) string {
+		if jsontree.Equal(was.At(pointer+"/value"), content) {
+			return standing("", nil)
+		}
+		return "before " + v.commit
+	})
+	return nil
+}
+
+func (v *reversion) read(ctx context.Context, a *attempt) error {
 	if err := a.batch.lookUp(); err != nil {
 		return err
 	}
@@ -256,10 +282,6 @@ func (a *attempt) version() edit.Version {
 func (v *reversion) undo(a *attempt) (*edit.Edited, error) {
 	now := a.version()
 	edited, pointers := edit.Undo(now, v.before, v.after)
-	if a.previous != nil && a.previous.secrets.guesses && now.Tree != nil && v.after.Tree != nil { // whether it fits would tell a guess
-		now.Text, now.Tree = nil, document.WithOtherSecrets(now.Tree, "", v.after.Tree)
-		_, pointers = edit.Undo(now, v.before, v.after)
-	}
 	if len(pointers) > 0 {
 		return edited, &overlap{a, v, pointers}
 	}

@@ -50,5 +50,5 @@ func (o *outcome) preview() Preview {
 	if !o.attempt.batch.request.DryRun {
 		return Preview{}
 	}
-	return Preview{DryRun: true, Document: o.attempt.edited.Tree, Messages: o.attempt.messages, Impact: o.attempt.batch.impact}
+	return Preview{DryRun: true, Document: o.attempt.batch.shown(o.attempt.edited.Tree), Messages: o.attempt.messages, Impact: o.attempt.batch.impact}
 }

@@ -60,7 +60,6 @@ func creates(t document.Type, r Request, key string, tree *jsontree.Node, proble
 		first:     func() (*jsontree.Node, error) { return tree, nil },
 		onlyFirst: true,
 		edit:      func(a *attempt) (*edit.Edited, error) { return &edit.Edited{Tree: a.base, Changed: true}, nil },
-		sets:      wholeDocument,
 		checkAll:  true,
 	}
 }
@@ -130,7 +129,6 @@ func (p ConfigPatch) write(key, environment string) write {
 // patches is a write of one scope.
 func patches(environment string, w write) write {
 	w.scope, w.scoped, w.touches = environment, true, touchesScope
-	w.sets = func(tree *jsontree.Node) string { return fallbackPointer(tree, environment) }
 	return w
 }
 
@@ -144,11 +142,20 @@ func (s *Session) patch(ctx context.Context, r Request, w write) (*PatchResult, 
 			PreviousCommitSHA:           out.previous,
 			ReplacedTargetingRuleCount:  out.attempt.edited.ReplacedTargetingRuleCount,
 			PreservedTargetingRuleCount: out.attempt.edited.PreservedTargetingRuleCount,
-			Rules:                       append([]*jsontree.Node{}, out.attempt.edited.Rules...),
+			Rules:                       out.rules(),
 			Warnings:                    jsontree.Bounded(out.attempt.warnings),
 			Preview:                     out.preview(),
 		}
 	})
+}
+
+// rules are those of a scope after the write.
+func (o *outcome) rules() []*jsontree.Node {
+	rules := []*jsontree.Node{}
+	for _, rule := range o.attempt.edited.Rules {
+		rules = append(rules, o.attempt.batch.shown(rule))
+	}
+	return rules
 }
 
 // PatchLogLevel sets the level of a service's loggers in a scope, and creates
@@ -239,7 +246,6 @@ func (p DocumentPut) write(s *Session, t document.Type, key string) write {
 			}
 			return &edit.Edited{Tree: stamped, Changed: true}, nil
 		},
-		sets:           wholeDocument,
 		acceptsInvalid: true,
 		checkAll:       true,
 	}

@@ -1,58 +1,98 @@
 package document
 
 import (
+	"crypto/rand"
+	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/jsontree"
 )
 
-// WithOtherSecrets is a document with another value of the same type for each confidential
-// one below a pointer that is among the values of a second tree, which a write would put
-// there: what compares the two finds them different, and cannot tell that they were not.
-// It is the document itself where there are none.
-func WithOtherSecrets(tree *jsontree.Node, pointer string, second *jsontree.Node) *jsontree.Node {
-	sent := map[string]bool{}
-	eachValue(second, false, func(value *jsontree.Node, _ bool) { sent[Meaning(value)] = true })
-	other := tree.Clone()
-	differs := false
-	replace := func(value *jsontree.Node, secret bool) {
-		if secret && sent[Meaning(value)] {
-			value.Set("value", otherContent(value, sent))
-			differs = true
+// mark begins what stands for a confidential value in a masked document. It is drawn for
+// each process, so that no value that somebody sends is one.
+var mark = "confidential " + rand.Text() + " "
+
+// Mask is a document with a mark in the place of each confidential value, and of each
+// variant where there are any: it equals that of the same place in the same version, and
+// nothing else. So what works on masked documents answers no question about what they
+// hide. The values are by their marks; without any the document is the same.
+func Mask(tree *jsontree.Node, version func(pointer string, content *jsontree.Node) string) (masked *jsontree.Node, values map[string]*jsontree.Node) {
+	values = map[string]*jsontree.Node{}
+	masked = tree.Clone()
+	hide := func(value *jsontree.Node, pointer string) {
+		content := value.Get("value")
+		text := mark + version(pointer, content) + " " + pointer
+		values[text] = content
+		value.Set("value", jsontree.NewString(text))
+	}
+	EachSecret(masked, hide)
+	if len(values) == 0 {
+		return tree, nil
+	}
+	eachValue(masked.Get("variants"), "/variants", true, func(value *jsontree.Node, pointer string, _ bool) {
+		if !Masked(value.Get("value")) {
+			hide(value, pointer)
 		}
-	}
-	eachValue(other.At(pointer), false, replace)
-	if pointer == "" && HasSecrets(tree) { // variants may be what is confidential elsewhere
-		eachValue(other.Get("variants"), true, replace)
-	}
-	if !differs {
+	})
+	return masked, values
+}
+
+// Masked reports whether a value's content is a mark.
+func Masked(content *jsontree.Node) bool {
+	text, is := content.Text()
+	return is && strings.HasPrefix(text, mark)
+}
+
+// Unmask is a document with the values in the places of their marks.
+func Unmask(tree *jsontree.Node, values map[string]*jsontree.Node) *jsontree.Node {
+	if tree == nil || len(values) == 0 {
 		return tree
 	}
-	return other
+	shown := tree.Clone()
+	unmask(shown, values)
+	return shown
 }
 
-// HasSecrets says whether a value in a tree is confidential.
-func HasSecrets(tree *jsontree.Node) (has bool) {
-	eachValue(tree, false, func(_ *jsontree.Node, secret bool) { has = has || secret })
-	return has
-}
-
-// eachValue visits the Value objects of a tree that are no rollouts, and says whether they,
-// or what they are in, are confidential.
-func eachValue(n *jsontree.Node, secret bool, visit func(value *jsontree.Node, secret bool)) {
-	if n == nil {
-		return
-	}
-	secret = secret || OwnSecrecy(n).Confidential
-	if n.Get("type") != nil && n.Get("value") != nil && !IsRollout(n) {
-		visit(n, secret)
+func unmask(n *jsontree.Node, values map[string]*jsontree.Node) {
+	if text, is := n.Text(); is && values[text] != nil {
+		*n = *values[text].Clone()
 		return
 	}
 	for _, m := range n.Members {
-		eachValue(m.Value, secret, visit)
+		unmask(m.Value, values)
 	}
 	for _, item := range n.Items {
-		eachValue(item, secret, visit)
+		unmask(item, values)
+	}
+}
+
+// EachSecret visits the Value objects of a tree that are confidential, or in what is, by
+// their pointers.
+func EachSecret(tree *jsontree.Node, visit func(value *jsontree.Node, pointer string)) {
+	eachValue(tree, "", false, func(value *jsontree.Node, pointer string, secret bool) {
+		if secret {
+			visit(value, pointer)
+		}
+	})
+}
+
+// eachValue visits what has a value, but for rollouts, and says whether it, or what it is
+// in, is confidential.
+func eachValue(n *jsontree.Node, pointer string, secret bool, visit func(value *jsontree.Node, pointer string, secret bool)) {
+	if n == nil {
+		return
+	}
+	own := OwnSecrecy(n).Confidential
+	secret = secret || own
+	if n.Get("value") != nil && (n.Get("type") != nil || own) && !IsRollout(n) {
+		visit(n, pointer, secret)
+		return
+	}
+	for _, m := range n.Members {
+		eachValue(m.Value, pointer+jsontree.Pointer(m.Name), secret, visit)
+	}
+	for i, item := range n.Items {
+		eachValue(item, pointer+"/"+strconv.Itoa(i), secret, visit)
 	}
 }
 
@@ -62,33 +102,4 @@ func Meaning(value *jsontree.Node) string {
 	name, _ := value.Get("type").Text()
 	v := Value{Type: ValueType(name).Canonical(), Content: value.Get("value")}
 	return string(v.Type) + " " + v.Served().Canonical()
-}
-
-// otherContent is what a Value object could hold as well, and none of some others does.
-func otherContent(value *jsontree.Node, others map[string]bool) *jsontree.Node {
-	name, _ := value.Get("type").Text()
-	if held, is := value.Get("value").Bool(); is && ValueType(name).Canonical() == BoolValue {
-		return jsontree.NewBool(!held)
-	}
-	other := value.Clone()
-	for n := 0; ; n++ {
-		other.Set("value", contentOf(ValueType(name).Canonical(), n))
-		if !others[Meaning(other)] {
-			return other.Get("value")
-		}
-	}
-}
-
-// contentOf is one of the contents that a value type can have, by a number.
-func contentOf(t ValueType, n int) *jsontree.Node {
-	text := strings.Repeat("x", n+1)
-	switch t {
-	case IntValue, DoubleValue:
-		return jsontree.NewInt(int64(n))
-	case DurationValue:
-		return jsontree.NewString("PT" + jsontree.NewInt(int64(n)).Literal() + "S")
-	case JSONValue, StringListValue:
-		return jsontree.NewArray(jsontree.NewString(text))
-	}
-	return jsontree.NewString(text)
 }

@@ -106,8 +106,11 @@ func (v Value) Bool() (boolean, ok bool) {
 }
 
 // contentProblem says what is wrong with a value's content for its type, or
-// "". Ciphertext is not looked into.
+// "". Ciphertext and what is masked are not looked into.
 func (v Value) ContentProblem() string {
+	if Masked(v.Content) {
+		return ""
+	}
 	if v.DecryptWith != "" {
 		return Want(v.Content, jsontree.String, "ciphertext")
 	}

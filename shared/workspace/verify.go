@@ -184,7 +184,8 @@ func SchemaIssues(ws *Workspace, item Item, allowance *document.Allowance, writt
 // confidential.
 func Unheld(item *Item, written func(pointer string) bool) (n int) {
 	for spot, value := range item.View.Values() {
-		if hidden(item.View, spot, value) && heldAgainst(value) != nil && !written(spot.Pointer()) {
+		masked := document.Masked(value.Content) && value.DecryptWith == "" && value.Type != document.ProvidedValue
+		if masked || hidden(item.View, spot, value) && heldAgainst(value) != nil && !written(spot.Pointer()) {
 			n++
 		}
 	}

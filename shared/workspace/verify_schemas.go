@@ -85,7 +85,7 @@ func (p Problem) TellsSecret() bool {
 
 // heldAgainst is what a schema says something about; nil where it cannot be read here.
 func heldAgainst(value document.Value) *jsontree.Node {
-	if value.DecryptWith != "" || value.Type == document.ProvidedValue {
+	if value.DecryptWith != "" || value.Type == document.ProvidedValue || document.Masked(value.Content) {
 		return nil
 	}
 	return value.Served()

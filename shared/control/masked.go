@@ -1,0 +1,127 @@
+package control
+
+import (
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// A dry run works on documents whose confidential values are masked, from the moment that
+// they are read: nothing of its answer tells whether a guess is right, whether a schema
+// fits, or whether two of them are the same. It is told the bright side of what only
+// they decide: that a value changes, that it has not been changed again.
+
+// masked are the stored documents as a dry run has them, by path, and what their marks
+// stand for.
+type masked struct {
+	files  map[string]repository.File
+	values map[string]*jsontree.Node
+}
+
+// standing is the version of what stands now.
+func standing(string, *jsontree.Node) string { return "now" }
+
+// stored is the file at a path, as a request may look at it.
+func (b *batch) stored(path string) (file repository.File, found bool) {
+	if file, found = b.head.Snapshot.File(path); !found || !b.request.DryRun {
+		return file, found
+	}
+	known, seen := b.masked.files[path]
+	if !seen {
+		known = file
+		if file.Err == nil {
+			known.Text = b.mask(path, edit.Version{Text: file.Text, Tree: file.Decode().Tree}, standing).Text
+		}
+		if b.masked.files == nil {
+			b.masked.files = map[string]repository.File{}
+		}
+		b.masked.files[path] = known
+	}
+	return known, true
+}
+
+// mask is a version without its confidential values.
+func (b *batch) mask(path string, v edit.Version, version func(string, *jsontree.Node) string) edit.Version {
+	if v.Tree == nil {
+		return v
+	}
+	tree, values := document.Mask(v.Tree, version)
+	if len(values) == 0 {
+		return v
+	}
+	if b.masked.values == nil {
+		b.masked.values = map[string]*jsontree.Node{}
+	}
+	for mark, value := range values {
+		if b.masked.values[mark] == nil { // what stands now was there first
+			b.masked.values[mark] = value
+		}
+	}
+	text := document.Encode(tree)
+	return edit.Version{Text: text, Tree: workspace.Decode(path, text).Tree}
+}
+
+// pretended are the masked documents of those that a dry run changes.
+func (b *batch) pretended() map[string][]byte {
+	texts := map[string][]byte{}
+	for _, a := range b.final {
+		if file, found := b.head.Snapshot.File(a.path); found && string(file.Text) != string(a.file.Text) {
+			texts[a.path] = a.file.Text
+		}
+	}
+	return texts
+}
+
+// shown is a document as a dry run tells it.
+func (b *batch) shown(tree *jsontree.Node) *jsontree.Node {
+	return document.Unmask(tree, b.masked.values)
+}
+
+// ownValues are what a batch has written of an item by now that the requests hold
+// themselves: all values, or the fallbacks of these scopes.
+type ownValues struct {
+	all       bool
+	fallbacks []string
+}
+
+// noteValues notes which values a write sets.
+func (a *attempt) noteValues() {
+	if a.previous != nil {
+		a.own = a.previous.own
+	}
+	switch {
+	case a.write.brings:
+		a.own = ownValues{}
+	case a.write.copies:
+	case a.write.scoped:
+		a.own.fallbacks = append(a.own.fallbacks[:len(a.own.fallbacks):len(a.own.fallbacks)], a.write.scope)
+	default:
+		a.own.all = true
+	}
+}
+
+// written are the places of a document whose values the requests hold themselves: their
+// confidential values are held against schemas, and no others.
+func (a *attempt) written(tree *jsontree.Node) func(pointer string) bool {
+	if a.batch.request.DryRun { // where all others are masked
+		return func(string) bool { return true }
+	}
+	var places []string
+	for _, scope := range a.own.fallbacks {
+		places = append(places, fallbackPointer(tree, scope))
+	}
+	return func(pointer string) bool {
+		for _, place := range places {
+			if strings.HasPrefix(pointer, place) {
+				return true
+			}
+		}
+		return a.own.all
+	}
+}
+
+func nowhere(string) bool { return false }

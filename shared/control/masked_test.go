@@ -1,0 +1,159 @@
+package control_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/telemetry"
+)
+
+// guesses are what is tried, and also what confidential values are.
+var guesses = []string{"hunter2", "hunter3", "hunter4"}
+
+// secretState are the confidential values at a commit: of the default rules, of production
+// and of staging, and what it says of itself.
+type secretState struct {
+	words [3]string
+	bools [3]bool
+	note  string
+}
+
+// drawSecrets draws two histories of confidential values that change at the same commits.
+func drawSecrets(rt *rapid.T) (one, other [3]secretState) {
+	for commit := range one {
+		note := rapid.SampledFrom([]string{"this", "that"}).Draw(rt, "note")
+		one[commit].note, other[commit].note = note, note
+		for spot := range 3 {
+			changes := commit == 0 || rapid.Bool().Draw(rt, "changes")
+			for _, s := range []*[3]secretState{&one, &other} {
+				now := &s[commit]
+				if commit == 0 {
+					now.words[spot], now.bools[spot] = rapid.SampledFrom(guesses).Draw(rt, "secret"), rapid.Bool().Draw(rt, "bool")
+					continue
+				}
+				was := s[commit-1]
+				now.words[spot], now.bools[spot] = was.words[spot], was.bools[spot] != changes
+				if changes {
+					now.words[spot] = rapid.SampledFrom(guesses).Filter(func(v string) bool { return v != was.words[spot] }).Draw(rt, "secret")
+				}
+			}
+		}
+	}
+	return one, other
+}
+
+// secretWorld is a workspace with a history of confidential values: of a config that has a
+// schema, of a flag's variants, and of a flag that is on or off.
+func secretWorld(t testing.TB, secrets [3]secretState) *world {
+	files := func(commit int) map[string]string {
+		now := secrets[commit]
+		document := func(kind string, value func(spot int) string) string {
+			rules := func(spot int) string {
+				return `{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"` + kind + `","value":` + value(spot) + `,"confidential":true}}]`
+			}
+			return fmt.Sprintf(`"description":%q,"default":%s},"environments":[%s,"id":"production"},%s,"id":"staging"}]}`, now.note, rules(0), rules(1), rules(2))
+		}
+		word := func(spot int) string { return `"` + now.words[spot] + `"` }
+		return map[string]string{
+			"configs/c.json": `{"key":"c","type":"config","valueType":"string","schemaKey":"s",` + document("string", word),
+			path("b"):        `{"key":"b","type":"feature_flag","valueType":"bool",` + document("bool", func(spot int) string { return fmt.Sprint(now.bools[spot]) }),
+			path("v"): `{"key":"v","type":"feature_flag","valueType":"string","variants":[{"value":{"type":"string","value":` + word(0) + `,"confidential":true}},{"value":{"type":"string","value":"plain"}}],` +
+				`"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"plain"}}]}}`,
+			path("commit"): boolFlag("commit", fmt.Sprintf(`,"description":"%d"`, commit)),
+		}
+	}
+	first := files(0)
+	first["schemas/s.json"] = `{"type":"string"}`
+	w := newWorld(t, first)
+	for commit := 1; commit < len(secrets); commit++ {
+		w.repo.push(ada, "go on", files(commit))
+	}
+	settings := w.settings()
+	settings.Contexts = &fakeContexts{found: []telemetry.Saved{{Type: "user", Key: "u"}}}
+	w.service = control.New(settings)
+	return w
+}
+
+// drawQuestion draws an operation that asks about a confidential value, given the ids of
+// the workspace's commits.
+func drawQuestion(rt *rapid.T) (words string, make func(t testing.TB, commits []string) control.Operation) {
+	draw := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
+	guess, scope, commit := draw("guess", guesses...), draw("scope", "default", "production", "staging"), rapid.IntRange(0, 2).Draw(rt, "commit")
+	token := func(commits []string) *string { return nil }
+	if rapid.Bool().Draw(rt, "pinned") {
+		token = func(commits []string) *string { return &commits[commit] }
+	}
+	item := draw("item", "c", "b", "v")
+	kind := document.Flag
+	if item == "c" {
+		kind = document.Config
+	}
+	what := draw("what", "patch", "put", "schema", "restore", "undo", "copy", "delete", "rollout")
+	return fmt.Sprint(what, " ", item, " ", scope, " ", guess, " ", commit), func(t testing.TB, commits []string) control.Operation {
+		switch what {
+		case "put":
+			plain := secretWorld(t, [3]secretState{2: {words: [3]string{guess, guess, guess}, note: "this"}}).stored(map[string]string{"c": "configs/c.json", "b": path("b"), "v": path("v")}[item])
+			if scope == "staging" {
+				plain = strings.ReplaceAll(plain, `,"confidential":true`, "")
+			}
+			return control.Put(kind, item, control.DocumentPut{Document: node(t, plain), ExpectedCommitSHA: token(commits)})
+		case "schema":
+			return control.Put(control.Schema, "s", control.DocumentPut{Document: node(t, `{"type":"string","pattern":"^(`+guess+`|fits)$"}`)})
+		case "restore", "undo":
+			return control.Revert(kind, item, control.Reversion{CommitSHA: commits[commit], Mode: what, ExpectedCommitSHA: token(commits)})
+		case "copy":
+			return control.Copy(control.Copying{From: "production", To: "staging", Keys: []string{item}})
+		case "delete":
+			return control.Delete(kind, item, control.Deletion{ExpectedCommitSHA: token(commits)})
+		case "rollout":
+			return control.Patch("v", scope, control.FlagPatch{Rollout: node(t, `[{"value":"`+guess+`","percent":10},{"value":"plain","percent":90}]`)})
+		}
+		switch item {
+		case "c":
+			return control.Patch("c", scope, control.ConfigPatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
+		case "b":
+			return control.Patch("b", scope, control.FlagPatch{Value: node(t, fmt.Sprint(guess == guesses[0])), ExpectedCommitSHA: token(commits)})
+		}
+		return control.Patch("v", scope, control.FlagPatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
+	}
+}
+
+// TestAConfidentialValueAnswersNoQuestion: two workspaces that differ in nothing but their
+// confidential values, now or ever, answer any dry run alike.
+func TestAConfidentialValueAnswersNoQuestion(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		one, other := drawSecrets(rt)
+		role := rapid.SampledFrom([]string{"protected_engineer", "engineer_nonprotected"}).Draw(rt, "role")
+		var asked []string
+		var questions []func(t testing.TB, commits []string) control.Operation
+		for range rapid.IntRange(1, 4).Draw(rt, "operations") {
+			words, question := drawQuestion(rt)
+			asked, questions = append(asked, words), append(questions, question)
+		}
+		answer := func(secrets [3]secretState) string {
+			w := secretWorld(t, secrets)
+			var commits, names []string
+			for i, c := range w.repo.commits {
+				commits, names = append(commits, c.SHA), append(names, c.SHA, fmt.Sprint("commit ", i))
+			}
+			var operations []control.Operation
+			for _, question := range questions {
+				operations = append(operations, question(t, commits))
+			}
+			r, err := w.enter(role).Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true, Impact: true}, Operations: operations})
+			said := refusal(err) + wire(t, r)
+			if err != nil {
+				said += wire(t, err)
+			}
+			return strings.NewReplacer(names...).Replace(said)
+		}
+		if is, differs := answer(one), answer(other); is != differs {
+			rt.Fatalf("asked as %s:\n%s\nwith %v:\n%s\nwith %v:\n%s", role, strings.Join(asked, "\n"), one, is, other, differs)
+		}
+	})
+}
