@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -127,29 +128,54 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotGuessed: neither by values nor by schemas, of which the assistant may
-// propose and apply what it likes.
+// TestSecretsAreNotGuessed: the tools answer alike whatever the confidential values are.
+// What dry runs are asked is told in control's tests.
 func TestSecretsAreNotGuessed(t *testing.T) {
-	all := files()
-	all["configs/password.json"] = strings.Replace(all["configs/password.json"], `"variants"`, `"schemaKey":"any","variants"`, 1)
-	all["configs/marked.json"] = strings.NewReplacer(`"confidential":true`, `"confidential":"yes"`, `"password"`, `"marked"`, `"schemaKey":"any",`, "").Replace(all["configs/password.json"])
-	all["schemas/any.json"] = `{"type":"string"}`
-	w := newWorld(t, all)
-	c := w.tools(w.key("assistant", "protected_engineer"))
-	c.ok("get_item", `{"type":"config","key":"marked"}`)
-	was := fmt.Sprint(c.ok("verify", `{}`))
-	for _, guess := range []string{"^hunter2", "^hunter3"} {
-		tried := c.ok("propose_change", `{"operations":[{"op":"put","type":"schema","key":"any","document":{"type":"string","pattern":"`+guess+`"}}]}`)
-		if !strings.Contains(fmt.Sprint(tried["warnings"]), "2 confidential values") {
+	ids := regexp.MustCompile(`[0-9a-f]{40}|p-[a-z0-9]{12}|20\d\d-[0-9T:.Z-]+`)
+	answers := func(password, on string) []string {
+		all := files()
+		all["schemas/any.json"] = `{"type":"string"}`
+		for path, text := range all {
+			all[path] = strings.ReplaceAll(text, secret, password)
+		}
+		all["configs/password.json"] = strings.Replace(all["configs/password.json"], `"variants"`, `"schemaKey":"any","variants"`, 1)
+		all["configs/marked.json"] = strings.NewReplacer(`"confidential":true`, `"confidential":"yes"`, `"password"`, `"marked"`, `"schemaKey":"any",`, "").Replace(all["configs/password.json"])
+		all["feature-flags/hush.json"] = strings.NewReplacer(`"value":false`, `"confidential":true,"value":`+on).Replace(flag("hush", ""))
+		w := newWorld(t, all)
+		c := w.tools(w.key("assistant", "protected_engineer"))
+		var told []string
+		ask := func(tool, arguments string) map[string]any {
+			t.Helper()
+			body := c.ok(tool, arguments)
+			told = append(told, ids.ReplaceAllString(fmt.Sprint(tool, " ", arguments, ": ", body), "ID"))
+			return body
+		}
+		reads := func() {
+			ask("verify", `{}`)
+			ask("list_items", `{}`)
+			for _, status := range []string{"pre_rollout", "rollout", "live"} {
+				ask("list_items", `{"status":"`+status+`"}`)
+			}
+			for _, key := range []string{"password", "marked"} {
+				ask("get_item", `{"type":"config","key":"`+key+`"}`)
+			}
+			ask("explain_value", `{"key":"password","environment":"production"}`)
+			ask("get_item", `{"type":"feature_flag","key":"hush"}`)
+			ask("list_changes", `{}`)
+		}
+		reads()
+		tried := ask("propose_change", `{"operations":[{"op":"put","type":"schema","key":"any","document":{"type":"string","pattern":"^hunter2"}},{"op":"copy","from":"production","to":"development","keys":["password"]}]}`)
+		if !strings.Contains(fmt.Sprint(tried["warnings"]), "confidential values") {
 			t.Errorf("no warning: %v", tried)
 		}
-		c.ok("apply_proposal", fmt.Sprintf(`{"proposal":%q}`, tried["proposal"]))
-		if is := fmt.Sprint(c.ok("verify", `{}`)); is != was {
-			t.Errorf("verify tells of %s: %s\nbefore: %s", guess, is, was)
-		}
-		body, refused := c.call("propose_change", map[string]any{"operations": []any{map[string]any{"op": "patch", "type": "config", "key": "password", "environment": "default", "body": map[string]any{"value": strings.Trim(guess, "^") + "-hunter2"}}}})
-		if !refused && body["changed"] != true {
-			t.Errorf("%v", body)
+		ask("apply_proposal", fmt.Sprintf(`{"proposal":%q}`, tried["proposal"]))
+		reads()
+		return told
+	}
+	one, other := answers(secret, "true"), answers("another", "false")
+	for i := range one {
+		if one[i] != other[i] {
+			t.Errorf("%s\nis not\n%s", one[i], other[i])
 		}
 	}
 }

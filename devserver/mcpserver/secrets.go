@@ -1,8 +1,6 @@
 package mcpserver
 
 import (
-	"strconv"
-
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
@@ -14,7 +12,7 @@ const hidden = "(confidential)"
 // are. Who sees them at work in a conversation has them in somebody else's logs.
 func withoutSecrets(tree *jsontree.Node) (told *jsontree.Node, n int) {
 	told = tree.Clone()
-	eachSecret(told, "", func(holder *jsontree.Node, _ string) {
+	document.EachSecret(told, func(holder *jsontree.Node, _ string) {
 		holder.Set("value", jsontree.NewString(hidden))
 		n++
 	})
@@ -24,24 +22,30 @@ func withoutSecrets(tree *jsontree.Node) (told *jsontree.Node, n int) {
 	return told, n
 }
 
-// eachSecret visits what holds a confidential value, by pointers.
-func eachSecret(n *jsontree.Node, pointer string, visit func(holder *jsontree.Node, pointer string)) {
-	if document.OwnSecrecy(n).Confidential && n.Get("value") != nil {
-		visit(n, pointer)
-		return
+// masked are files in which what is confidential answers no question.
+func masked(files map[string][]byte) map[string][]byte {
+	shown := map[string][]byte{}
+	for path, text := range files {
+		shown[path] = text
+		tree, err := document.Parse(text)
+		if err != nil {
+			continue
+		}
+		other, values := document.Mask(tree, func(string, *jsontree.Node) string { return "" })
+		if len(values) == 0 {
+			continue
+		}
+		if shown[path], err = jsontree.Rewrite(text, other); err != nil { // with the lines as they are
+			shown[path] = document.Encode(other)
+		}
 	}
-	for _, m := range n.Members {
-		eachSecret(m.Value, pointer+jsontree.Pointer(m.Name), visit)
-	}
-	for i, item := range n.Items {
-		eachSecret(item, pointer+"/"+strconv.Itoa(i), visit)
-	}
+	return shown
 }
 
 // hiddenAt is where a document that was to be written has the place of a value that was
 // hidden, or "".
 func hiddenAt(tree *jsontree.Node) (pointer string, found bool) {
-	eachSecret(tree, "", func(holder *jsontree.Node, at string) {
+	document.EachSecret(tree, func(holder *jsontree.Node, at string) {
 		if text(holder, "value") == hidden {
 			pointer, found = at+"/value", true
 		}

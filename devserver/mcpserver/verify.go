@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"slices"
 
 	"svc.example/svc/devserver/pull"
 	"svc.example/svc/devserver/verification"
@@ -15,7 +14,9 @@ import (
 func (s *server) verify(ctx context.Context, _ *jsontree.Node) (answer, error) {
 	var report verification.Report
 	if s.Directory != nil {
-		found, _ := verification.OfDirectory(s.Directory.Path, datadir.Look(s.Directory.Path))
+		state := datadir.Look(s.Directory.Path)
+		state.Files = masked(state.Files)
+		found, _ := verification.OfDirectory(s.Directory.Path, state)
 		report = found.Report
 	} else {
 		files, omitted, err := pull.Files(ctx, s.API)
@@ -26,8 +27,7 @@ func (s *server) verify(ctx context.Context, _ *jsontree.Node) (answer, error) {
 		for _, path := range omitted {
 			unread = append(unread, workspace.Problem{File: path, Code: problem.UnreadableFile, Message: "the workspace itself cannot read it; read it with git"})
 		}
-		ws, problems := workspace.ReadAndVerify(files)
-		problems = slices.DeleteFunc(problems, workspace.Problem.TellsSecret) // who writes schemas may ask any number
+		ws, problems := workspace.ReadAndVerify(masked(files))
 		report = verification.Of(ws, append(unread, problems...))
 	}
 	tree := node(report)

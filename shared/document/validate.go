@@ -137,7 +137,7 @@ func (v Value) mustBe(expected ValueType) bool {
 
 // NewContentProblem says what is wrong with content that Decode still reads.
 func (v Value) NewContentProblem() string {
-	if v.DecryptWith != "" {
+	if v.DecryptWith != "" || Masked(v.Content) {
 		return ""
 	}
 	if v.Type == JSONValue && holdsHugeNumber(v.Content) {

@@ -125,6 +125,9 @@ func (x *index) has(item *Item, t document.Type, key string) bool {
 }
 
 func (x *index) operandProblem(item *Item, criterion document.Criterion, expressions *expression.Set) (string, problem.Code) {
+	if v := criterion.ValueToMatch; v != nil && document.Masked(v.Content) {
+		return "", ""
+	}
 	switch criterion.Operator {
 	case evaluation.InSegment, evaluation.NotInSegment:
 		key, ok := operand(criterion.ValueToMatch)

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"fmt"
-	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -75,14 +74,6 @@ func hidden(doc *document.Document, spot document.Spot, value document.Value) bo
 	return value.Confidential || doc.Confidential && spot.Variant >= 0
 }
 
-const confidentialValue = "the confidential value"
-
-// TellsSecret says whether a problem answers a question about a confidential value, to
-// those who may write what it is compared with.
-func (p Problem) TellsSecret() bool {
-	return p.Code == problem.PlainSecret || p.Code == problem.SchemaViolation && strings.HasPrefix(p.Message, confidentialValue)
-}
-
 // heldAgainst is what a schema says something about; nil where it cannot be read here.
 func heldAgainst(value document.Value) *jsontree.Node {
 	if value.DecryptWith != "" || value.Type == document.ProvidedValue || document.Masked(value.Content) {
@@ -102,7 +93,7 @@ func violations(key string, schema *document.Schema, budget *document.Budget, po
 	found := schema.CheckWithin(budget, content)
 	if len(found) > 0 && hidden {
 		// Names of members are content too.
-		return []document.Issue{{Code: problem.SchemaViolation, Pointer: pointer, Message: fmt.Sprintf("%s violates the schema %q", confidentialValue, key)}}
+		return []document.Issue{{Code: problem.SchemaViolation, Pointer: pointer, Message: fmt.Sprintf("the confidential value violates the schema %q", key)}}
 	}
 	var issues []document.Issue
 	for i, issue := range found {

@@ -20,6 +20,9 @@ func operatorIssues(doc *document.Document) []document.Issue {
 			issues = append(issues, document.Issue{Code: problem.UnknownOperator, Pointer: spot.Pointer() + "/operator",
 				Message: fmt.Sprintf("the operator %s is not known here: the rule never matches%s", terminal.Quote(name), DidYouMean(name, evaluation.Operators()))})
 		}
+		if v := criterion.ValueToMatch; v != nil && document.Masked(v.Content) {
+			continue
+		}
 		// An operand that refers or compiles to nothing is an error, said elsewhere.
 		if criterion.Operator == evaluation.InSegment || criterion.Operator == evaluation.NotInSegment || expressionProblem(criterion, &expressions) != "" {
 			continue
@@ -36,13 +39,16 @@ func operatorIssues(doc *document.Document) []document.Issue {
 }
 
 // variantIssues finds rule values that are none of the variants. An encrypted
-// or provided value cannot be compared.
+// or provided value cannot be compared, nor can masked variants.
 func variantIssues(doc *document.Document) []document.Issue {
 	if len(doc.Variants) == 0 {
 		return nil
 	}
 	variants := map[string]bool{}
 	for _, variant := range doc.Variants {
+		if document.Masked(variant.Value.Content) {
+			return nil
+		}
 		variants[identity(variant.Value)] = true
 	}
 	var issues []document.Issue
