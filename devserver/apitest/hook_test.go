@@ -180,12 +180,12 @@ func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
 func TestWhatTakesAPlaceOfTheLayoutIsRefused(t *testing.T) {
 	const file, link, submodule = "100644", "120000", "160000"
 	for _, test := range []struct{ place, mode, words string }{
-		{"feature-flags", link, "feature-flags: is a symbolic link, which is not followed in git; it must be a folder"},
+		{"feature-flags", link, "feature-flags: is a symbolic link; it must be a folder"},
 		{"configs", file, "configs: is a file; it must be a folder"},
 		{"log-levels", submodule, "log-levels: is a submodule; it must be a folder"},
-		{"segments", link, "segments: is a symbolic link, which is not followed in git; it must be a folder"},
+		{"segments", link, "segments: is a symbolic link; it must be a folder"},
 		{"schemas", file, "schemas: is a file; it must be a folder"},
-		{"svc.json", link, "svc.json: is a symbolic link, which is not followed in git; it must be a file"},
+		{"svc.json", link, "svc.json: is a symbolic link; it must be a file"},
 		{"svc.json", submodule, "svc.json: is a submodule; it must be a file"},
 		{"svc.json/a.txt", file, "svc.json: is a folder; it must be a file"},
 		{"feature-flags/redesign.json", submodule, "feature-flags/redesign.json: is a submodule; it must be a file"},
