@@ -1,6 +1,7 @@
 // Package database is a bbolt database in one file, which several processes may use: each
 // opens it for one piece of work, and holds the lock that bbolt takes no longer. The file
-// is made whole, by the first who writes. A damaged one fails the work and nothing else.
+// is made whole, by the first who writes. A damaged one is an error that says so, and
+// never a panic.
 package database
 
 import (
@@ -38,21 +39,33 @@ type File struct {
 // New is the database in a file. It opens nothing.
 func New(path string) *File { return &File{Path: path, turn: make(chan struct{}, 1)} }
 
-// wait is how long one who wants the file waits for others.
+// wait is how long a process waits for others that have the file open.
 const wait = 10 * time.Second
 
-// isEmpty says whether there is nothing to be read.
-func (f *File) isEmpty() bool {
+// IsEmpty reports whether there is nothing to be read.
+func (f *File) IsEmpty() bool {
 	info, err := os.Stat(f.Path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
-// View runs work on the file as it is. Where there is none, work is not run.
-func (f *File) View(ctx context.Context, work func(*bolt.Tx) error) error {
-	if f.isEmpty() {
+// Check says why nothing could be written to a file that is there already.
+func (f *File) Check() error {
+	file, err := os.OpenFile(f.Path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return f.Open(ctx, true, func(db *bolt.DB) error { return db.View(work) })
+	if err != nil {
+		return fmt.Errorf("%s: %w; the user who runs svc has to be able to write this file; if it is lost, move it away, and a new one is made", f.Path, errors.Unwrap(err))
+	}
+	return file.Close()
+}
+
+// View runs work on the file as it is. Where there is none, work is not run.
+func (f *File) View(ctx context.Context, work func(*bolt.Tx) error) error {
+	if f.IsEmpty() {
+		return nil
+	}
+	return f.open(ctx, true, func(db *bolt.DB) error { return db.View(work) })
 }
 
 // Update runs work as one transaction, which is on the disk when it returns.
@@ -60,7 +73,7 @@ func (f *File) Update(ctx context.Context, work func(*bolt.Tx) error) error {
 	if err := f.create(); err != nil {
 		return withCause(err)
 	}
-	return withCause(f.Open(ctx, false, func(db *bolt.DB) error { return db.Update(work) }))
+	return withCause(f.open(ctx, false, func(db *bolt.DB) error { return db.Update(work) }))
 }
 
 // Copy writes the file as it is at one moment, and says how long that is: 0 where
@@ -119,8 +132,8 @@ const (
 	maxPause   = 20 * time.Millisecond
 )
 
-// Open opens the file for one piece of work, when its turn has come.
-func (f *File) Open(ctx context.Context, readOnly bool, work func(*bolt.DB) error) error {
+// open opens the file for one piece of work, when its turn has come.
+func (f *File) open(ctx context.Context, readOnly bool, work func(*bolt.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
@@ -194,4 +207,38 @@ func withCause(err error) error {
 		return fmt.Errorf("%w (%w)", err, full)
 	}
 	return err
+}
+
+// Wipe overwrites what deletions have left in the file: bbolt gives pages back for later
+// use, and leaves in them what they hold.
+func (f *File) Wipe(ctx context.Context) error {
+	if f.IsEmpty() {
+		return nil
+	}
+	return f.open(ctx, false, func(db *bolt.DB) error {
+		file, err := os.OpenFile(f.Path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		page := int64(db.Info().PageSize)
+		empty := make([]byte, page)
+		err = db.View(func(tx *bolt.Tx) error {
+			for id := int64(2); id*page < tx.Size(); id++ { // the first two are the roots
+				info, err := tx.Page(int(id))
+				if err != nil || info == nil {
+					return err
+				}
+				if info.Type != "free" {
+					id += int64(info.OverflowCount)
+					continue
+				}
+				if _, err := file.WriteAt(empty, id*page); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return errors.Join(err, file.Sync())
+	})
 }

@@ -60,23 +60,3 @@ func TestExpiry(t *testing.T) {
 	}
 	tidy(begin.AddDate(0, 0, 101))
 }
-
-// TestADamagedFile is an error that names it.
-func TestADamagedFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "svc.db")
-	db := bolt.New(path)
-	write := table.Write{Key: table.Key{Partition: "p", Sort: "s"}, Put: table.Attributes{"v": table.Bytes(bytes.Repeat([]byte("x"), 50_000))}}
-	if err := db.Transact(t.Context(), write); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, append(text[:2*os.Getpagesize():2*os.Getpagesize()], bytes.Repeat([]byte{0xff}, len(text)-2*os.Getpagesize())...), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bolt.New(path).Get(t.Context(), []table.Key{write.Key}); err == nil || !bytes.Contains([]byte(err.Error()), []byte(path)) {
-		t.Errorf("%v", err)
-	}
-}

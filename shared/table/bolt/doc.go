@@ -1,4 +1,4 @@
-// Package bolt keeps a table in one file of a data directory, a bbolt database.
+// Package bolt keeps a table in one file of a data directory (see package database).
 //
 // Its buckets:
 //
@@ -10,12 +10,9 @@
 //
 //   - A transaction is one of bbolt's: all of it is there, or none. A process that is
 //     killed at any time leaves what was there before or after it, flushed.
-//   - The file is open only while it is used, under the lock of the operating system
-//     that bbolt takes: several processes may work on it, and each waits for its turn.
 //   - Rows expire by the table's own time, which Tidy moves on by two days at most for
 //     each day on which it is called. So no clock that is wrong for a while, and no long
 //     stop, removes what is in use.
-//   - What Tidy and Wipe leave behind holds nothing of rows that are gone: bbolt gives
-//     pages back for later use and leaves in them what they hold, so they are overwritten.
-//   - A damaged file is an error that says so, and never a panic.
+//   - What Tidy and Wipe leave behind holds nothing of rows that are gone: see
+//     database.File.Wipe.
 package bolt

@@ -258,7 +258,7 @@ const (
 // Tidy removes rows whose time is over by the table's own time, and wipes what they have
 // left in the file. It is to be called once a day at least, and may be called more often.
 func (t *Table) Tidy(ctx context.Context, now time.Time) (removed int, err error) {
-	if t.isEmpty() {
+	if t.file.IsEmpty() {
 		return 0, nil
 	}
 	err = t.change(ctx, func(inner *tx) error {
@@ -284,7 +284,7 @@ func (t *Table) Tidy(ctx context.Context, now time.Time) (removed int, err error
 		return nil
 	})
 	if err == nil && removed > 0 {
-		err = t.Wipe(ctx)
+		err = t.file.Wipe(ctx)
 	}
 	return removed, err
 }

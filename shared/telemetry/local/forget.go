@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -17,7 +14,7 @@ import (
 
 // Forget implements telemetry.Store. It finds all environments by itself.
 func (s *Store) Forget(ctx context.Context, workspace string, _ []string, contextType, key string, _ time.Time) (found bool, err error) {
-	if _, err := os.Stat(s.Path); errors.Is(err, fs.ErrNotExist) {
+	if s.IsEmpty() {
 		return false, nil
 	}
 	err = s.change(ctx, workspace, func(root *bolt.Bucket) error {
@@ -58,7 +55,7 @@ func (s *Store) Forget(ctx context.Context, workspace string, _ []string, contex
 		return err
 	})
 	if err == nil && found {
-		err = s.wipe(ctx)
+		err = s.Wipe(ctx)
 	}
 	if err != nil {
 		return false, fmt.Errorf("forgetting a context: %w", err)
@@ -98,7 +95,7 @@ func (g *group) remove(row []byte) error {
 // counts when it was called on it: no clock that is wrong for a while deletes what
 // is in use. It is to be called once a day at least, and may be called more often.
 func (s *Store) Expire(ctx context.Context, workspace string, now time.Time, days int) (gone int, err error) {
-	if _, err := os.Stat(s.Path); errors.Is(err, fs.ErrNotExist) {
+	if s.IsEmpty() {
 		return 0, nil
 	}
 	err = s.change(ctx, workspace, func(root *bolt.Bucket) error {
@@ -125,7 +122,7 @@ func (s *Store) Expire(ctx context.Context, workspace string, now time.Time, day
 		})
 	})
 	if err == nil && gone > 0 {
-		err = s.wipe(ctx)
+		err = s.Wipe(ctx)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("forgetting contexts of long ago: %w", err)
@@ -156,35 +153,4 @@ func daysAgo(noted *bolt.Bucket, days int) time.Time {
 		at, _ = cursor.Prev()
 	}
 	return momentOf(at)
-}
-
-// wipe overwrites what deletions have left behind: bbolt gives pages back for later
-// use, and leaves in them what they hold.
-func (s *Store) wipe(ctx context.Context) error {
-	return s.Open(ctx, false, func(db *bolt.DB) error {
-		f, err := os.OpenFile(s.Path, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		page := int64(db.Info().PageSize)
-		empty := make([]byte, page)
-		err = db.View(func(tx *bolt.Tx) error {
-			for id := int64(2); id*page < tx.Size(); id++ { // the first two are the roots
-				info, err := tx.Page(int(id))
-				if err != nil || info == nil {
-					return err
-				}
-				if info.Type != "free" {
-					id += int64(info.OverflowCount)
-					continue
-				}
-				if _, err := f.WriteAt(empty, id*page); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		return errors.Join(err, f.Sync())
-	})
 }

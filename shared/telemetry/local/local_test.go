@@ -293,13 +293,11 @@ func TestCountedOnceBySeveralProcessesThatAreKilled(t *testing.T) {
 	if n := usage(t, s, month); n != len(found) {
 		t.Errorf("%d are counted, %d are saved", n, len(found))
 	}
-	must(t, s.Open(ctx, true, func(db *bolt.DB) error {
-		return db.View(func(tx *bolt.Tx) error {
-			for err := range tx.Check() {
-				t.Error(err)
-			}
-			return nil
-		})
+	must(t, s.View(ctx, func(tx *bolt.Tx) error {
+		for err := range tx.Check() {
+			t.Error(err)
+		}
+		return nil
 	}))
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	bolt "go.etcd.io/bbolt"
@@ -30,18 +28,6 @@ type Store struct {
 // New is the store of a data directory. It opens nothing.
 func New(dir string) *Store {
 	return &Store{File: database.New(filepath.Join(dir, Name)), kept: telemetry.MaxSaved, searched: telemetry.MaxSearched}
-}
-
-// Check says why nothing could be recorded in a file that is there already.
-func (s *Store) Check() error {
-	f, err := os.OpenFile(s.Path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w; whoever runs svc has to be able to write this file; where it is lost, move it away, and another is made", s.Path, errors.Unwrap(err))
-	}
-	return f.Close()
 }
 
 // read runs work on the file as it is. Where there is no file there is nothing
