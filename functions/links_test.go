@@ -23,9 +23,9 @@ var links = []struct {
 		why: "neither the description nor the console needs a store"},
 	{but: []string{"reference"}, not: []string{module + "shared/console"}, why: "one function serves the console"},
 	{groups: []string{"telemetry"}, not: []string{module + "shared/httpapi"}, why: "telemetry serves no REST"},
-	{groups: []string{"delivery"}, not: []string{module + "shared/httpapi", module + "shared/telemetry/dynamo"},
+	{groups: []string{"delivery"}, not: []string{module + "shared/httpapi", module + "shared/telemetry/rows"},
 		why: "a poll is no part of the REST API and takes nothing in"},
-	{groups: []string{"workspace", "loglevels", "activity"}, not: []string{module + "shared/telemetry/dynamo", module + "shared/sdkapi"},
+	{groups: []string{"workspace", "loglevels", "activity"}, not: []string{module + "shared/telemetry/rows", module + "shared/sdkapi"},
 		why: "the REST API neither takes telemetry in nor is polled"},
 	{groups: []string{"contexts", "flags", "configs", "segments", "changes"}, not: []string{module + "shared/sdkapi"}, why: "what was saved is read, not taken in"},
 	{groups: []string{"maintenance"}, not: []string{module + "shared/httpapi", module + "shared/delivery", module + "shared/sdkapi", module + "functions/internal/api"},
@@ -93,7 +93,7 @@ func TestAFunctionLinksOnlyWhatItsGroupNeeds(t *testing.T) {
 func TestAFunctionThatTellsImpactReadsContexts(t *testing.T) {
 	for group, deps := range dependencies(t) {
 		tells := slices.Contains([]string{"flags", "configs", "segments", "changes"}, group)
-		if tells && !slices.Contains(deps, module+"shared/telemetry/dynamo") {
+		if tells && !slices.Contains(deps, module+"shared/telemetry/rows") {
 			t.Errorf("%s tells impact and reads no contexts", group)
 		}
 	}

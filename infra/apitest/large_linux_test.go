@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
+	tabledynamo "svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
-	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
+	telemetryrows "svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -45,7 +46,7 @@ func TestLargeBackups(t *testing.T) {
 	}
 	d := &drill{T: t, service: create(t, files, 1), dir: t.TempDir()}
 	d.operator()
-	store := telemetrydynamo.New(standin.DynamoDBClient(t), d.Table, 0)
+	store := telemetryrows.New(tabledynamo.New(standin.DynamoDBClient(t), d.Table), 0)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	const perBatch = 500
 	for first := 0; first < contexts; first += perBatch {
@@ -83,7 +84,7 @@ func TestLargeBackups(t *testing.T) {
 	run(table, standin.Bucket(t, standin.S3Client(t)), "restore", "large.tar")
 	was, err := store.Usage(background(t), d.workspace.ID, telemetry.MonthOf(now))
 	must(t, err)
-	is, err := telemetrydynamo.New(standin.DynamoDBClient(t), table, 0).Usage(background(t), d.workspace.ID, telemetry.MonthOf(now))
+	is, err := telemetryrows.New(tabledynamo.New(standin.DynamoDBClient(t), table), 0).Usage(background(t), d.workspace.ID, telemetry.MonthOf(now))
 	if err != nil || is.Keys != was.Keys || is.Keys != contexts {
 		t.Errorf("%d keys of %d are counted, %v", is.Keys, was.Keys, err)
 	}

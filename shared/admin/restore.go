@@ -20,7 +20,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/s3"
-	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
+	telemetryrows "svc.example/svc/shared/telemetry/rows"
 )
 
 // Restoration says how an archive is restored.
@@ -57,7 +57,7 @@ func (s *Stores) Restore(ctx context.Context, from io.Reader, o Restoration) (Re
 	defer os.RemoveAll(dir)
 	p, err := local.Disassemble(ctx, dir)
 	if err == nil {
-		err = withTelemetry(dir, unpacked, telemetrydynamo.CheckArchive)
+		err = withTelemetry(dir, unpacked, telemetryrows.CheckArchive)
 	}
 	if err != nil {
 		return Restored{}, err

@@ -19,14 +19,15 @@ import (
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
-	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
+	tabledynamo "svc.example/svc/shared/table/dynamo"
+	telemetryrows "svc.example/svc/shared/telemetry/rows"
 )
 
 // Stores are where the workspaces of a hosted service lie.
 type Stores struct {
 	table  *dynamo.Table
 	bucket *bucket.Bucket
-	usage  *telemetrydynamo.Store
+	usage  *telemetryrows.Store
 }
 
 // Open makes no request. A client of an S3 endpoint that is not AWS's own names
@@ -40,7 +41,7 @@ func Open(cfg aws.Config, table, bucketName string) *Stores {
 
 // New is Open for clients that are there.
 func New(db *dynamodb.Client, objects *awss3.Client, table, bucketName string) *Stores {
-	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetrydynamo.New(db, table, 0)}
+	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetryrows.New(tabledynamo.New(db, table), 0)}
 }
 
 // CreateTable makes the table, for a stand-in: on AWS the template does.

@@ -12,7 +12,7 @@
 //	answers.jsonl                         what requests under an Idempotency-Key were answered, see ledger/local
 //	repository.git/packed-refs            git's references
 //	telemetry.db                          as in a data directory, see telemetry/local
-//	telemetry.jsonl                       or, of a hosted workspace, its rows, see telemetry/dynamo
+//	telemetry.jsonl                       or, of a hosted workspace, its rows, see telemetry/rows
 //	repository.git/objects/pack/pack-*    git's packs (version 2) and their indexes
 //	manifest.json                         name, size and SHA-256 of each of these
 //

@@ -6,11 +6,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"svc.example/svc/shared/table"
 )
 
 // What a store keeps and searches.
@@ -49,8 +50,9 @@ const (
 	MaxBatches = 100_000
 )
 
-// ErrBusy: the store did not answer in time. What was asked can be repeated.
-var ErrBusy = errors.New("the telemetry store is busy")
+// ErrBusy: the store did not answer in time. What was asked can be repeated. It is the
+// table's, so that stores in tables need not translate.
+var ErrBusy = table.ErrBusy
 
 // Store keeps the telemetry of workspaces. Its methods may be called at once,
 // and several processes may share what lies behind it.

@@ -9,13 +9,14 @@ import (
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
-	"svc.example/svc/shared/telemetry/dynamo"
+	"svc.example/svc/shared/table/dynamo"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 // Function serves a group that reads what functions/telemetry saves.
 func Function(connect table.AWS, group httpapi.Group) start.Function {
 	return api.Function(connect, group, func(s settings.Settings, service *control.Settings) {
-		kept := dynamo.New(connect.Client(), s.Table, s.ContextDays)
+		kept := rows.New(dynamo.New(connect.Client(), s.Table), s.ContextDays)
 		service.Contexts = kept
 		if group.Tag() == "flags" || group.Tag() == "configs" {
 			service.Evaluations = kept

@@ -13,8 +13,9 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/telemetry/dynamo"
+	telemetryrows "svc.example/svc/shared/telemetry/rows"
 )
 
 // Function takes telemetry in. It reads a workspace's repository when evaluations are
@@ -24,7 +25,7 @@ func Function(connect table.AWS) start.Function {
 		rows := connect.OpenWithoutSecret(s)
 		service := control.New(control.Settings{Authenticator: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, Used: table.Uses(rows, logger),
 			CacheBytes: s.ViewBytes(), Unlisted: true})
-		intake := &telemetry.Intake{Store: dynamo.New(connect.Client(), s.Table, s.ContextDays), Now: time.Now, Logger: logger}
+		intake := &telemetry.Intake{Store: telemetryrows.New(dynamo.New(connect.Client(), s.Table), s.ContextDays), Now: time.Now, Logger: logger}
 		return sdkapi.Telemetry(sdkapi.Options{
 			Service: service, Intake: intake, Logger: logger,
 			Telemetry: s.Telemetry, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),

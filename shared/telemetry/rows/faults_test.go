@@ -1,4 +1,4 @@
-package dynamo_test
+package rows_test
 
 import (
 	"context"
@@ -16,8 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/telemetry/dynamo"
+	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/telemetrytest"
 )
@@ -71,11 +72,11 @@ func (w *wire) requests(work func()) string {
 }
 
 // open makes a store over a wire.
-func open(t *testing.T) (*dynamo.Store, *wire) {
+func open(t *testing.T) (*rows.Store, *wire) {
 	t.Helper()
 	w := &wire{sent: map[string]int{}, table: table(t, standin.DynamoDBClient(t))}
 	client := standin.DynamoDBClient(t, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: w} })
-	return dynamo.New(client, w.table, 0), w
+	return rows.New(dynamo.New(client, w.table), 0), w
 }
 
 func report(number int, keys ...string) telemetry.Batch {
@@ -171,7 +172,7 @@ func TestRequests(t *testing.T) {
 		{"100 reports, by a relay", record(reports(14, 90, 0, 100)), "2 BatchGetItem, 101 PutItem"},
 		{"the same, and one of them is new", record(reports(15, 95, 1, 101)), "2 BatchGetItem, 2 PutItem"},
 		{"an item's evaluations", func() { _, _ = s.Evaluations(ctx, "ws", "flag-1", "2026-10-01", "2026-11-30") }, "1 Query"},
-		{"when items were evaluated last", func() { _, _ = s.Evaluated(ctx, "ws") }, "1 GetItem"},
+		{"when items were evaluated last", func() { _, _ = s.Evaluated(ctx, "ws") }, "1 BatchGetItem"},
 		{"the same again", func() { _, _ = s.Evaluated(ctx, "ws") }, ""},
 		{"usage", func() { _, _ = s.Usage(ctx, "ws", telemetrytest.Month) }, "1 Query"},
 	} {
@@ -303,7 +304,7 @@ func TestEvaluationsCountOnce(t *testing.T) {
 	if behind == 0 {
 		t.Log("nothing had to wait")
 	}
-	e, err := dynamo.New(standin.DynamoDBClient(t), w.table, 0).Evaluated(ctx, "ws")
+	e, err := rows.New(dynamo.New(standin.DynamoDBClient(t), w.table), 0).Evaluated(ctx, "ws")
 	if err != nil || len(e.Days) != items || e.Since != "2026-11-20" {
 		t.Errorf("%v %v", e, err)
 	}
@@ -313,13 +314,13 @@ func TestEvaluationsCountOnce(t *testing.T) {
 func TestRowsOfTalliesExpire(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := table(t, client)
-	must(t, dynamo.New(client, name, 0), evaluations(0, 0, 3))
-	rows, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+	must(t, rows.New(dynamo.New(client, name), 0), evaluations(0, 0, 3))
+	all, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := strconv.FormatInt(time.Date(2027, 1, 21, 0, 0, 0, 0, time.UTC).Unix(), 10)
-	for _, row := range rows.Items {
+	for _, row := range all.Items {
 		if strings.Contains(row["pk"].(*types.AttributeValueMemberS).Value, "/tallies/") {
 			if expires, is := row["expires"].(*types.AttributeValueMemberN); !is || expires.Value != want {
 				t.Errorf("it expires at %v, want %s", row["expires"], want)
@@ -330,7 +331,7 @@ func TestRowsOfTalliesExpire(t *testing.T) {
 
 // TestATableThatIsMissing is no busy one.
 func TestATableThatIsMissing(t *testing.T) {
-	s := dynamo.New(standin.DynamoDBClient(t), "svc-test-nowhere", 0)
+	s := rows.New(dynamo.New(standin.DynamoDBClient(t), "svc-test-nowhere"), 0)
 	if _, err := s.Record(ctx, "ws", report(1, "a")); err == nil || errors.Is(err, telemetry.ErrBusy) {
 		t.Error(err)
 	}
@@ -344,13 +345,13 @@ func TestATableThatIsMissing(t *testing.T) {
 func TestWhatExpiryLeavesBehind(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := table(t, client)
-	s := dynamo.New(client, name, 0)
+	s := rows.New(dynamo.New(client, name), 0)
 	must(t, s, report(1, "a", "b"))
-	rows, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+	all, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range rows.Items {
+	for _, row := range all.Items {
 		if pk := row["pk"].(*types.AttributeValueMemberS).Value; strings.Contains(pk, "/context/") {
 			if row["expires"] == nil {
 				t.Error("it never expires")
@@ -368,7 +369,7 @@ func TestWhatExpiryLeavesBehind(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, s *dynamo.Store, b telemetry.Batch) {
+func must(t *testing.T, s *rows.Store, b telemetry.Batch) {
 	t.Helper()
 	if _, err := s.Record(ctx, "ws", b); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package dynamo
+package rows
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -19,9 +19,9 @@ import (
 type typesInUse map[string]int64
 
 // typesOf reads a row of types.
-func typesOf(row dynamo.Item) (typesInUse, error) {
+func typesOf(row table.Attributes) (typesInUse, error) {
 	r := typesInUse{}
-	if doc := dynamo.TextOf(row, attrTypes); doc != "" {
+	if doc := row.Text(attrTypes); doc != "" {
 		if err := json.Unmarshal([]byte(doc), &r); err != nil {
 			return nil, fmt.Errorf("reading which context types there are: %w", err)
 		}
@@ -31,7 +31,7 @@ func typesOf(row dynamo.Item) (typesInUse, error) {
 
 // typesAt are the types of an environment, or of all shapes, by their row, nil
 // where there is none.
-func (r *recording) typesAt(at address, environment string, row dynamo.Item) (typesInUse, error) {
+func (r *recording) typesAt(at table.Key, environment string, row table.Attributes) (typesInUse, error) {
 	is, err := typesOf(row)
 	if row == nil {
 		r.inherit(is, at, environment)
@@ -73,8 +73,8 @@ func (r typesInUse) see(names []string, hour int64, limit int) (gone []string, c
 
 // noteTypes notes the types of a batch, and says which of all types there are
 // then, and which have made room.
-func (r *recording) noteTypes(ctx context.Context, at address, environment string, names []string, limit int) (is typesInUse, gone []string, err error) {
-	err = r.replace(ctx, "noting what contexts there are", at, func(row dynamo.Item) (dynamo.Item, error) {
+func (r *recording) noteTypes(ctx context.Context, at table.Key, environment string, names []string, limit int) (is typesInUse, gone []string, err error) {
+	err = r.replace(ctx, at, func(row table.Attributes) (table.Attributes, error) {
 		if is, err = r.typesAt(at, environment, row); err != nil {
 			return nil, err
 		}
@@ -83,16 +83,16 @@ func (r *recording) noteTypes(ctx context.Context, at address, environment strin
 			return nil, nil
 		}
 		doc, err := json.Marshal(is)
-		return dynamo.Item{attrTypes: dynamo.Text(string(doc)), attrOwner: dynamo.Text(environment)}, err
+		return table.Attributes{attrTypes: table.Text(string(doc)), attrOwner: table.Text(environment)}, err
 	})
 	return is, gone, err
 }
 
 // inherit takes the types over that an earlier version has noted.
-func (r *recording) inherit(is typesInUse, at address, environment string) {
+func (r *recording) inherit(is typesInUse, at table.Key, environment string) {
 	before := r.found[r.keys.before()]
 	if at == r.keys.shapeTypes() {
-		for name := range set(before, attrOldTypes) {
+		for _, name := range before.Texts(attrOldTypes) {
 			var parts [1]string
 			if json.Unmarshal([]byte(name), &parts) == nil {
 				is[parts[0]] = 0
@@ -100,7 +100,7 @@ func (r *recording) inherit(is typesInUse, at address, environment string) {
 		}
 		return
 	}
-	for name := range set(before, attrOldGroups) {
+	for _, name := range before.Texts(attrOldGroups) {
 		var group [2]string
 		if json.Unmarshal([]byte(name), &group) == nil && group[0] == environment {
 			is[group[1]] = 0
@@ -118,9 +118,9 @@ type group struct {
 // groups are those that a search may look at, the one in use last first.
 func (s *Store) groups(ctx context.Context, k keys, m telemetry.Matcher) ([]group, error) {
 	found := map[[2]string]int64{}
-	err := s.each(ctx, "reading what contexts there are", k.known(), func(row dynamo.Item) error {
-		if dynamo.TextOf(row, dynamo.RangeKey) == k.before().sk {
-			for name := range set(row, attrOldGroups) {
+	err := s.each(ctx, k.known(), func(row table.Row) error {
+		if row.Sort == k.before().Sort {
+			for _, name := range row.Texts(attrOldGroups) {
 				var parts [2]string
 				if err := json.Unmarshal([]byte(name), &parts); err != nil {
 					return err
@@ -129,12 +129,12 @@ func (s *Store) groups(ctx context.Context, k keys, m telemetry.Matcher) ([]grou
 			}
 			return nil
 		}
-		if dynamo.TextOf(row, dynamo.RangeKey) == k.shapeTypes().sk {
+		if row.Sort == k.shapeTypes().Sort {
 			return nil
 		}
-		is, err := typesOf(row)
+		is, err := typesOf(row.Attributes)
 		for contextType, hour := range is {
-			found[[2]string{dynamo.TextOf(row, attrOwner), contextType}] = hour
+			found[[2]string{row.Text(attrOwner), contextType}] = hour
 		}
 		return err
 	})

@@ -1,4 +1,4 @@
-package dynamo
+package rows
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"maps"
 	"slices"
 
-	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
 )
 
 // perTransaction is how many contexts are saved together: each takes up to
 // three items.
-const perTransaction = dynamo.MaxWrites / 3
+const perTransaction = table.MaxWrites / 3
 
 // save saves the contexts that supersede what is there.
 func (r *recording) save(ctx context.Context) error {
@@ -61,17 +61,16 @@ func (r *recording) supersedes(c telemetry.Saved) bool {
 // saveInTransaction saves contexts in one transaction. Those that changed meanwhile
 // are read again, and saved as far as they still supersede.
 func (r *recording) saveInTransaction(ctx context.Context, contexts []telemetry.Saved) error {
-	const what = "saving contexts"
 	for attempt := 1; len(contexts) > 0; attempt++ {
 		writes, err := r.saving(contexts)
 		if err != nil {
 			return err
 		}
-		err = r.table.Transact(ctx, what, writes...)
-		if !errors.Is(err, dynamo.ErrRefused) {
+		err = r.table.Transact(ctx, writes...)
+		if !errors.Is(err, table.ErrRefused) {
 			return busy(err)
 		}
-		if err := r.table.Again(ctx, what, attempt, err); err != nil {
+		if err := again(ctx, attempt, err); err != nil {
 			return err
 		}
 		if contexts, err = r.still(ctx, contexts); err != nil {
@@ -83,7 +82,7 @@ func (r *recording) saveInTransaction(ctx context.Context, contexts []telemetry.
 
 // still reads the rows of contexts again and returns those that supersede.
 func (r *recording) still(ctx context.Context, contexts []telemetry.Saved) ([]telemetry.Saved, error) {
-	var addresses []address
+	var addresses []table.Key
 	for _, c := range contexts {
 		addresses = append(addresses, r.keys.context(c))
 	}
@@ -104,25 +103,25 @@ func (r *recording) still(ctx context.Context, contexts []telemetry.Saved) ([]te
 	return left, nil
 }
 
-func (r *recording) saving(contexts []telemetry.Saved) ([]dynamo.Write, error) {
-	var writes []dynamo.Write
+func (r *recording) saving(contexts []telemetry.Saved) ([]table.Write, error) {
+	var writes []table.Write
 	for _, c := range contexts {
 		doc, err := json.Marshal(c)
 		if err != nil {
 			return nil, err
 		}
-		at, s, expires := r.keys.context(c), c.Sighting(), until(c.LastSeen.Add(r.keep))
+		at, s, expires := r.keys.context(c), c.Sighting(), table.Until(c.LastSeen.Add(r.keep))
 		row, there := r.found[at]
-		unchanged := dynamo.Missing(dynamo.HashKey)
+		unchanged := table.NoRow()
 		if there {
-			unchanged = dynamo.Is(attrSeen, row[attrSeen]).And(dynamo.Is(attrDigest, row[attrDigest]))
+			unchanged = table.All(table.Is(attrSeen, row[attrSeen]), table.Is(attrDigest, row[attrDigest]))
 		}
 		to := r.keys.position(c, c.LastSeen)
 		writes = append(writes,
-			r.table.Put(at.with(dynamo.Item{attrSeen: dynamo.Number(s.Seen.UnixMilli()), attrDigest: dynamo.Bytes(s.Digest[:]), attrExpires: expires}), unchanged),
-			r.table.Put(to.with(dynamo.Item{attrDoc: dynamo.Text(string(doc)), attrExpires: expires})))
+			table.Write{Key: at, Put: table.Attributes{attrSeen: table.Number(s.Seen.UnixMilli()), attrDigest: table.Bytes(s.Digest[:]), attrExpires: expires}, If: []table.Condition{unchanged}},
+			table.Write{Key: to, Put: table.Attributes{attrDoc: table.Text(string(doc)), attrExpires: expires}})
 		if from := r.keys.position(c, sightingOf(row).Seen); there && from != to {
-			writes = append(writes, r.table.Delete(from.key()))
+			writes = append(writes, table.Write{Key: from, Delete: true})
 		}
 	}
 	return writes, nil
@@ -166,7 +165,7 @@ func (s *Store) withKey(ctx context.Context, k keys, groups []group, key string)
 	}
 	const tries = 3
 	for try := 0; try < tries && len(left) > 0; try++ {
-		var wanted []address
+		var wanted []table.Key
 		for _, c := range left {
 			wanted = append(wanted, k.context(c))
 		}
@@ -176,7 +175,7 @@ func (s *Store) withKey(ctx context.Context, k keys, groups []group, key string)
 		}
 		left = slices.DeleteFunc(left, func(c telemetry.Saved) bool { return sightings[k.context(c)] == nil })
 		wanted = nil
-		place := func(c telemetry.Saved) address { return k.position(c, sightingOf(sightings[k.context(c)]).Seen) }
+		place := func(c telemetry.Saved) table.Key { return k.position(c, sightingOf(sightings[k.context(c)]).Seen) }
 		for _, c := range left {
 			wanted = append(wanted, place(c))
 		}
@@ -215,8 +214,8 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 	if q.Text == "" { // every row is one of the answer's
 		page = q.Limit + 1
 	}
-	err = s.table.Query(ctx, "searching contexts", dynamo.Query{Partition: pk, Newest: true, Limit: page}, func(row dynamo.Item) (bool, error) {
-		c, err := savedOf(row)
+	err = s.table.Query(ctx, table.Query{Partition: pk, Newest: true, Page: page}, func(row table.Row) (bool, error) {
+		c, err := savedOf(row.Attributes)
 		if err != nil {
 			return false, err
 		}
@@ -234,18 +233,18 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 }
 
 // savedOf reads the row of a context in its place in the order of sightings.
-func savedOf(row dynamo.Item) (c telemetry.Saved, err error) {
-	if err = c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
+func savedOf(row table.Attributes) (c telemetry.Saved, err error) {
+	if err = c.Decode([]byte(row.Text(attrDoc))); err != nil {
 		err = fmt.Errorf("reading a saved context: %w", err)
 	}
 	return c, err
 }
 
 // each visits all rows of a partition.
-func (s *Store) each(ctx context.Context, what, pk string, visit func(dynamo.Item) error) error {
-	return s.table.Query(ctx, what, dynamo.Query{Partition: pk}, func(row dynamo.Item) (bool, error) {
+func (s *Store) each(ctx context.Context, partition string, visit func(table.Row) error) error {
+	return s.table.Query(ctx, table.Query{Partition: partition}, func(row table.Row) (bool, error) {
 		if err := visit(row); err != nil {
-			return false, fmt.Errorf("%s: %w", what, err)
+			return false, fmt.Errorf("the row %q: %w", row.Key, err)
 		}
 		return true, nil
 	})
@@ -254,9 +253,9 @@ func (s *Store) each(ctx context.Context, what, pk string, visit func(dynamo.Ite
 // Shapes implements telemetry.Store.
 func (s *Store) Shapes(ctx context.Context, workspace string) ([]telemetry.KnownShape, error) {
 	list := []telemetry.KnownShape{}
-	err := s.each(ctx, "reading shapes", keys(workspace).shapes(), func(row dynamo.Item) error {
-		shape := telemetry.KnownShape{Type: dynamo.TextOf(row, dynamo.RangeKey)[len("type/"):]}
-		err := json.Unmarshal([]byte(dynamo.TextOf(row, attrFields)), &shape.Fields)
+	err := s.each(ctx, keys(workspace).shapes(), func(row table.Row) error {
+		shape := telemetry.KnownShape{Type: row.Sort[len("type/"):]}
+		err := json.Unmarshal([]byte(row.Text(attrFields)), &shape.Fields)
 		list = append(list, shape)
 		return err
 	})
@@ -269,12 +268,12 @@ func (s *Store) Shapes(ctx context.Context, workspace string) ([]telemetry.Known
 // Usage implements telemetry.Store.
 func (s *Store) Usage(ctx context.Context, workspace string, month telemetry.Month) (telemetry.Usage, error) {
 	counts, beyond, k := map[string]int{}, 0, keys(workspace)
-	err := s.each(ctx, "reading usage", k.usage(month), func(row dynamo.Item) error {
-		if dynamo.TextOf(row, dynamo.RangeKey) == k.notCounted(month).sk {
-			beyond = int(dynamo.NumberOf(row, attrN))
+	err := s.each(ctx, k.usage(month), func(row table.Row) error {
+		if row.Sort == k.notCounted(month).Sort {
+			beyond = int(row.Number(attrN))
 			return nil
 		}
-		counts[dynamo.TextOf(row, dynamo.RangeKey)[len("0/"):]] += int(dynamo.NumberOf(row, attrN))
+		counts[row.Sort[len("0/"):]] += int(row.Number(attrN))
 		return nil
 	})
 	if err != nil {

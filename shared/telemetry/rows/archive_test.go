@@ -1,4 +1,4 @@
-package dynamo
+package rows
 
 import (
 	"bytes"
@@ -11,34 +11,30 @@ import (
 	"time"
 
 	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table"
+	tabledynamo "svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/standin"
 )
 
 // newTable is a store in a table of a test's own.
-func newTable(t *testing.T) *Store {
+func newStore(t *testing.T) *Store {
 	t.Helper()
 	client := standin.DynamoDBClient(t)
 	name := standin.Table(t, client)
 	if err := dynamo.New(client, name, telemetry.ErrBusy).Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return New(client, name, 0)
+	return New(tabledynamo.New(client, name), 0)
 }
 
 // rowsOf are all rows of a workspace, in no order.
-func rowsOf(t *testing.T, s *Store, workspace string) map[address]string {
+func rowsOf(t *testing.T, s *Store, workspace string) map[table.Key]string {
 	t.Helper()
-	found := map[address]string{}
-	err := s.table.Scan(t.Context(), "reading all", keys(workspace).pk(""), func(row dynamo.Item) error {
-		text, err := dynamo.EncodeItem(row)
-		var inOrder map[string]any
-		if err == nil {
-			err = json.Unmarshal(text, &inOrder)
-			text, _ = json.Marshal(inOrder)
-		}
-		found[address{strings.TrimPrefix(dynamo.TextOf(row, dynamo.HashKey), keys(workspace).pk("")), dynamo.TextOf(row, dynamo.RangeKey)}] = string(text)
-		return err
+	found := map[table.Key]string{}
+	err := s.table.Scan(t.Context(), keys(workspace).pk(""), func(row table.Row) error {
+		found[keyOf(strings.TrimPrefix(row.Partition, keys(workspace).pk("")), row.Sort)] = string(table.Encode(row.Attributes))
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +44,7 @@ func rowsOf(t *testing.T, s *Store, workspace string) map[address]string {
 
 // TestAnArchiveHasAllRows of one workspace, and of no other.
 func TestAnArchiveHasAllRows(t *testing.T) {
-	s := newTable(t)
+	s := newStore(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, workspace := range []string{"one", "other", "on"} {
 		for i := range 3 {
@@ -71,7 +67,7 @@ func TestAnArchiveHasAllRows(t *testing.T) {
 	if text := archive.String(); strings.Contains(text, `"pk":"context/`) || strings.Contains(text, "other") {
 		t.Errorf("the archive has too much: %.2000s", text)
 	}
-	to := newTable(t)
+	to := newStore(t)
 	if err := to.Restore(t.Context(), "one", bytes.NewReader(archive.Bytes())); err != nil {
 		t.Fatal(err)
 	}
@@ -90,16 +86,16 @@ func TestAnArchiveHasAllRows(t *testing.T) {
 // TestAContextThatWasSeenMeanwhile comes twice in an archive, in whatever order, and is
 // restored once, as it was seen last.
 func TestAContextThatWasSeenMeanwhile(t *testing.T) {
-	s := newTable(t)
+	s := newStore(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	line := func(key string, seen time.Time) string {
 		c := telemetry.Saved{Environment: "production", Type: "user", Key: key, LastSeen: seen}
 		doc, _ := json.Marshal(c)
-		row, err := dynamo.EncodeItem(dynamo.Item{attrDoc: dynamo.Text(string(doc)), attrExpires: dynamo.Number(seen.Unix() + 1000)})
+		row := table.Encode(table.Attributes{attrDoc: table.Text(string(doc)), attrExpires: table.Number(seen.Unix() + 1000)})
 		at := keys("w").position(c, seen)
-		text, failed := json.Marshal(archivedRow{strings.TrimPrefix(at.pk, "telemetry/w/"), at.sk, row})
-		if err != nil || failed != nil {
-			t.Fatal(err, failed)
+		text, err := json.Marshal(archivedRow{strings.TrimPrefix(at.Partition, "telemetry/w/"), at.Sort, row})
+		if err != nil {
+			t.Fatal(err)
 		}
 		return string(text) + "\n"
 	}
@@ -114,10 +110,10 @@ func TestAContextThatWasSeenMeanwhile(t *testing.T) {
 	}
 	seen, sightings := 0, 0
 	for at := range rowsOf(t, s, "w") {
-		if strings.HasPrefix(at.pk, seenFolder) {
+		if strings.HasPrefix(at.Partition, seenFolder) {
 			seen++
 		}
-		if strings.HasPrefix(at.pk, contextFolder) {
+		if strings.HasPrefix(at.Partition, contextFolder) {
 			sightings++
 		}
 	}
@@ -127,7 +123,7 @@ func TestAContextThatWasSeenMeanwhile(t *testing.T) {
 	want := telemetry.Saved{Environment: "production", Type: "user"}
 	for key, at := range map[string]time.Time{"k0": later, "k999": later.Add(time.Second), "k1": now.Add(time.Millisecond), "k2": now.Add(2 * time.Millisecond)} {
 		want.Key = key
-		rows, err := s.rows(t.Context(), []address{keys("w").context(want)})
+		rows, err := s.rows(t.Context(), []table.Key{keys("w").context(want)})
 		if err != nil || !sightingOf(rows[keys("w").context(want)]).Seen.Equal(at) {
 			t.Errorf("%s was seen %v, want %v, %v", key, sightingOf(rows[keys("w").context(want)]).Seen, at, err)
 		}
@@ -158,7 +154,7 @@ func FuzzRestore(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !strings.HasPrefix(at.pk, "telemetry/w/") || dynamo.TextOf(row, dynamo.HashKey) != at.pk || dynamo.TextOf(row, dynamo.RangeKey) != at.sk || at.sk == "" || strings.HasPrefix(at.pk, k.pk(contextFolder)) {
+		if !strings.HasPrefix(at.Partition, "telemetry/w/") || row["pk"] != nil || row["sk"] != nil || at.Sort == "" || strings.HasPrefix(at.Partition, k.pk(contextFolder)) {
 			t.Fatalf("%q makes %v: %v", line, at, row)
 		}
 		_ = CheckArchive(bytes.NewReader(line))
@@ -167,7 +163,7 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		for a := range r.rows {
-			if !strings.HasPrefix(a.pk, "telemetry/w/") {
+			if !strings.HasPrefix(a.Partition, "telemetry/w/") {
 				t.Fatalf("%q makes %v", line, a)
 			}
 		}

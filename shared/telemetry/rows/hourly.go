@@ -1,18 +1,17 @@
-package dynamo
+package rows
 
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
 )
 
 // admit leaves the contexts and shapes in the batch that the hour takes, and
 // counts in one request what of them is new.
 func (r *recording) admit(ctx context.Context) (err error) {
-	known := map[address]typesInUse{}
-	read := func(at address, environment string) {
+	known := map[table.Key]typesInUse{}
+	read := func(at table.Key, environment string) {
 		if known[at] == nil && err == nil {
 			known[at], err = r.typesAt(at, environment, r.found[at])
 		}
@@ -23,7 +22,7 @@ func (r *recording) admit(ctx context.Context) (err error) {
 	if read(r.keys.shapeTypes(), ""); err != nil {
 		return err
 	}
-	isKnown := func(at address, contextType string) bool {
+	isKnown := func(at table.Key, contextType string) bool {
 		_, there := known[at][contextType]
 		return there
 	}
@@ -48,10 +47,8 @@ func (r *recording) admit(ctx context.Context) (err error) {
 	if keys == 0 && types == 0 {
 		return nil
 	}
-	counted, err := r.table.Write(ctx, "counting what is new in the hour", r.table.Update(at.key(),
-		expression.Add(expression.Name(attrN), expression.Value(keys)).
-			Add(expression.Name(attrNewTypes), expression.Value(types)).
-			Set(expression.Name(attrExpires), expression.Value(until(all.Received.AddDate(0, 0, 1))))))
+	counted, err := r.table.Update(ctx, table.Write{Key: at, Add: map[string]int64{attrN: int64(keys), attrNewTypes: int64(types)},
+		Set: table.Attributes{attrExpires: table.Until(all.Received.AddDate(0, 0, 1))}})
 	if err != nil {
 		return err
 	}
@@ -63,6 +60,6 @@ func (r *recording) admit(ctx context.Context) (err error) {
 }
 
 // hourlyOf reads what was new in an hour so far.
-func hourlyOf(row dynamo.Item) telemetry.Hourly {
-	return telemetry.Hourly{Keys: int(dynamo.NumberOf(row, attrN)), Types: int(dynamo.NumberOf(row, attrNewTypes))}
+func hourlyOf(row table.Attributes) telemetry.Hourly {
+	return telemetry.Hourly{Keys: int(row.Number(attrN)), Types: int(row.Number(attrNewTypes))}
 }

@@ -1,6 +1,5 @@
-// Package dynamo keeps the telemetry of many workspaces in a DynamoDB table:
-// the one that package ledger/dynamo describes, with keys pk and sk. Its rows
-// are
+// Package rows keeps the telemetry of many workspaces in the rows of a table (see package
+// table); hosted, in the one that package ledger/dynamo describes. They are
 //
 //	pk                               sk              what it is
 //	telemetry/<ws>/pair/<month>/<h>  pair            a pair of type and key that was counted
@@ -23,8 +22,7 @@
 //
 // The attribute expires (a number of seconds) is when a row is of no more use:
 // pairs a week after their month, batches a day after they came, contexts
-// as many days after they were last seen as New says, tallies two months after their day. Switch the table's time to live on for
-// it; where it is off, nothing is wrong but the bill.
+// as many days after they were last seen as New says, tallies two months after their day.
 //
 // What must stay true:
 //
@@ -57,4 +55,4 @@
 // A batch of which nothing is new costs one BatchGetItem for 100 of its rows
 // and a PutItem, one more for each report that a relay passes on in it, and once an hour two more; new pairs, some 95 in a transaction;
 // sightings, 33 in one; new contexts and types one UpdateItem together.
-package dynamo
+package rows

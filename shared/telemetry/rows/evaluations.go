@@ -1,4 +1,4 @@
-package dynamo
+package rows
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -42,7 +42,7 @@ type tallies map[string]*telemetry.Tally
 // part is what is to be added to a row, once: the row names the attempt then.
 type part struct {
 	attempt string
-	at      address
+	at      table.Key
 	day     telemetry.Day
 	more    tallies
 }
@@ -179,7 +179,7 @@ func (s *Store) write(ctx context.Context, id [2]string, is *counting) error {
 	k, environment := keys(id[0]), id[1]
 	parts := is.failed
 	for _, day := range slices.Sorted(maps.Keys(is.more)) {
-		rows := map[address]*part{}
+		rows := map[table.Key]*part{}
 		for key, tally := range is.more[day] {
 			at := k.tallies(environment, day, key)
 			if rows[at] == nil {
@@ -189,14 +189,16 @@ func (s *Store) write(ctx context.Context, id [2]string, is *counting) error {
 			rows[at].more[key] = tally
 		}
 	}
-	var wanted []address
+	var wanted []table.Key
 	for _, p := range parts {
 		wanted = append(wanted, p.at)
 	}
 	if len(is.noted) > 0 {
 		wanted = append(wanted, k.evaluated())
 	}
-	slices.SortFunc(wanted, func(a, b address) int { return cmp.Or(cmp.Compare(a.pk, b.pk), cmp.Compare(a.sk, b.sk)) })
+	slices.SortFunc(wanted, func(a, b table.Key) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sort, b.Sort))
+	})
 	found, err := s.rows(ctx, slices.Compact(wanted))
 	if err != nil {
 		s.counters.giveBack(id, parts, is.noted)
@@ -243,8 +245,8 @@ type tallied struct {
 }
 
 // addTo adds a part to its row, unless the row says that it was added.
-func (s *Store) addTo(ctx context.Context, environment string, p *part, row dynamo.Item) error {
-	return s.replace(ctx, "counting evaluations", p.at, row, func(row dynamo.Item) (dynamo.Item, error) {
+func (s *Store) addTo(ctx context.Context, environment string, p *part, row table.Attributes) error {
+	return s.replace(ctx, p.at, row, func(row table.Attributes) (table.Attributes, error) {
 		is := tallied{Items: tallies{}}
 		if err := unpack(row, &is); err != nil || slices.Contains(is.By, p.attempt) {
 			return nil, err
@@ -267,8 +269,8 @@ func (s *Store) addTo(ctx context.Context, environment string, p *part, row dyna
 		if err != nil || len(doc) > maxDoc {
 			return nil, err
 		}
-		return dynamo.Item{attrDoc: dynamo.Bytes(doc), attrOwner: dynamo.Text(environment),
-			attrExpires: until(p.day.Begin().AddDate(0, 0, telemetry.EvaluationDays+2))}, nil
+		return table.Attributes{attrDoc: table.Bytes(doc), attrOwner: table.Text(environment),
+			attrExpires: table.Until(p.day.Begin().AddDate(0, 0, telemetry.EvaluationDays+2))}, nil
 	})
 }
 
@@ -289,8 +291,8 @@ func (l lastDays) evaluated() *telemetry.Evaluated {
 }
 
 // note notes on which day items were evaluated.
-func (s *Store) note(ctx context.Context, k keys, evaluations []telemetry.Evaluation, row dynamo.Item) error {
-	return s.replace(ctx, "noting what was evaluated", k.evaluated(), row, func(row dynamo.Item) (dynamo.Item, error) {
+func (s *Store) note(ctx context.Context, k keys, evaluations []telemetry.Evaluation, row table.Attributes) error {
+	return s.replace(ctx, k.evaluated(), row, func(row table.Attributes) (table.Attributes, error) {
 		var was lastDays
 		if err := unpack(row, &was); err != nil {
 			return nil, err
@@ -308,7 +310,7 @@ func (s *Store) note(ctx context.Context, k keys, evaluations []telemetry.Evalua
 			delete(is.Days, slices.Min(slices.Collect(maps.Keys(is.Days))))
 			doc, err = pack(is)
 		}
-		return dynamo.Item{attrDoc: dynamo.Bytes(doc)}, err
+		return table.Attributes{attrDoc: table.Bytes(doc)}, err
 	})
 }
 
@@ -330,12 +332,12 @@ func pack(value any) ([]byte, error) {
 }
 
 // unpack reads what pack has made; of no row, nothing.
-func unpack(row dynamo.Item, into any) error {
+func unpack(row table.Attributes, into any) error {
 	if row == nil {
 		return nil
 	}
 	const most = 64 << 20
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(dynamo.BytesOf(row, attrDoc))), most))
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(row.Bytes(attrDoc))), most))
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
@@ -349,14 +351,14 @@ func unpack(row dynamo.Item, into any) error {
 // holds an eighth of the items.
 func (s *Store) Evaluations(ctx context.Context, workspace, key string, first, last telemetry.Day) (map[string][]telemetry.EvaluatedDay, error) {
 	found := map[string][]telemetry.EvaluatedDay{}
-	q := dynamo.Query{Partition: keys(workspace).tallies("", "", key).pk, Low: string(first), High: string(last) + "/~", Newest: true}
-	err := s.table.Query(ctx, "reading evaluations", q, func(row dynamo.Item) (bool, error) {
+	q := table.Query{Partition: keys(workspace).tallies("", "", key).Partition, Low: string(first), High: string(last) + "/~", Newest: true}
+	err := s.table.Query(ctx, q, func(row table.Row) (bool, error) {
 		var is tallied
-		if err := unpack(row, &is); err != nil {
+		if err := unpack(row.Attributes, &is); err != nil {
 			return false, err
 		}
 		if tally := is.Items[key]; tally != nil {
-			environment, day := dynamo.TextOf(row, attrOwner), dynamo.TextOf(row, dynamo.RangeKey)[:len(time.DateOnly)]
+			environment, day := row.Text(attrOwner), row.Sort[:len(time.DateOnly)]
 			found[environment] = append(found[environment], telemetry.EvaluatedDay{Day: telemetry.Day(day), Tally: *tally})
 		}
 		return true, nil
@@ -381,11 +383,13 @@ func (s *Store) Evaluated(ctx context.Context, workspace string) (*telemetry.Eva
 	if found && now.Sub(known.read) < telemetry.EvaluationsLate {
 		return known.is, nil
 	}
-	row, _, err := s.table.Get(ctx, "reading what was evaluated", keys(workspace).evaluated().key())
+	at := keys(workspace).evaluated()
+	rows, err := s.rows(ctx, []table.Key{at})
 	if err != nil {
 		return nil, err
 	}
-	if version := dynamo.NumberOf(row, attrVersion); !found || version != known.version {
+	row := rows[at]
+	if version := row.Number(attrVersion); !found || version != known.version {
 		var is lastDays
 		if err := unpack(row, &is); err != nil {
 			return nil, err
@@ -400,11 +404,11 @@ func (s *Store) Evaluated(ctx context.Context, workspace string) (*telemetry.Eva
 }
 
 // tallies is the row that holds the tally of an item.
-func (k keys) tallies(environment string, day telemetry.Day, key string) address {
+func (k keys) tallies(environment string, day telemetry.Day, key string) table.Key {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))
-	return address{k.pk(fmt.Sprintf("tallies/%d", h.Sum32()%tallyRows)), string(day) + "/" + hash(environment)}
+	return keyOf(k.pk(fmt.Sprintf("tallies/%d", h.Sum32()%tallyRows)), string(day)+"/"+hash(environment))
 }
 
 // evaluated is the row that tells when items were evaluated last.
-func (k keys) evaluated() address { return address{k.pk("evaluated"), "evaluated"} }
+func (k keys) evaluated() table.Key { return keyOf(k.pk("evaluated"), "evaluated") }

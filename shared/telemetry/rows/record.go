@@ -1,4 +1,4 @@
-package dynamo
+package rows
 
 import (
 	"context"
@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"svc.example/svc/shared/dynamo"
+	"golang.org/x/sync/errgroup"
+
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -19,7 +21,7 @@ type recording struct {
 	*Store
 	keys  keys
 	batch telemetry.Batch
-	found map[address]dynamo.Item
+	found map[table.Key]table.Attributes
 	news  telemetry.Hourly
 }
 
@@ -55,8 +57,8 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 }
 
 // addresses are all rows that a batch is about.
-func (r *recording) addresses() []address {
-	list := []address{r.keys.before(), r.keys.newInHour(r.batch)}
+func (r *recording) addresses() []table.Key {
+	list := []table.Key{r.keys.before(), r.keys.newInHour(r.batch)}
 	for _, id := range r.batch.IDs() {
 		list = append(list, r.keys.batch(id))
 	}
@@ -83,16 +85,19 @@ func (r *recording) addresses() []address {
 // remember writes that the batch and its reports were applied, the batch last: what came
 // before it may come again.
 func (r *recording) remember(ctx context.Context) error {
-	const what = "remembering a batch"
-	var writes []dynamo.Write
+	var writes []table.Write
 	for _, id := range r.batch.IDs() {
-		writes = append(writes, r.table.Put(r.keys.batch(id).with(dynamo.Item{attrExpires: until(r.batch.Received.Add(telemetry.Remembered + time.Hour))})))
+		writes = append(writes, table.Write{Key: r.keys.batch(id), Put: table.Attributes{attrExpires: table.Until(r.batch.Received.Add(telemetry.Remembered + time.Hour))}})
 	}
-	if err := r.table.WriteEach(ctx, what, writes[1:]); err != nil {
+	reports, ctxAll := errgroup.WithContext(ctx)
+	reports.SetLimit(16)
+	for _, w := range writes[1:] {
+		reports.Go(func() error { return r.update(ctxAll, w) })
+	}
+	if err := reports.Wait(); err != nil {
 		return err
 	}
-	_, err := r.table.Write(ctx, what, writes[0])
-	return err
+	return r.update(ctx, writes[0])
 }
 
 // count counts the pairs that are new, as many at a time as a transaction holds
@@ -116,15 +121,14 @@ func (r *recording) count(ctx context.Context) (counted int, err error) {
 			continue
 		}
 		chunk = append(chunk, p)
-		if counters[counter{p.Month, p.Type}]++; len(chunk)+len(counters) >= dynamo.MaxWrites-1 {
+		if counters[counter{p.Month, p.Type}]++; len(chunk)+len(counters) >= table.MaxWrites-1 {
 			if err := flush(); err != nil {
 				return counted, err
 			}
 		}
 	}
 	for month, n := range notCounted {
-		if _, err := r.table.Write(ctx, "counting pairs that are too many", r.table.Update(r.keys.notCounted(month).key(),
-			expression.Add(expression.Name(attrN), expression.Value(n)))); err != nil {
+		if err := r.update(ctx, table.Write{Key: r.keys.notCounted(month), Add: map[string]int64{attrN: int64(n)}}); err != nil {
 			return counted, err
 		}
 	}
@@ -141,17 +145,21 @@ type counter struct {
 // with are left out of the next try.
 func (r *recording) countTogether(ctx context.Context, pairs []telemetry.Pair) (int, error) {
 	for len(pairs) > 0 {
-		err := r.table.Transact(ctx, "counting", r.counting(pairs)...)
+		err := r.table.Transact(ctx, r.counting(pairs)...)
 		if err == nil {
 			return len(pairs), nil
 		}
-		if !errors.Is(err, dynamo.ErrRefused) {
+		if !errors.Is(err, table.ErrRefused) {
 			return 0, busy(err)
 		}
 		var left []telemetry.Pair
-		for i, reason := range dynamo.Refusals(err)[:len(pairs)] {
-			if !dynamo.IsRefusal(reason) {
-				left = append(left, pairs[i])
+		var refused *table.Refused
+		if !errors.As(err, &refused) {
+			return 0, err
+		}
+		for i, p := range pairs {
+			if !slices.Contains(refused.Writes, i) {
+				left = append(left, p)
 			}
 		}
 		pairs = left
@@ -162,18 +170,17 @@ func (r *recording) countTogether(ctx context.Context, pairs []telemetry.Pair) (
 // shards is how many rows a counter has.
 const shards = 8
 
-func (r *recording) counting(pairs []telemetry.Pair) []dynamo.Write {
-	var writes []dynamo.Write
-	counters := map[counter]int{}
+func (r *recording) counting(pairs []telemetry.Pair) []table.Write {
+	var writes []table.Write
+	counters := map[counter]int64{}
 	for _, p := range pairs {
 		counters[counter{p.Month, p.Type}]++
-		row := r.keys.pair(p).with(dynamo.Item{attrExpires: until(p.Month.End().AddDate(0, 0, 7))})
-		writes = append(writes, r.table.Put(row, dynamo.Missing(dynamo.HashKey)))
+		writes = append(writes, table.Write{Key: r.keys.pair(p), If: []table.Condition{table.NoRow()},
+			Put: table.Attributes{attrExpires: table.Until(p.Month.End().AddDate(0, 0, 7))}})
 	}
 	shard := strconv.Itoa(rand.N(shards))
 	for c, n := range counters {
-		writes = append(writes, r.table.Update(address{r.keys.usage(c.month), shard + "/" + c.contextType}.key(),
-			expression.Add(expression.Name(attrN), expression.Value(n))))
+		writes = append(writes, table.Write{Key: keyOf(r.keys.usage(c.month), shard+"/"+c.contextType), Add: map[string]int64{attrN: n}})
 	}
 	return writes
 }
@@ -198,7 +205,7 @@ func (r *recording) joinShapes(ctx context.Context) error {
 		}
 	}
 	for _, contextType := range gone {
-		if _, err := r.table.Write(ctx, "forgetting a shape", r.table.Delete(r.keys.shape(contextType).key())); err != nil {
+		if err := r.update(ctx, table.Write{Key: r.keys.shape(contextType), Delete: true}); err != nil {
 			return err
 		}
 	}
@@ -206,10 +213,10 @@ func (r *recording) joinShapes(ctx context.Context) error {
 }
 
 func (r *recording) joinShape(ctx context.Context, news telemetry.KnownShape) error {
-	return r.replace(ctx, "noting a shape", r.keys.shape(news.Type), func(row dynamo.Item) (dynamo.Item, error) {
+	return r.replace(ctx, r.keys.shape(news.Type), func(row table.Attributes) (table.Attributes, error) {
 		known := telemetry.KnownShape{Type: news.Type}
 		if row != nil {
-			if err := json.Unmarshal([]byte(dynamo.TextOf(row, attrFields)), &known.Fields); err != nil {
+			if err := json.Unmarshal([]byte(row.Text(attrFields)), &known.Fields); err != nil {
 				return nil, fmt.Errorf("reading the shape of a context type: %w", err)
 			}
 		}
@@ -217,33 +224,33 @@ func (r *recording) joinShape(ctx context.Context, news telemetry.KnownShape) er
 			return nil, nil
 		}
 		fields, err := json.Marshal(known.Fields)
-		return dynamo.Item{attrFields: dynamo.Text(string(fields))}, err
+		return table.Attributes{attrFields: table.Text(string(fields))}, err
 	})
 }
 
-func (r *recording) replace(ctx context.Context, what string, at address, change func(dynamo.Item) (dynamo.Item, error)) error {
-	return r.Store.replace(ctx, what, at, r.found[at], change)
+func (r *recording) replace(ctx context.Context, at table.Key, change func(table.Attributes) (table.Attributes, error)) error {
+	return r.Store.replace(ctx, at, r.found[at], change)
 }
 
 // replace writes what change makes of a row that has a version, nil when it is
 // not there, or nothing when it makes nil of it. When somebody else was faster,
 // it is read and changed again.
-func (s *Store) replace(ctx context.Context, what string, at address, row dynamo.Item, change func(dynamo.Item) (dynamo.Item, error)) error {
+func (s *Store) replace(ctx context.Context, at table.Key, row table.Attributes, change func(table.Attributes) (table.Attributes, error)) error {
 	for attempt := 1; ; attempt++ {
 		next, err := change(row)
 		if err != nil || next == nil {
 			return err
 		}
-		version := dynamo.NumberOf(row, attrVersion)
-		next[attrVersion] = dynamo.Number(version + 1)
-		_, err = s.table.Write(ctx, what, s.table.Put(at.with(next), dynamo.Missing(dynamo.HashKey).Or(dynamo.Is(attrVersion, dynamo.Number(version)))))
-		if !errors.Is(err, dynamo.ErrRefused) {
+		version := row.Number(attrVersion)
+		next[attrVersion] = table.Number(version + 1)
+		err = s.update(ctx, table.Write{Key: at, Put: next, If: []table.Condition{table.Any(table.NoRow(), table.Is(attrVersion, table.Number(version)))}})
+		if !errors.Is(err, table.ErrRefused) {
 			return err
 		}
-		if err := s.table.Again(ctx, what, attempt, err); err != nil {
+		if err := again(ctx, attempt, err); err != nil {
 			return err
 		}
-		again, err := s.rows(ctx, []address{at})
+		again, err := s.rows(ctx, []table.Key{at})
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package dynamo
+package rows
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -52,7 +52,7 @@ func (s *Store) Archive(ctx context.Context, workspace string, now time.Time, to
 			continue
 		}
 		counting[partition] = true
-		if err := s.table.Query(ctx, what, dynamo.Query{Partition: partition}, a.more); err != nil {
+		if err := s.table.Query(ctx, table.Query{Partition: partition}, a.more); err != nil {
 			return err
 		}
 	}
@@ -64,12 +64,12 @@ func (s *Store) Archive(ctx context.Context, workspace string, now time.Time, to
 		return strings.Compare(x.environment+"\x00"+x.contextType, y.environment+"\x00"+y.contextType)
 	})
 	for _, g := range groups {
-		if err := s.table.Query(ctx, what, dynamo.Query{Partition: a.keys.seen(g.environment, g.contextType)}, a.more); err != nil {
+		if err := s.table.Query(ctx, table.Query{Partition: a.keys.seen(g.environment, g.contextType)}, a.more); err != nil {
 			return err
 		}
 	}
-	err = s.table.Scan(ctx, what, a.keys.pk(""), func(row dynamo.Item) error {
-		partition := dynamo.TextOf(row, dynamo.HashKey)
+	err = s.table.Scan(ctx, a.keys.pk(""), func(row table.Row) error {
+		partition := row.Partition
 		if counting[partition] || strings.HasPrefix(partition, a.keys.pk(seenFolder)) || strings.HasPrefix(partition, a.keys.pk(contextFolder)) {
 			return nil
 		}
@@ -84,12 +84,8 @@ type archiver struct {
 	to   *bufio.Writer
 }
 
-func (a *archiver) more(row dynamo.Item) (bool, error) {
-	values, err := dynamo.EncodeItem(row)
-	if err != nil {
-		return false, err
-	}
-	line, err := json.Marshal(archivedRow{strings.TrimPrefix(dynamo.TextOf(row, dynamo.HashKey), a.keys.pk("")), dynamo.TextOf(row, dynamo.RangeKey), values})
+func (a *archiver) more(row table.Row) (bool, error) {
+	line, err := json.Marshal(archivedRow{strings.TrimPrefix(row.Partition, a.keys.pk("")), row.Sort, table.Encode(row.Attributes)})
 	if err == nil {
 		_, err = a.to.Write(append(line, '\n'))
 	}
@@ -97,7 +93,7 @@ func (a *archiver) more(row dynamo.Item) (bool, error) {
 }
 
 // decodeArchived reads a line of an archive.
-func (k keys) decodeArchived(line []byte) (at address, row dynamo.Item, err error) {
+func (k keys) decodeArchived(line []byte) (at table.Key, row table.Attributes, err error) {
 	var r archivedRow
 	if err := json.Unmarshal(line, &r); err != nil {
 		return at, nil, err
@@ -105,15 +101,14 @@ func (k keys) decodeArchived(line []byte) (at address, row dynamo.Item, err erro
 	if r.Partition == "" || r.Sort == "" || strings.HasPrefix(r.Partition, contextFolder) {
 		return at, nil, errors.New("there is no such row of telemetry")
 	}
-	values, err := dynamo.DecodeItem(r.Row)
-	at = address{k.pk(r.Partition), r.Sort}
-	return at, at.with(values), err
+	row, err = table.Decode(r.Row)
+	return keyOf(k.pk(r.Partition), r.Sort), row, err
 }
 
 // CheckArchive says what is wrong with what Archive has written down, before anything of it
 // is restored.
 func CheckArchive(from io.Reader) error {
-	return eachArchived("any", from, func(address, dynamo.Item) error { return nil })
+	return eachArchived("any", from, func(table.Key, table.Attributes) error { return nil })
 }
 
 // Restore writes what Archive has written down, under a workspace that has no telemetry.
@@ -121,19 +116,19 @@ func CheckArchive(from io.Reader) error {
 // environment, some 100 bytes each.
 func (s *Store) Restore(ctx context.Context, workspace string, from io.Reader) error {
 	r := &restoring{Store: s, keys: keys(workspace)}
-	err := eachArchived(r.keys, from, func(at address, row dynamo.Item) error { return r.take(ctx, at, row) })
+	err := eachArchived(r.keys, from, func(at table.Key, row table.Attributes) error { return r.take(ctx, at, row) })
 	if err == nil {
 		err = r.flush(ctx)
 	}
 	return err
 }
 
-func eachArchived(k keys, from io.Reader, take func(address, dynamo.Item) error) error {
+func eachArchived(k keys, from io.Reader, take func(table.Key, table.Attributes) error) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	for number := 1; lines.Scan(); number++ {
 		at, row, err := k.decodeArchived(lines.Bytes())
-		if err == nil && strings.HasPrefix(at.pk, k.pk(seenFolder)) {
+		if err == nil && strings.HasPrefix(at.Partition, k.pk(seenFolder)) {
 			_, err = k.contextAt(at, row)
 		}
 		if err == nil {
@@ -147,8 +142,8 @@ func eachArchived(k keys, from io.Reader, take func(address, dynamo.Item) error)
 }
 
 // contextAt is the saved context of a row, which has to stand in its place.
-func (k keys) contextAt(at address, row dynamo.Item) (c telemetry.Saved, err error) {
-	if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
+func (k keys) contextAt(at table.Key, row table.Attributes) (c telemetry.Saved, err error) {
+	if err := c.Decode([]byte(row.Text(attrDoc))); err != nil {
 		return c, fmt.Errorf("a saved context: %w", err)
 	}
 	if k.position(c, c.LastSeen) != at {
@@ -162,22 +157,22 @@ type restoring struct {
 	keys keys
 	// rows are those to be written, by their keys: no request may have one twice. Places
 	// are those of the partition that is being read, by their contexts' hashes.
-	rows      map[address]dynamo.Item
+	rows      map[table.Key]table.Attributes
 	partition string
 	places    map[string]string
 }
 
-func (r *restoring) take(ctx context.Context, at address, row dynamo.Item) error {
+func (r *restoring) take(ctx context.Context, at table.Key, row table.Attributes) error {
 	if len(r.rows) >= restoredAtOnce {
 		if err := r.flush(ctx); err != nil {
 			return err
 		}
 	}
 	if r.rows == nil {
-		r.rows = map[address]dynamo.Item{}
+		r.rows = map[table.Key]table.Attributes{}
 	}
 	r.rows[at] = row
-	if !strings.HasPrefix(at.pk, r.keys.pk(seenFolder)) {
+	if !strings.HasPrefix(at.Partition, r.keys.pk(seenFolder)) {
 		return nil
 	}
 	return r.takeContext(ctx, at, row)
@@ -185,54 +180,54 @@ func (r *restoring) take(ctx context.Context, at address, row dynamo.Item) error
 
 // takeContext makes the row of a context of that of its place, and lets go of an earlier
 // place of it.
-func (r *restoring) takeContext(ctx context.Context, at address, row dynamo.Item) error {
+func (r *restoring) takeContext(ctx context.Context, at table.Key, row table.Attributes) error {
 	c, err := r.keys.contextAt(at, row)
 	if err != nil {
 		return err
 	}
-	if at.pk != r.partition {
-		r.partition, r.places = at.pk, map[string]string{}
+	if at.Partition != r.partition {
+		r.partition, r.places = at.Partition, map[string]string{}
 	}
-	_, name, _ := strings.Cut(at.sk, "/")
+	_, name, _ := strings.Cut(at.Sort, "/")
 	if before := r.places[name]; before != "" {
-		earlier := address{at.pk, min(before, at.sk)}
+		earlier := keyOf(at.Partition, min(before, at.Sort))
 		if delete(r.rows, earlier); earlier == at {
 			return nil
 		}
-		if err := r.table.DeleteAll(ctx, []dynamo.Item{earlier.key()}); err != nil {
+		if err := r.table.Batch(ctx, []table.Write{{Key: earlier, Delete: true}}); err != nil {
 			return err
 		}
 	}
-	r.places[name] = at.sk
+	r.places[name] = at.Sort
 	sighting := c.Sighting()
-	known := dynamo.Item{attrSeen: dynamo.Number(sighting.Seen.UnixMilli()), attrDigest: dynamo.Bytes(sighting.Digest[:])}
+	known := table.Attributes{attrSeen: table.Number(sighting.Seen.UnixMilli()), attrDigest: table.Bytes(sighting.Digest[:])}
 	if expires := row[attrExpires]; expires != nil {
 		known[attrExpires] = expires
 	}
-	r.rows[r.keys.context(c)] = r.keys.context(c).with(known)
+	r.rows[r.keys.context(c)] = known
 	return nil
 }
 
 func (r *restoring) flush(ctx context.Context) error {
-	var rows []dynamo.Item
-	for _, row := range r.rows {
-		rows = append(rows, row)
+	var rows []table.Write
+	for at, row := range r.rows {
+		rows = append(rows, table.Write{Key: at, Put: row})
 	}
 	r.rows = nil
-	return r.table.PutAll(ctx, rows)
+	return r.table.Batch(ctx, rows)
 }
 
 // Remove removes all telemetry of a workspace, of which it reads the whole table. Nobody
 // may record any meanwhile.
 func (s *Store) Remove(ctx context.Context, workspace string) error {
-	var rows []dynamo.Item
+	var rows []table.Write
 	flush := func() error {
-		err := s.table.DeleteAll(ctx, rows)
+		err := s.table.Batch(ctx, rows)
 		rows = nil
 		return err
 	}
-	err := s.table.Scan(ctx, "removing telemetry", keys(workspace).pk(""), func(row dynamo.Item) error {
-		if rows = append(rows, dynamo.KeyOf(row)); len(rows) < restoredAtOnce {
+	err := s.table.Scan(ctx, keys(workspace).pk(""), func(row table.Row) error {
+		if rows = append(rows, table.Write{Key: row.Key, Delete: true}); len(rows) < restoredAtOnce {
 			return nil
 		}
 		return flush()

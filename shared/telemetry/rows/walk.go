@@ -1,4 +1,4 @@
-package dynamo
+package rows
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -24,19 +24,19 @@ func (s *Store) Walk(ctx context.Context, workspace string, w telemetry.Walk, vi
 		if !more || w.After != nil && g.contextType < w.After.Type {
 			continue
 		}
-		q := dynamo.Query{Partition: k.seen(g.environment, g.contextType), Newest: true}
+		q := table.Query{Partition: k.seen(g.environment, g.contextType), Newest: true}
 		if w.Limit > 0 {
-			q.Limit = w.Limit - visited + 1 // one may be a row of a context that was visited
+			q.Page = w.Limit - visited + 1 // one may be a row of a context that was visited
 		}
 		if w.After != nil && g.contextType == w.After.Type {
-			q.Low, q.High = "0", k.position(telemetry.Saved{Environment: w.Environment, Type: w.After.Type, Key: w.After.Key}, w.After.LastSeen).sk
+			q.Low, q.High = "0", k.position(telemetry.Saved{Environment: w.Environment, Type: w.After.Type, Key: w.After.Key}, w.After.LastSeen).Sort
 		}
 		before := map[string]bool{} // keys; expiry may leave an earlier place of one behind
-		err := s.table.Query(ctx, "reading contexts", q, func(row dynamo.Item) (bool, error) {
-			if dynamo.TextOf(row, dynamo.RangeKey) == q.High {
+		err := s.table.Query(ctx, q, func(row table.Row) (bool, error) {
+			if row.Sort == q.High {
 				return true, nil
 			}
-			c, err := savedOf(row)
+			c, err := savedOf(row.Attributes)
 			if err != nil {
 				return false, err
 			}
@@ -60,7 +60,7 @@ type forgetting struct {
 	*Store
 	keys     keys
 	contexts []telemetry.Saved // one for each environment
-	pairs    []address
+	pairs    []table.Key
 }
 
 // Forget implements telemetry.Store. A context that is reported meanwhile is
@@ -84,19 +84,18 @@ func (s *Store) Forget(ctx context.Context, workspace string, environments []str
 			f.pairs = append(f.pairs, p)
 		}
 	}
-	const what = "forgetting a context"
 	for attempt := 1; ; attempt++ {
 		writes, err := f.writes(ctx, now)
 		if err != nil || len(writes) == 0 {
 			return found, err
 		}
 		found = true
-		err = s.table.Transact(ctx, what, writes[:min(len(writes), dynamo.MaxWrites)]...)
+		err = s.table.Transact(ctx, writes[:min(len(writes), table.MaxWrites)]...)
 		switch {
-		case err == nil && len(writes) <= dynamo.MaxWrites:
+		case err == nil && len(writes) <= table.MaxWrites:
 			return true, nil
-		case errors.Is(err, dynamo.ErrRefused):
-			err = s.table.Again(ctx, what, attempt, err)
+		case errors.Is(err, table.ErrRefused):
+			err = again(ctx, attempt, err)
 		}
 		if err != nil {
 			return true, busy(err)
@@ -105,7 +104,7 @@ func (s *Store) Forget(ctx context.Context, workspace string, environments []str
 }
 
 // writes delete what there is now.
-func (f *forgetting) writes(ctx context.Context, now time.Time) ([]dynamo.Write, error) {
+func (f *forgetting) writes(ctx context.Context, now time.Time) ([]table.Write, error) {
 	wanted := slices.Clone(f.pairs)
 	for _, c := range f.contexts {
 		wanted = append(wanted, f.keys.context(c))
@@ -114,10 +113,10 @@ func (f *forgetting) writes(ctx context.Context, now time.Time) ([]dynamo.Write,
 	if err != nil {
 		return nil, err
 	}
-	var writes []dynamo.Write
+	var writes []table.Write
 	for _, p := range f.pairs {
 		if rows[p] != nil {
-			writes = append(writes, f.table.Delete(p.key()))
+			writes = append(writes, table.Write{Key: p, Delete: true})
 		}
 	}
 	for _, c := range f.contexts {
@@ -125,9 +124,9 @@ func (f *forgetting) writes(ctx context.Context, now time.Time) ([]dynamo.Write,
 		place := ""
 		if row := rows[at]; row != nil {
 			to := f.keys.position(c, sightingOf(row).Seen)
-			place = to.sk
-			writes = append(writes, f.table.Delete(to.key()),
-				f.table.Delete(at.key(), dynamo.Is(attrSeen, row[attrSeen]).And(dynamo.Is(attrDigest, row[attrDigest]))))
+			place = to.Sort
+			writes = append(writes, table.Write{Key: to, Delete: true},
+				table.Write{Key: at, Delete: true, If: []table.Condition{table.Is(attrSeen, row[attrSeen]), table.Is(attrDigest, row[attrDigest])}})
 		}
 		stale, err := f.stale(ctx, c, place, now)
 		if err != nil {
@@ -140,13 +139,13 @@ func (f *forgetting) writes(ctx context.Context, now time.Time) ([]dynamo.Write,
 
 // stale delete places of a context but its present one, whose own row has expired
 // before them. They are among those that have expired themselves.
-func (f *forgetting) stale(ctx context.Context, c telemetry.Saved, present string, now time.Time) (writes []dynamo.Write, err error) {
+func (f *forgetting) stale(ctx context.Context, c telemetry.Saved, present string, now time.Time) (writes []table.Write, err error) {
 	last := f.keys.position(c, now.Add(24*time.Hour-f.keep))
-	ends := last.sk[strings.IndexByte(last.sk, '/'):]
-	err = f.table.Query(ctx, "looking for expired contexts", dynamo.Query{Partition: last.pk, Low: "0", High: last.sk, Attributes: []string{dynamo.HashKey, dynamo.RangeKey}},
-		func(row dynamo.Item) (bool, error) {
-			if sk := dynamo.TextOf(row, dynamo.RangeKey); strings.HasSuffix(sk, ends) && sk != present {
-				writes = append(writes, f.table.Delete(address{last.pk, sk}.key()))
+	ends := last.Sort[strings.IndexByte(last.Sort, '/'):]
+	err = f.table.Query(ctx, table.Query{Partition: last.Partition, Low: "0", High: last.Sort, Only: []string{attrExpires}},
+		func(row table.Row) (bool, error) {
+			if sk := row.Sort; strings.HasSuffix(sk, ends) && sk != present {
+				writes = append(writes, table.Write{Key: row.Key, Delete: true})
 			}
 			return true, nil
 		})

@@ -1,14 +1,17 @@
-package dynamo_test
+package rows_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	tables "svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table/bolt"
+	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/telemetry/dynamo"
+	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/telemetrytest"
 )
@@ -27,6 +30,13 @@ func TestStore(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	telemetrytest.Run(t, func(t *testing.T) func() telemetry.Store {
 		name := table(t, client)
-		return func() telemetry.Store { return dynamo.New(client, name, 0) }
+		return func() telemetry.Store { return rows.New(dynamo.New(client, name), 0) }
+	})
+}
+
+func TestStoreInAFile(t *testing.T) {
+	telemetrytest.Run(t, func(t *testing.T) func() telemetry.Store {
+		file := bolt.New(filepath.Join(t.TempDir(), "svc.db"))
+		return func() telemetry.Store { return rows.New(file, 0) }
 	})
 }

@@ -1,4 +1,4 @@
-package dynamo_test
+package rows_test
 
 import (
 	"strconv"
@@ -9,8 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/telemetry/dynamo"
+	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -19,14 +20,14 @@ import (
 func TestForgettingLeavesNothing(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := table(t, client)
-	s := dynamo.New(client, name, 1)
+	s := rows.New(dynamo.New(client, name), 1)
 	must(t, s, report(1, "ada", "grace"))
 	scan := func() []map[string]types.AttributeValue {
-		rows, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+		all, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return rows.Items
+		return all.Items
 	}
 	for _, row := range scan() {
 		pk := row["pk"].(*types.AttributeValueMemberS).Value
