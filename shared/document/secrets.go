@@ -3,7 +3,6 @@ package document
 import (
 	"crypto/rand"
 	"strconv"
-	"strings"
 
 	"svc.example/svc/shared/jsontree"
 )
@@ -38,10 +37,7 @@ func Mask(tree *jsontree.Node, version func(pointer string, content *jsontree.No
 }
 
 // Masked reports whether a value's content is a mark.
-func Masked(content *jsontree.Node) bool {
-	text, is := content.Text()
-	return is && strings.HasPrefix(text, mark)
-}
+func Masked(content *jsontree.Node) bool { return content.BeginsWith(mark) }
 
 // Unmask is a document with the values in the places of their marks.
 func Unmask(tree *jsontree.Node, values map[string]*jsontree.Node) *jsontree.Node {

@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,6 +208,12 @@ func (n *Node) Text() (string, bool) {
 	}
 	text, err := unquoted(n.text) // most have no escapes
 	return text, err == nil
+}
+
+// BeginsWith reports whether a node is a string that is written with that beginning, which
+// needs no escapes.
+func (n *Node) BeginsWith(prefix string) bool {
+	return n != nil && n.Kind == String && len(n.text) > 0 && bytes.HasPrefix(n.text[1:], []byte(prefix))
 }
 
 // Bool returns the value of a boolean, and false, false for any other kind.
