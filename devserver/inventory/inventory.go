@@ -31,9 +31,6 @@ type Item struct {
 	ValueType       document.ValueType `json:"valueType,omitempty"`
 	Tags            []string           `json:"tags,omitempty"`
 	ReadyForCleanup bool               `json:"readyForCleanup,omitempty"`
-	// Confidential: some value of it is, of which the statuses tell. It is not known of all
-	// types.
-	Confidential bool `json:"-"`
 	// Statuses are by environment, of bool flags.
 	Statuses map[string]document.Lifecycle `json:"statuses,omitempty"`
 }
@@ -53,7 +50,7 @@ func OfDirectory(ws *workspace.Workspace) *Listing {
 		read := ws.Items[i].Read()
 		doc := read.View
 		item := Item{Type: doc.Type, Key: read.Key, Name: doc.Name, Description: doc.Description,
-			ValueType: doc.ValueType, Tags: doc.Tags, ReadyForCleanup: doc.ReadyForCleanup, Confidential: doc.Confidential}
+			ValueType: doc.ValueType, Tags: doc.Tags, ReadyForCleanup: doc.ReadyForCleanup}
 		if item.Type == document.Flag {
 			_, item.Statuses = document.LifecyclesOf(doc).Statuses(active)
 		}
@@ -85,7 +82,6 @@ func OfWorkspace(ctx context.Context, api *remote.Client) (*Listing, error) {
 	} {
 		var rows []struct {
 			Item
-			Secret              bool `json:"confidential"`
 			EnvironmentStatuses map[string]document.Lifecycle
 		}
 		if err := api.List(ctx, of.path, nil, of.member, &rows); err != nil {
@@ -93,7 +89,7 @@ func OfWorkspace(ctx context.Context, api *remote.Client) (*Listing, error) {
 		}
 		for _, row := range rows {
 			item := row.Item
-			item.Type, item.Statuses, item.Confidential = of.kind, row.EnvironmentStatuses, row.Secret
+			item.Type, item.Statuses = of.kind, row.EnvironmentStatuses
 			if of.valueType != "" {
 				item.ValueType = of.valueType
 			}

@@ -73,9 +73,6 @@ func (s *server) listItems(ctx context.Context, arguments *jsontree.Node) (answe
 	rows, total, before := jsontree.NewArray(), 0, true
 	after := text(arguments, "after")
 	for _, item := range list.Items {
-		if item.Confidential {
-			item.Statuses = nil // which tell whether it is on
-		}
 		if !matches(item, arguments) {
 			continue
 		}
@@ -145,14 +142,13 @@ func (s *server) getItem(ctx context.Context, arguments *jsontree.Node) (answer,
 		return answer{}, err
 	}
 	tree := object(taken(arguments, "type"), taken(arguments, "key"), taken(stored, "commitSha"))
-	var statuses *jsontree.Node
 	if arguments.Get("at") == nil && arguments.Get("pointer") == nil {
 		if t == string(document.Flag) {
 			detail, err := s.API.Tree(ctx, path, nil)
 			if err != nil {
 				return answer{}, err
 			}
-			statuses = detail.Get("environmentStatuses")
+			tree.Set("statuses", detail.Get("environmentStatuses"))
 		}
 		feed, err := s.API.Tree(ctx, "/activity", url.Values{"type": {t}, "key": {key}, "limit": {recent}})
 		if err != nil {
@@ -163,15 +159,12 @@ func (s *server) getItem(ctx context.Context, arguments *jsontree.Node) (answer,
 			tree.Set("moreChanges", jsontree.NewString("list_changes has them"))
 		}
 	}
-	return withDocument(tree, stored.Get("document"), statuses, arguments)
+	return withDocument(tree, stored.Get("document"), arguments)
 }
 
 // withDocument adds the document, or the part of it that is asked for.
-func withDocument(tree, stored, statuses, arguments *jsontree.Node) (answer, error) {
+func withDocument(tree, stored, arguments *jsontree.Node) (answer, error) {
 	told, hidden := withoutSecrets(stored)
-	if statuses != nil && hidden == 0 { // they tell whether a value is on
-		tree.Set("statuses", statuses)
-	}
 	if hidden > 0 {
 		tree.Set("confidentialValuesHidden", jsontree.NewInt(int64(hidden)))
 	}
@@ -203,16 +196,15 @@ func (d *Directory) item(ctx context.Context, arguments *jsontree.Node) (answer,
 		return answer{}, &refusal{code: "UNPROCESSABLE_CONTENT", message: fmt.Sprintf("%s is not JSON: %v", path, err)}
 	}
 	tree := object(taken(arguments, "type"), taken(arguments, "key"), jsontree.Field("file", jsontree.NewString(path)))
-	var statuses *jsontree.Node
 	if t == document.Flag {
 		ws, _ := d.read()
 		for _, item := range inventory.OfDirectory(ws).Items {
 			if item.Type == t && item.Key == key && item.Statuses != nil {
-				statuses = node(item.Statuses)
+				tree.Set("statuses", node(item.Statuses))
 			}
 		}
 	}
-	return withDocument(tree, stored, statuses, arguments)
+	return withDocument(tree, stored, arguments)
 }
 
 func (s *server) explainValue(ctx context.Context, arguments *jsontree.Node) (answer, error) {

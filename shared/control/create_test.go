@@ -78,7 +78,7 @@ func TestACreationThatCannotBeStored(t *testing.T) {
 	w := newWorld(t, nil)
 	value := node(t, `"`+strings.Repeat("a", 700_000)+`"`)
 	_, err := w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "a", ValueType: "string", Value: value})
-	if got := refusal(err); !strings.HasPrefix(got, "400 BAD_REQUEST VALIDATION_FAILED") || !strings.Contains(err.Error(), "at most 1048576 can be stored") {
+	if got := refusal(err); !strings.HasPrefix(got, "400 BAD_REQUEST VALIDATION_FAILED") || !strings.Contains(err.Error(), "at most 1048576 bytes can be stored") {
 		t.Errorf("%s", got)
 	}
 }

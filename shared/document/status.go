@@ -82,6 +82,9 @@ func statusOf(rules []Rule) Lifecycle {
 // servesBool returns the boolean that a value serves to everyone it reaches. A
 // split of which one boolean has all the weight is no split.
 func (v Value) servesBool() (boolean, whole bool) {
+	if v.Confidential {
+		return false, false // a status is for everybody
+	}
 	if v.Weighted == nil {
 		return v.Bool()
 	}
@@ -89,7 +92,7 @@ func (v Value) servesBool() (boolean, whole bool) {
 		if arm.Weight == 0 {
 			continue
 		}
-		of, ok := arm.Value.Bool()
+		of, ok := arm.Value.servesBool()
 		if !ok || whole && of != boolean {
 			return false, false
 		}

@@ -37,6 +37,8 @@ func TestStatus(t *testing.T) {
 		{"an arm that is no boolean", always(split(arm("true", "50000") + `,{"value":{"type":"provided","value":{}},"weight":50000}`)), StatusRollout},
 		{"an arm that is no boolean, without weight", always(split(arm("true", "50000") + `,{"value":{"type":"provided","value":{}},"weight":0}`)), StatusLive},
 		{"a provided value counts as a split", always(`{"type":"provided","value":{"source":"ENV_VAR","lookup":"X"}}`), StatusRollout},
+		{"so does a confidential one", always(`{"type":"bool","value":true,"confidential":true}`), StatusRollout},
+		{"a confidential arm", always(split(`{"value":{"type":"bool","value":false,"confidential":true},"weight":1}`)), StatusRollout},
 		{"so does an encrypted one", always(`{"type":"bool","value":"abc","decryptWith":"k"}`), StatusRollout},
 		{"no criteria is no catch-all", `{"criteria":[],"value":{"type":"bool","value":true}}`, StatusRollout},
 	} {

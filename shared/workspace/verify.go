@@ -47,6 +47,7 @@ func (v *verifier) verify(said map[place]string) {
 		v.add(Error, f, beyond(&expressions, usable)...)
 		if v.problems.each == nil { // which is told no warnings
 			v.add(Warning, f, Warnings(item)...)
+			v.add(Warning, f, plainSecretIssues(item.View)...)
 		}
 		v.fileName(f, item.Key)
 		v.byteOrderMark(f)
@@ -168,7 +169,7 @@ func (v *Verification) Of(item Item) []document.Issue {
 // rule that never matches, a value that is none of the variants, a misspelt
 // name. They stand in nobody's way.
 func Warnings(item *Item) []document.Issue {
-	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), plainSecretIssues(item.View), unboundIssues(item.View), meaningIssues(item.View), misspelt(item.Tree))
+	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), unboundIssues(item.View), meaningIssues(item.View), misspelt(item.Tree))
 }
 
 // SchemaIssues finds the values of a config that violate the JSON Schema its

@@ -84,8 +84,8 @@ func (s scopeDiff) fallback(before, after []*jsontree.Node) {
 		if same && !hidden(value) && !secret.Confidential && secret.DecryptWith == "" {
 			words += " (details changed)"
 		}
-		if had && hidden(was.Get("value")) && !hidden(value) && jsontree.Equal(was.Get("value").Get("value"), value.Get("value")) {
-			words = "fallback no longer secret; its value is the same" // these words are kept longer than the document
+		if had && hidden(was.Get("value")) && !hidden(value) {
+			words = "fallback no longer secret" // these words are kept longer than the document
 		}
 		s.say(s.scope, "%s", words)
 	}

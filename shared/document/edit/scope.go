@@ -155,8 +155,8 @@ func StorageProblem(tree *jsontree.Node) string {
 	if tree.EncodedSize() <= document.MaxSize {
 		return ""
 	}
-	if size := len(tree.Compact()) + len("\n"); size > document.MaxSize {
-		return fmt.Sprintf("the document would have %d bytes; at most %d can be stored, without white space", size, document.MaxSize)
+	if len(tree.Compact())+len("\n") > document.MaxSize { // by how much would tell how long a confidential value is
+		return fmt.Sprintf("the document would be too large: at most %d bytes can be stored, without white space", document.MaxSize)
 	}
 	return ""
 }

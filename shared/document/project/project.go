@@ -42,7 +42,6 @@ func itemOf(d *document.Document) Item {
 type FlagSummary struct {
 	Item
 	ReadyForCleanup     bool                          `json:"readyForCleanup"`
-	Confidential        bool                          `json:"confidential,omitempty"` // some value of it is
 	Statuses            map[string]document.Lifecycle `json:"statuses"`
 	EnvironmentStatuses map[string]document.Lifecycle `json:"environmentStatuses"`
 	Commit
@@ -61,7 +60,6 @@ func OutlineFlag(d *document.Document) FlagOutline {
 		FlagSummary{
 			Item:            itemOf(d),
 			ReadyForCleanup: d.ReadyForCleanup,
-			Confidential:    d.Confidential,
 		},
 		document.LifecyclesOf(d),
 	}
