@@ -134,10 +134,8 @@ deploy: ## build and deploy to your AWS account (ARGS=--guided asks for everythi
 standins: ## install the servers that stand for AWS in tests (dynoxide, versitygw)
 	@shared/testing/standin/install.sh
 
-bench: build $(BROWSER)/node_modules/.package-lock.json ## measure, as ratios to a ceiling of the same run
-	go build -o bin/bench ./infra/bench
-	bin/bench -svc bin/svc
-	go test -run '^$$' -bench . -benchmem ./shared/client ./shared/impact ./devserver/embedded
+bench: $(BROWSER)/node_modules/.package-lock.json ## measure evaluations, polls, reads, commits, and how soon pages show a change
+	go test -run '^$$' -bench . -benchmem ./shared/client ./shared/impact ./shared/delivery ./shared/repository/disk ./devserver/embedded
 	go test -count=1 -v -run 'TestHowSoonPagesShowChanges|TestEightTabsOnOneServer' ./$(BROWSER)
 
 bench-cost: ## what requests to the hosted service take and cost

@@ -125,7 +125,7 @@ var rules = []struct {
 		why:     "what matches a path knows nothing of what answers there",
 	},
 	{
-		who:     []string{"shared/testing/instance", "infra/bench", "infra/benchcost"},
+		who:     []string{"shared/testing/instance", "infra/benchcost"},
 		imports: []string{module + "shared/control", module + "shared/httpapi", module + "shared/sdkapi", module + "shared/delivery", module + "functions/internal/..."},
 		why:     "tests and measurements start what is shipped: package functions wires the functions, and nobody else does",
 	},
@@ -200,7 +200,7 @@ var rules = []struct {
 	},
 	{
 		who:     []string{"devserver", "functions", "infra", "shared"},
-		except:  []string{"shared/testing", "infra/samlocal", "infra/bench", "infra/benchcost"},
+		except:  []string{"shared/testing", "infra/samlocal", "infra/benchcost"},
 		reaches: []string{module + "shared/testing/...", "github.com/anishathalye/porcupine"},
 		why:     "suites, loads, faults and stand-ins are for tests, measurements and sam local",
 	},
@@ -211,7 +211,7 @@ var rules = []struct {
 	},
 	{
 		who:     []string{"devserver", "functions", "infra", "shared"},
-		except:  []string{"shared/git", "shared/testing", "shared/archtest", "infra/bench"},
+		except:  []string{"shared/git", "shared/testing", "shared/archtest"},
 		imports: []string{"os/exec"},
 		why:     "no program runs another one but git, and that in one way, which nothing in a repository has a say in",
 	},
