@@ -27,9 +27,9 @@ func (r *storedRepository) Snapshot(_ context.Context, head repository.Head) (*r
 
 // TestHeapOfALargeWorkspace counts what an instance holds of 10,000 flags, some
 // 10 MB of text, once it has listed, polled and sent all of them: the texts once,
-// about 1 kB for each flag beside them, and what the environment serves.
+// about 1.5 kB for each flag beside them, and what the environment serves.
 func TestHeapOfALargeWorkspace(t *testing.T) {
-	const most = 32 << 20
+	const most = 38 << 20
 	files := apiload.ManyFlags(10_000)
 	w := newWorld(t, files)
 	head, err := w.ledger.Head(ctx)
