@@ -101,9 +101,9 @@ func TestASchemaThatMultipliesIsRefused(t *testing.T) {
 		"anyOf":   {layered(22, func(next string) string { return `{"anyOf": [` + next + "," + next + `]}` }), "/$defs/l10: " + multiplies},
 		"allOf":   {layered(22, func(next string) string { return `{"allOf": [` + next + "," + next + `]}` }), "/$defs/l10: " + multiplies},
 		"not, if": {layered(22, func(next string) string { return `{"not": ` + next + `, "if": ` + next + `}` }), "/$defs/l10: " + multiplies},
-		"dependentSchemas": {layered(22, func(next string) string {
+		"dependentSchemas, under not": {strings.Replace(layered(22, func(next string) string { // the library calls no vocabulary here
 			return `{"dependentSchemas": {"a": ` + next + `, "b": ` + next + `}}`
-		}), "/$defs/l10: " + multiplies},
+		}), `{"$ref": "#/$defs/l0"`, `{"not": {"$ref": "#/$defs/l0"}`, 1), "/$defs/l10: " + multiplies},
 		"$dynamicRef": {`{"$ref": "#/$defs/l0", "$defs": {` + join(22, func(i int) string {
 			return fmt.Sprintf(`"l%d": {"$dynamicAnchor": "a%d", "anyOf": [{"$dynamicRef": "#a%d"}, {"$dynamicRef": "#a%d"}]}`, i, i, i+1, i+1)
 		}) + `, "l22": {"$dynamicAnchor": "a22"}}}`, "/$defs/l10: " + multiplies},
