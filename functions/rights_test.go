@@ -96,7 +96,7 @@ var rightsOf = []struct {
 	{"read what telemetry has saved", about("BatchGetItem", "telemetry/w/known"), []string{"contexts", "telemetry"}},
 	{"read saved contexts", about("Query", "telemetry/w/seen/h", "telemetry/w/known"), []string{"contexts", "telemetry", "flags", "configs", "segments", "changes"}},
 	{"read evaluations", about("Query", "telemetry/w/tallies/3"), []string{"contexts", "telemetry", "flags", "configs"}},
-	{"read when items were evaluated last", about("GetItem", "telemetry/w/evaluated"), []string{"flags", "configs"}},
+	{"read when items were evaluated last", about("BatchGetItem", "telemetry/w/evaluated"), []string{"contexts", "telemetry", "flags", "configs"}},
 	{"forget evaluations", about("DeleteItem", "telemetry/w/tallies/3"), []string{"telemetry"}},
 	{"read usage", about("Query", "telemetry/w/usage/2026-11"), []string{"contexts", "telemetry"}},
 	{"forget a context", inTransaction(about("DeleteItem", "telemetry/w/context/h", "telemetry/w/seen/h", "telemetry/w/pair/2026-11/h")), []string{"contexts", "telemetry"}},
