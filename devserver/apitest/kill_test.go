@@ -179,7 +179,7 @@ func (s *survivor) write(p *process, number int, r *rand.Rand) {
 	}
 }
 
-// send sends a write and notes what came of it. It says whether there was an
+// send sends a write and notes what came of it. It reports whether there was an
 // answer.
 func (s *survivor) send(p *process, writer int, o *apiload.Operation, mark string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), apiload.Patience)

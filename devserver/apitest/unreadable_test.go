@@ -97,22 +97,22 @@ func TestAHeadThatCannotBeRead(t *testing.T) {
 			if bad != "" {
 				must(t, os.WriteFile(main, []byte(bad+"\n"), 0o666))
 			}
-			wayBack := "git update-ref refs/heads/main " + good
+			recoveryHint := "git update-ref refs/heads/main " + good
 			for range 2 {
 				s.expect(200, `"redesign"`, "GET", "/v1/flags", "")
 				s.expect(200, `"redesign"`, "GET", poll, "")
 				s.expect(200, "", "GET", "/v1/activity", "")
-				s.expect(503, wayBack, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, false))
+				s.expect(503, recoveryHint, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, false))
 				r := s.report()
-				if u := r.UnreadableHead; r.CommitSHA != good || u == nil || u.CommitSHA != bad || !strings.Contains(u.Message, wayBack) {
+				if u := r.UnreadableHead; r.CommitSHA != good || u == nil || u.CommitSHA != bad || !strings.Contains(u.Message, recoveryHint) {
 					t.Errorf("the workspace: %+v, %+v", r, u)
 				}
-				if n := strings.Count(s.p.Log.String(), "main cannot be used as it is"); n != 1 {
+				if n := strings.Count(s.p.Log.String(), "refs/heads/main is unreadable"); n != 1 {
 					t.Errorf("logged %d times:\n%s", n, s.p.Log)
 				}
 				s.restart()
 			}
-			s.bare.Run(t, strings.Fields(wayBack)[1:]...)
+			s.bare.Run(t, strings.Fields(recoveryHint)[1:]...)
 			if r := s.report(); r.UnreadableHead != nil {
 				t.Errorf("mended, and the workspace tells %+v", r.UnreadableHead)
 			}

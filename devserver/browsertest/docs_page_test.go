@@ -188,7 +188,7 @@ func (p docsPage) paste(t *testing.T, key string) {
 	p.saysOfKey(t, "Key is set")
 }
 
-// saysOfKey waits until the button for the key says whether there is one.
+// saysOfKey waits until the button for the key reports whether there is one.
 func (p docsPage) saysOfKey(t *testing.T, want string) {
 	t.Helper()
 	eventually(t, "the button for the key says "+want, func() (any, bool) {

@@ -36,7 +36,7 @@ type apiFlags struct {
 	limit     ratelimit.Rate
 	polls     ratelimit.Rate
 	telemetry ratelimit.Rate
-	strangers ratelimit.Rate
+	anonymous ratelimit.Rate
 	proxies   []string
 	// contextDays is how long contexts are kept.
 	contextDays int
@@ -84,7 +84,7 @@ runs.`,
 	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "with one key of the REST API")
 	rateFlags(flags, &f.polls, "poll", sdkapi.DefaultPolls, "with one SDK key; a public key is counted for each address")
 	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry and one SDK key; a public key is counted for each address")
-	rateFlags(flags, &f.strangers, "anonymous", defaultStrangers, "from one address without a key that is known to be good")
+	rateFlags(flags, &f.anonymous, "anonymous", defaultAnonymous, "from one address without a key that is known to be good")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	flags.IntVar(&f.contextDays, "context-days", telemetry.ContextDays, "how many days a context that applications report is kept after it was last seen; days on which the server ran")
 	f.streams.add(flags)
@@ -97,7 +97,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if f.port < 1 || f.port > 65535 {
 		return cli.Usagef("--port %d: choose a port from 1 to 65535", f.port)
 	}
-	for name, rate := range map[string]ratelimit.Rate{"rate": f.limit, "poll": f.polls, "telemetry": f.telemetry, "anonymous": f.strangers} {
+	for name, rate := range map[string]ratelimit.Rate{"rate": f.limit, "poll": f.polls, "telemetry": f.telemetry, "anonymous": f.anonymous} {
 		if err := checkRate(name, rate); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	watched := f.monitor.monitor(logger, proxies)
 	service, err := embedded.Open(ctx, data, embedded.Options{
 		PublicURL: f.publicURL, Program: program, Streams: f.streams.number(), ContextDays: f.contextDays,
-		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Strangers: f.strangers, Proxies: proxies,
+		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Anonymous: f.anonymous, Proxies: proxies,
 		Logger: logger, Monitor: watched,
 		Progress: commitProgress(in.Stderr),
 	})

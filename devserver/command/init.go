@@ -139,7 +139,7 @@ func refuseToOverwrite(root *os.Root, dir string, files []sample.File) error {
 	return nil
 }
 
-// leadsOut says whether a folder is a link that a root does not follow.
+// leadsOut reports whether a folder is a link that a root does not follow.
 func leadsOut(root *os.Root, folder string) bool {
 	info, err := root.Lstat(folder)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {

@@ -13,9 +13,9 @@ import (
 
 const trustedProxy = "address or range of a proxy in front whose X-Forwarded-For is believed; may be repeated"
 
-// defaultStrangers is what an address may ask of svc api without a key: enough
+// defaultAnonymous is what an address may ask of svc api without a key: enough
 // to load the reference a few times, too little to try keys.
-var defaultStrangers = ratelimit.Rate{PerSecond: 10, Burst: 100}
+var defaultAnonymous = ratelimit.Rate{PerSecond: 10, Burst: 100}
 
 // rateFlags adds the two flags of a rate.
 func rateFlags(flags *pflag.FlagSet, rate *ratelimit.Rate, name string, otherwise ratelimit.Rate, what string) {

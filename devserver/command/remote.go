@@ -29,7 +29,7 @@ type remoteFlags struct {
 	url, keyFile string
 }
 
-// remote says whether a workspace is named.
+// remote reports whether a workspace is named.
 func (f *remoteFlags) remote() bool { return f.url != "" || f.keyFile != "" }
 
 func (f *remoteFlags) add(cmd *cobra.Command) {

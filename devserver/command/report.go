@@ -74,7 +74,7 @@ func (in Invocation) locate(err error) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// leftOut says whether a word that begins a line is a file, and no other word.
+// leftOut reports whether a word that begins a line is a file, and no other word.
 func leftOut(datadir, word string) bool {
 	if !strings.ContainsAny(word, "./") || !filepath.IsLocal(word) {
 		return false

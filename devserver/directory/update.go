@@ -85,7 +85,7 @@ func (d *Directory) mended(state datadir.State, problems []workspace.Problem) (*
 	return nil, state
 }
 
-// asItWas has a file as it is served, and says whether that is another than it was.
+// asItWas has a file as it is served, and reports whether that is another than it was.
 func (d *Directory) asItWas(files map[string][]byte, path string) (changed bool) {
 	now, there := files[path]
 	good, served := d.good.Files[path]

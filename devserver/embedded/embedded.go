@@ -32,9 +32,9 @@ type Options struct {
 	// PublicURL is where clients reach the service, without /v1.
 	PublicURL string
 	// Limit is of each key of the REST API; Polls and Telemetry are of each SDK
-	// key; Strangers is of each address, without a key that is known to be good.
+	// key; Anonymous is of each address, without a key that is known to be good.
 	// The zero Rate is the default for Limit, and no limit else.
-	Limit, Polls, Telemetry, Strangers ratelimit.Rate
+	Limit, Polls, Telemetry, Anonymous ratelimit.Rate
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
 	Logger  *slog.Logger
@@ -121,17 +121,17 @@ func (s *Service) route(options Options) error {
 	if options.Streams > 0 {
 		s.streams = events.NewHub(options.Streams, lookEvery)
 	}
-	strangers := ratelimit.NewBuckets(options.Strangers, time.Now)
+	anonymous := ratelimit.NewBuckets(options.Anonymous, time.Now)
 	routes, notFound, err := httpapi.Routes(httpapi.Options{
 		Service: s.service, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger, KeptAnswers: keptAnswers,
-		Limit: options.Limit, Strangers: strangers, Proxies: options.Proxies,
+		Limit: options.Limit, Anonymous: anonymous, Proxies: options.Proxies,
 	}, httpapi.All()...)
 	if err != nil {
 		return fmt.Errorf("the API's description and its handlers differ: %w", err)
 	}
 	routes = append(routes, sdkapi.Routes(sdkapi.Options{
 		Service: s.service, Intake: s.intake, Logger: options.Logger,
-		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
+		Polls: options.Polls, Telemetry: options.Telemetry, Anonymous: anonymous, Proxies: options.Proxies,
 		Streams: s.streams,
 	})...)
 	routes = append(routes, console.Routes(false, "")...)
@@ -284,7 +284,7 @@ func (s *Service) look(ctx context.Context, watch *reporter) error {
 	return err
 }
 
-// Exists says whether a directory holds a workspace.
+// Exists reports whether a directory holds a workspace.
 func Exists(dir string) (bool, error) {
 	r, err := local.OpenRegistry(dir)
 	if errors.Is(err, fs.ErrNotExist) {

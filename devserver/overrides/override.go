@@ -70,12 +70,12 @@ func (o *Override) Check() error {
 	return nil
 }
 
-// same says whether an override takes the place of another one.
+// same reports whether an override takes the place of another one.
 func (o *Override) same(other *Override) bool {
 	return o.Key == other.Key && (o.For == nil) == (other.For == nil) && (o.For == nil || *o.For == *other.For)
 }
 
-// Over says whether an override has ended by a moment.
+// Over reports whether an override has ended by a moment.
 func (o *Override) Over(now time.Time) bool { return !o.Until.IsZero() && !now.Before(o.Until) }
 
 // InForce are the overrides that have not ended by a moment.
@@ -99,7 +99,7 @@ func (o *Override) Problem(doc *document.Document) string {
 	return problem
 }
 
-// secret says whether some value of a document must not be told.
+// secret reports whether some value of a document must not be told.
 func secret(doc *document.Document) bool {
 	if doc == nil {
 		return false

@@ -68,7 +68,7 @@ func (r *Refusal) Error() string {
 
 func refuse(reason string) error { return &Refusal{Reasons: []string{reason}} }
 
-// add adds a reason, as long as there are few, and says whether more are wanted.
+// add adds a reason, as long as there are few, and reports whether more are wanted.
 func (r *Refusal) add(reason func() string) (more bool) {
 	if len(r.Reasons) < maxPrinted {
 		r.Reasons = append(r.Reasons, reason())
@@ -150,7 +150,7 @@ func (p Push) updateOfMain() (from, to string, err error) {
 	return from, to, lines.Err()
 }
 
-// atMain says whether a reference's file may be main's or lie below it. Many
+// atMain reports whether a reference's file may be main's or lie below it. Many
 // disks do not tell capital letters from small ones; some leave out invisible ones.
 func atMain(ref string) bool {
 	parts := strings.Split(ref, "/")
@@ -163,7 +163,7 @@ func atMain(ref string) bool {
 	}, place))
 }
 
-// isSymbolic says whether git would update another reference in place of one.
+// isSymbolic reports whether git would update another reference in place of one.
 // It has not looked at the name yet, which may be any path.
 func isSymbolic(root *os.Root, ref string) bool {
 	info, err := root.Lstat(filepath.FromSlash(ref))
@@ -259,7 +259,7 @@ func (s sources) checkTree(ctx context.Context, from, to string) error {
 	return refusal.err()
 }
 
-// lacksDeclaration says whether a commit that can be read has no workspace file.
+// lacksDeclaration reports whether a commit that can be read has no workspace file.
 func lacksDeclaration(read object.Read, commit string) bool {
 	tree, err := repository.ReadFolders(read, object.ParseID(commit))
 	return err == nil && !slices.ContainsFunc(tree.Root, func(e repository.TreeEntry) bool { return e.Name == workspace.File })
@@ -286,7 +286,7 @@ func problems(ctx context.Context, read object.Read, commit string, each func(p 
 	case err != nil:
 		return err
 	}
-	for _, p := range slices.Concat(nested(tree), tree.Displaced()) {
+	for _, p := range slices.Concat(nested(tree), tree.WrongKinds()) {
 		if !each(p) {
 			return nil
 		}

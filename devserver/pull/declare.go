@@ -55,7 +55,7 @@ func (p *Plan) keepOthers(declaration *jsontree.Node) {
 	}
 }
 
-// sameEnvironments says whether two workspace files declare the same. That a
+// sameEnvironments reports whether two workspace files declare the same. That a
 // file knows more archived ones is no difference.
 func sameEnvironments(local, pulled *jsontree.Node) bool {
 	a, okA := environments(local)

@@ -133,7 +133,7 @@ func (p *Plan) nothingNew(last state) error {
 	return p.check(files)
 }
 
-// holdsAll says whether the directory has what was pulled last.
+// holdsAll reports whether the directory has what was pulled last.
 func (p *Plan) holdsAll() bool {
 	for path, was := range p.last.Files {
 		if !p.holds(path, was.SHA256) {
@@ -143,7 +143,7 @@ func (p *Plan) holdsAll() bool {
 	return true
 }
 
-// holds says whether a file has a content of that sum, which can be what the
+// holds reports whether a file has a content of that sum, which can be what the
 // workspace holds: an earlier version wrote whatever came.
 func (p *Plan) holds(path, sha string) bool {
 	local, err := p.in.read(path)
@@ -219,7 +219,7 @@ func (p *Plan) compareFile(path string, f file, last state, force bool) error {
 	return nil
 }
 
-// says whether a local file says what the workspace does, in whatever layout. The
+// reports whether a local file says what the workspace does, in whatever layout. The
 // workspace stamps its address, as $schema, on documents that are sent to it.
 func (f file) says(path string, local []byte) bool {
 	tree, err := jsontree.Parse(local)

@@ -172,7 +172,7 @@ func (p *Push) compare() error {
 	return nil
 }
 
-// Nothing says whether there is nothing to push.
+// Nothing reports whether there is nothing to push.
 func (p *Push) Nothing() bool { return len(p.operations) == 0 }
 
 // operation is one of a change set.
@@ -250,7 +250,7 @@ func (p *Push) encode() error {
 	return err
 }
 
-// creation makes the item that a put replaces after it, and says whether it refuses one
+// creation makes the item that a put replaces after it, and reports whether it refuses one
 // that is there already: what a schema or a log level is first made with takes either.
 func creation(path string, tree *jsontree.Node) (first operation, refusesAnother bool) {
 	t, key := typeAt(path)

@@ -65,7 +65,7 @@ func (s state) edit() (datadir.Edit, error) {
 	return datadir.Edit{Path: StateName, Content: append(text, '\n'), Force: true}, err
 }
 
-// layout says whether a path is one that may be written: the state is a file
+// layout reports whether a path is one that may be written: the state is a file
 // that anybody may have edited.
 func layout(path string) bool {
 	_, key, ok := workspace.SplitPath(path)

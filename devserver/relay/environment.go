@@ -131,7 +131,7 @@ func (e *environment) name() string {
 	return ""
 }
 
-// same says whether another key reads the same environment.
+// same reports whether another key reads the same environment.
 func (e *environment) same(other *environment) bool {
 	return e.key.Workspace() == other.key.Workspace() && e.name() != "" && e.name() == other.name()
 }

@@ -39,7 +39,7 @@ const (
 	rememberedBytes = 512    // about
 )
 
-var strangers = ratelimit.Rate{PerSecond: 10, Burst: 100}
+var anonymous = ratelimit.Rate{PerSecond: 10, Burst: 100}
 
 // known is what was found of a key, or of a token that stands for one, when it was asked
 // about last.
@@ -55,7 +55,7 @@ type keys struct {
 	relay     *Relay
 	now       func() time.Time
 	frontend  *[sha256.Size]byte // of the key that all browsers have; nil for none
-	strangers *ratelimit.Buckets
+	anonymous *ratelimit.Buckets
 	asks      chan struct{}
 	asking    singleflight.Group        // by the text's sum
 	away      atomic.Pointer[time.Time] // when the service was last found not to answer; nil while it does
@@ -67,7 +67,7 @@ type keys struct {
 
 func newKeys(r *Relay, frontend string) *keys {
 	k := &keys{
-		relay: r, now: time.Now, strangers: ratelimit.NewBuckets(strangers, time.Now), asks: make(chan struct{}, asksAtOnce),
+		relay: r, now: time.Now, anonymous: ratelimit.NewBuckets(anonymous, time.Now), asks: make(chan struct{}, asksAtOnce),
 		good:    lru.New[[sha256.Size]byte, known](3 * maxKept * rememberedBytes),
 		refused: lru.New[[sha256.Size]byte, known](maxKept * rememberedBytes),
 	}
@@ -78,7 +78,7 @@ func newKeys(r *Relay, frontend string) *keys {
 	return k
 }
 
-// within says whether something was less than a while ago. What is to come, as the
+// within reports whether something was less than a while ago. What is to come, as the
 // clock was set back since, was not: or a key would be good for longer.
 func (k *keys) within(at time.Time, while time.Duration) bool {
 	age := k.now().Sub(at)
@@ -95,7 +95,7 @@ type credential struct {
 	address netip.Addr
 	ask     func(ctx context.Context) (upstream.Reply, error)
 	key     *access.Key // nil of a token
-	// proves says whether a record is of this credential.
+	// proves reports whether a record is of this credential.
 	proves func(access.KeyRecord) bool
 }
 
@@ -217,7 +217,7 @@ func (k *keys) check(c credential) (known, error) {
 		if refused, there := k.refused.Get(c.sum); there && k.within(refused.checked, refusedFor) {
 			return known{}, refused.refusal
 		}
-		if wait := k.strangers.Take(ratelimit.KeyID("", c.address)); wait > 0 {
+		if wait := k.anonymous.Take(ratelimit.KeyID("", c.address)); wait > 0 {
 			return known{}, fault.New(fault.RateLimited, "too many requests from this address that carry no key seen to be good here").After(wait)
 		}
 	}

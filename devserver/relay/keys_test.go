@@ -107,7 +107,7 @@ func TestStrangersCostTheServiceLittle(t *testing.T) {
 	parsed, err := access.ParseKey(public)
 	w.must(err)
 	begin, limited := time.Now(), 0
-	for range 3 * strangers.Burst {
+	for range 3 * anonymous.Burst {
 		made, err := access.NewKey(randomly{}, access.KindPublicSDK, parsed.Workspace(), parsed.Principal())
 		w.must(err)
 		switch got := w.ask(r.Server, "GET", polls+someone, made.Reveal(), ""); got.status {
@@ -118,9 +118,9 @@ func TestStrangersCostTheServiceLittle(t *testing.T) {
 			t.Fatalf("%s", got)
 		}
 	}
-	most := float64(strangers.Burst) + strangers.PerSecond*time.Since(begin).Seconds() + 1 // however slow they come
-	if asked := 3*strangers.Burst - limited; float64(asked) > most {
-		t.Errorf("%d of %d requests are asked about, not %.0f", asked, 3*strangers.Burst, most)
+	most := float64(anonymous.Burst) + anonymous.PerSecond*time.Since(begin).Seconds() + 1 // however slow they come
+	if asked := 3*anonymous.Burst - limited; float64(asked) > most {
+		t.Errorf("%d of %d requests are asked about, not %.0f", asked, 3*anonymous.Burst, most)
 	}
 	if got := w.ask(r.Server, "GET", polls+someone, public, ""); got.status != 200 {
 		t.Errorf("a good key: %s", got)

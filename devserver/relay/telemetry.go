@@ -95,7 +95,7 @@ func (s size) plus(o size) size {
 	return size{s.events + o.events, s.bytes + o.bytes, s.examples + o.examples, s.contexts + o.contexts, s.shapes + o.shapes, s.counters + o.counters}
 }
 
-// fits says whether a service takes so much in one batch, and an Uploader makes it one.
+// fits reports whether a service takes so much in one batch, and an Uploader makes it one.
 func (s size) fits() bool {
 	return s.events <= telemetry.MaxEvents && s.bytes <= upstream.MaxBatch && s.examples <= telemetry.MaxExamples &&
 		s.contexts <= telemetry.MaxSeen && s.shapes <= telemetry.MaxShapes && s.counters <= telemetry.MaxCounters

@@ -175,7 +175,7 @@ func panels(t *testing.T) map[string]string {
 	return exprs
 }
 
-// found says whether Prometheus has any series for an expression.
+// found reports whether Prometheus has any series for an expression.
 func found(t *testing.T, base, expr string) bool {
 	t.Helper()
 	text := fetch(t, base+"/api/v1/query?query="+url.QueryEscape(expr), "")

@@ -63,7 +63,7 @@ func New(base, key string) (*Client, error) {
 	}}, nil
 }
 
-// Exposed says whether the key crosses a network unencrypted.
+// Exposed reports whether the key crosses a network unencrypted.
 func (c *Client) Exposed() bool {
 	return baseurl.Exposed(c.base)
 }

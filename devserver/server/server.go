@@ -64,7 +64,7 @@ func Close(listeners []net.Listener) {
 	}
 }
 
-// Loopback says whether a host can be reached from this machine only. A name
+// Loopback reports whether a host can be reached from this machine only. A name
 // counts when every address it stands for does.
 func Loopback(host string) (bool, error) {
 	if ip := net.ParseIP(host); ip != nil {

@@ -190,7 +190,7 @@ func (a *API) ownHost(r *http.Request) *fault.Fault {
 	return fault.New(fault.Misdirected, "this server does not answer under that name")
 }
 
-// reference says whether a path is of the API's reference, which is the same for everybody
+// reference reports whether a path is of the API's reference, which is the same for everybody
 // and has nothing of the directory.
 func reference(path string) bool {
 	return path == "/v1/openapi.json" || path == "/v1/docs" || strings.HasPrefix(path, "/v1/docs/")

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// readOnly says whether a file system takes no writes.
+// readOnly reports whether a file system takes no writes.
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

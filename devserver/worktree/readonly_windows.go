@@ -6,5 +6,5 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// readOnly says whether a volume takes no writes.
+// readOnly reports whether a volume takes no writes.
 func readOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }

@@ -30,7 +30,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// full says whether runs are as long as the service is promised for.
+// full reports whether runs are as long as the service is promised for.
 func full() bool { return os.Getenv("SVC_TEST_FULL") != "" }
 
 func background(t testing.TB) context.Context {

@@ -45,7 +45,7 @@ type store interface {
 	events(t *testing.T) int
 	// open serves it, until the function that it returns is called.
 	open(t *testing.T) (handler http.Handler, end func())
-	// expires says whether an answer may be another after some months.
+	// expires reports whether an answer may be another after some months.
 	expires(path string) bool
 	// dump returns everything by name, and restore stores it.
 	dump(t *testing.T) map[string][]byte

@@ -45,7 +45,7 @@ func (p Principal) CommitEmail() string {
 	return p.Email
 }
 
-// same says whether two records speak of the same person or account: people
+// same reports whether two records speak of the same person or account: people
 // are told apart by their address, where they have one.
 func (p Principal) same(other Principal) bool {
 	if p.Type != other.Type {

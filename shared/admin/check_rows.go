@@ -130,7 +130,7 @@ func sameTouches(want, have []repository.Touch) bool {
 	})
 }
 
-// holds says whether a pack that is in the bucket holds an object. A pack that
+// holds reports whether a pack that is in the bucket holds an object. A pack that
 // was made since the copy, by a compaction beside this check, is copied too.
 func (c *checker) holds(ctx context.Context, name, id string) bool {
 	if c.mirror.packs.named(name) == nil && c.mirror.broken[name] == nil && !c.lookedFor[name] {
@@ -239,7 +239,7 @@ func (c *checker) compareTrail(ctx context.Context, path string, want, have []re
 	}
 }
 
-// damaged says whether an error is about what a row holds, and not about
+// damaged reports whether an error is about what a row holds, and not about
 // reaching the table.
 func damaged(err error) bool {
 	var asking *smithy.OperationError

@@ -111,7 +111,7 @@ func (a *actor) before(*http.Request) {
 	}
 }
 
-// begin lets an actor do something up to its n-th request. It says whether it
+// begin lets an actor do something up to its n-th request. It reports whether it
 // came to that; end lets it go on, and returns when it is done.
 func (a *actor) begin(n int, do func(*actor)) (held bool, end func()) {
 	a.lock.Lock()
@@ -392,7 +392,7 @@ func TestTwoPausesLoseNothing(t *testing.T) {
 }
 
 // holdUpBoth holds a writer up at its n-th request, and a sweep beside it at
-// its own. It says whether the writer came to that request.
+// its own. It reports whether the writer came to that request.
 func (s *site) holdUpBoth(n int) (came bool) {
 	w := s.create(s.t, "acme", directory(s.t, "a"))
 	s.written = map[string]string{}

@@ -43,7 +43,7 @@ const beginning = ".svc-next-"
 // NameBeside draws a name in the folder of a file, as Beside gives one.
 func NameBeside(name string) string { return filepath.Join(filepath.Dir(name), beginning+rand.Text()) }
 
-// IsLeft says whether a name is one of those that Beside gives: it is left over where
+// IsLeft reports whether a name is one of those that Beside gives: it is left over where
 // nobody is about to give the file its place.
 func IsLeft(name string) bool {
 	drawn, is := strings.CutPrefix(name, beginning)

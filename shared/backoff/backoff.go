@@ -52,7 +52,7 @@ type Retry struct {
 	next     time.Time
 }
 
-// Due says whether it is time.
+// Due reports whether it is time.
 func (r *Retry) Due(now time.Time) bool { return !now.Before(r.next) }
 
 // Ended notes how it went. After a failure it is due when the whole bound is over.

@@ -18,7 +18,7 @@ func Parse(text string) (u *url.URL, ok bool) {
 	return u, true
 }
 
-// Exposed says whether what is sent to an address crosses a network unencrypted.
+// Exposed reports whether what is sent to an address crosses a network unencrypted.
 func Exposed(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	local := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()

@@ -107,7 +107,7 @@ func (p Place) Leave() {
 	}
 }
 
-// Empty says whether a request has no body. It reads a byte where the length was not sent.
+// Empty reports whether a request has no body. It reads a byte where the length was not sent.
 func Empty(r *http.Request) bool {
 	if r.ContentLength >= 0 {
 		return r.ContentLength == 0

@@ -100,7 +100,7 @@ func (b *Bucket) put(ctx context.Context, key string, content Content, condition
 	return "", b.explain(ctx, "writing", key, err)
 }
 
-// isOurs says whether an object is what a write with that mark has left.
+// isOurs reports whether an object is what a write with that mark has left.
 func (b *Bucket) isOurs(ctx context.Context, key, marked string) (etag string, ours bool) {
 	head, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key})
 	if err != nil || head.Metadata[mark] != marked {

@@ -194,7 +194,7 @@ func (w *writer) tree(id object.ID, folder string) error {
 	return nil
 }
 
-// clash says whether of two entries of one name, but for its case, the second
+// clash reports whether of two entries of one name, but for its case, the second
 // could be written through the first, a link. Many file systems know no case.
 func clash(a, b object.TreeEntry) bool {
 	return a.Name == b.Name || a.Mode == object.ModeSymlink || b.Mode == object.ModeSymlink

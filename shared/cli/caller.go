@@ -42,7 +42,7 @@ type Caller struct {
 	Getenv  func(string) string
 	Workdir string
 	Now     func() time.Time
-	// Person says whether somebody sits at a stream.
+	// Person reports whether somebody sits at a stream.
 	Person func(stream any) bool
 	// Author is what --author says, where a command has it.
 	Author string

@@ -42,7 +42,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Terminal says whether a reader or a writer is a terminal: progress and
+// Terminal reports whether a reader or a writer is a terminal: progress and
 // questions are for people.
 func Terminal(stream any) bool {
 	if escaping, ok := stream.(*terminal.Writer); ok {

@@ -110,7 +110,7 @@ func (c *Client) confirm() {
 }
 
 // sourceFailed notes that the source has no new state; what is served stays. It
-// says whether that is news for the log.
+// reports whether that is news for the log.
 func (c *Client) sourceFailed(err error) (news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -142,7 +142,7 @@ func (t *table) in(set *contexts.Set, i int, c *Client) outcome {
 }
 
 // once evaluates an item in a set that is made for this evaluation. It also
-// says whether chance had a part in it.
+// reports whether chance had a part in it.
 func (t *table) once(set *contexts.Set, i int, c *Client) (out outcome, chance bool) {
 	var at int64
 	if t.timed {

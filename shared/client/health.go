@@ -64,7 +64,7 @@ type health struct {
 	said  time.Time // when the log had it last
 }
 
-// bad says whether a failure is news: another cause at once, the same one now
+// bad reports whether a failure is news: another cause at once, the same one now
 // and then.
 func (s *health) bad(err error) (news bool) {
 	if cause := causeOf(err); cause != s.cause {
@@ -76,7 +76,7 @@ func (s *health) bad(err error) (news bool) {
 	return news
 }
 
-// good says whether it is news that all is well.
+// good reports whether it is news that all is well.
 func (s *health) good() (news bool) {
 	news = s.cause != ""
 	*s = health{}

@@ -84,7 +84,7 @@ func (h *hosted) Streams(are bool, why string) {
 	h.said = said
 }
 
-// Streaming says whether changes come over an event stream, at once. Otherwise the
+// Streaming reports whether changes come over an event stream, at once. Otherwise the
 // source is polled, or is a directory.
 func (c *Client) Streaming() bool { return c.streaming.Load() }
 

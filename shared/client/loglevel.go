@@ -147,7 +147,7 @@ func (c *Client) Handler(next slog.Handler, logger string) *Handler {
 	return &Handler{c, next, logger, new(atomic.Pointer[knownLevel])}
 }
 
-// Enabled says whether the logger's level, in the scope of ctx, lets a record
+// Enabled reports whether the logger's level, in the scope of ctx, lets a record
 // through.
 func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 	var least *slog.Level

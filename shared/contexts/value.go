@@ -39,7 +39,7 @@ func (v Value) Kind() Kind { return v.kind }
 // Text is a scalar's text: a number in decimal, a bool as true or false.
 func (v Value) Text() string { return v.text }
 
-// Scalar says whether the value has a text of its own.
+// Scalar reports whether the value has a text of its own.
 func (v Value) Scalar() bool { return v.kind >= Text && v.kind <= Bool }
 
 // Items are the scalars of a list.

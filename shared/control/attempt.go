@@ -200,7 +200,7 @@ func (a *attempt) found() *workspace.Decoded {
 	return a.file.Decode()
 }
 
-// creates says whether the write makes a document where there is none.
+// creates reports whether the write makes a document where there is none.
 func (a *attempt) creates() bool { return a.write.onlyFirst || !a.exists }
 
 // authorize refuses a write that the principal's roles do not allow. What comes

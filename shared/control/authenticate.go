@@ -43,7 +43,7 @@ func (p *Service) AuthenticateToken(ctx context.Context, token access.Token) (Ca
 	return Caller{token: token, entry: entry}, err
 }
 
-// FindsKeys says whether KeyOfToken can be asked.
+// FindsKeys reports whether KeyOfToken can be asked.
 func (p *Service) FindsKeys() bool { return p.settings.Keys != nil }
 
 // KeyOfToken is the record of the key that a token stands for, if it is one of the
@@ -55,7 +55,7 @@ func (p *Service) KeyOfToken(ctx context.Context, c Caller, token access.Token) 
 	return entry.Key, err
 }
 
-// Recheck says whether a key that was accepted some time ago still would be.
+// Recheck reports whether a key that was accepted some time ago still would be.
 func (p *Service) Recheck(ctx context.Context, id access.ID) error {
 	entry, err := p.settings.Directory.Find(ctx, id)
 	_, err = accept(entry, err, entry.Key.LiveAt(p.settings.Now()), entry.Key.PrincipalID, entry.Key.WorkspaceID)

@@ -119,7 +119,7 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 	return nil, fault.New(fault.Unavailable, "too many others are writing at the moment; the request can be repeated")
 }
 
-// isStale says whether an error is one of a head that has moved or is gone.
+// isStale reports whether an error is one of a head that has moved or is gone.
 func isStale(err error) bool {
 	return errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrUnknownCommit)
 }
@@ -242,7 +242,7 @@ func (b *batch) occupied(err error) {
 		}
 	}
 	b.refuse(at.index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the repository has no place for it",
-		[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + at.path}}))
+		[]document.Issue{{Pointer: "/key", Message: at.path + " exists and is not a document"}}))
 }
 
 // explain makes the answer of a refusal.

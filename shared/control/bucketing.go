@@ -69,7 +69,7 @@ func (a *attempt) lastProperty(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// mayHaveChanged says whether a commit may have changed what a scope serves. One
+// mayHaveChanged reports whether a commit may have changed what a scope serves. One
 // of ours says what it changed.
 func mayHaveChanged(c repository.Commit, path, scope string) bool {
 	messages, ok := feed.Messages(c, path)

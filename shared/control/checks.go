@@ -155,7 +155,7 @@ func (a *attempt) checkToken(ctx context.Context) error {
 	return &stale{attempt: a, seen: seen}
 }
 
-// untouchedSince says whether the newest commits tell that nobody has touched the
+// untouchedSince reports whether the newest commits tell that nobody has touched the
 // item since one of them. One who writes many items has their tokens of the same few
 // commits, so these are looked up once for all.
 func (a *attempt) untouchedSince(ctx context.Context, token string) (bool, error) {
@@ -207,7 +207,7 @@ func (a *attempt) validate() error {
 			return err
 		}
 		_, issues := document.CompileSchema(tree)
-		return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "this would be no schema", issues)
+		return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "this is not a valid JSON Schema", issues)
 	}
 	find := func(tree *jsontree.Node) []document.Issue {
 		return slices.Concat(document.Validate(tree), sameMember(tree, "", "key", a.write.key), sameMember(tree, "", "type", string(a.write.t)))
@@ -219,7 +219,7 @@ func (a *attempt) validate() error {
 	return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "the document would not be valid", issues)
 }
 
-// isStandalone says whether what was decided rests on nothing but the documents that
+// isStandalone reports whether what was decided rests on nothing but the documents that
 // the batch replaces, beside segments, schemas, the workspace file, and which documents
 // there are.
 func (b *batch) isStandalone() bool {

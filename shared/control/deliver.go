@@ -37,7 +37,7 @@ func (p *Service) Follow(ctx context.Context, environment string) (*Delivery, er
 	return &Delivery{p.session(c, follow)}, nil
 }
 
-// Key is the record of the key: its kind says whether it is public.
+// Key is the record of the key: its kind reports whether it is public.
 func (d *Delivery) Key() access.KeyRecord { return d.session.caller.entry.Key }
 
 // Environment is the environment that the key reads.

@@ -142,7 +142,7 @@ func (f ManifestFlag) issues() []document.Issue {
 	return issues
 }
 
-// isNull says whether a value is null, which the CLI takes for none.
+// isNull reports whether a value is null, which the CLI takes for none.
 func isNull(value *jsontree.Node) bool { return value != nil && value.Kind == jsontree.Null }
 
 // ChangeManifestFlag changes what a manifest tells of a flag, and nothing else: a
@@ -209,7 +209,7 @@ func (f ManifestFlag) change(ctx context.Context, a *attempt) (*jsontree.Node, e
 	return edited.Tree, nil
 }
 
-// holdsSecret says whether a rule serves a value that is told to nobody.
+// holdsSecret reports whether a rule serves a value that is told to nobody.
 func holdsSecret(rule *jsontree.Node) bool {
 	value := document.ReadRules([]*jsontree.Node{rule})[0].Value
 	if value.Weighted == nil {

@@ -48,9 +48,9 @@ type Settings struct {
 	// EvaluationsAtHand says that Evaluations are on this machine: to read them takes
 	// less than to have them read beside something else.
 	EvaluationsAtHand bool
-	// Unlisted says that nobody lists documents: what lists are made of is then
+	// NoLists says that nobody lists documents: what lists are made of is then
 	// not remembered, about half of what a workspace takes here.
-	Unlisted bool
+	NoLists bool
 	// Random is in [0, 1) and decides splits that have no property to hash; nil is
 	// math/rand/v2.
 	Random func() float64
@@ -121,7 +121,7 @@ func New(settings Settings) *Service {
 	}
 	large := turns.Of(turns.Decoded, turns.Decoded)
 	p := &Service{settings: settings, pause: retries.Wait,
-		served:    served.New(most-most/wordsShare, !settings.Unlisted, settings.Files),
+		served:    served.New(most-most/wordsShare, !settings.NoLists, settings.Files),
 		evaluated: lru.New[stateName, *state](most / evaluatedShare), compiling: make(chan struct{}, 1),
 		feed: feed.New(most/wordsShare, large), large: large,
 		openValues: lru.New[string, *openValues](openValuesBytes),

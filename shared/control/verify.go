@@ -113,10 +113,10 @@ func (a *attempt) verify(verification *workspace.Verification) error {
 			}
 		}
 	}
-	return refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the workspace would not be sound", issues)
+	return refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "verification failed", issues)
 }
 
-// setsValues says whether a write sets values, or binds those that are there to
+// setsValues reports whether a write sets values, or binds those that are there to
 // a schema: it changes more than the rest.
 func setsValues(before, after *jsontree.Node) bool {
 	return before == nil || slices.ContainsFunc(

@@ -54,7 +54,7 @@ func given(by, dir, workdir string) (string, error) {
 	return path, nil
 }
 
-// directory says whether there is a directory at path, and what is wrong with
+// directory reports whether there is a directory at path, and what is wrong with
 // what is there instead.
 func directory(path string) (there bool, problem string) {
 	info, problem := follow(path)

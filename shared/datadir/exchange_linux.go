@@ -28,7 +28,7 @@ func exchange(root *os.Root, a, b string) error {
 	return nil
 }
 
-// openForWriting says whether somebody has a file open to write to it. The system grants a
+// openForWriting reports whether somebody has a file open to write to it. The system grants a
 // lease for reading only where nobody has; it is given back at once.
 func openForWriting(root *os.Root, name string) (bool, error) {
 	info, err := root.Lstat(name)

@@ -20,7 +20,7 @@ const (
 // maxGitFile is more bytes than a .git file has, which holds one path.
 const maxGitFile = 16 << 10
 
-// gitAtWork says whether git is changing the work tree that a directory lies
+// gitAtWork reports whether git is changing the work tree that a directory lies
 // in: it holds the lock of the index from the first file to the last. A busy
 // machine can make it pause in between for longer than any quiet that an edit
 // should be made to wait for.

@@ -164,7 +164,7 @@ func (r record) check() error {
 	return nil
 }
 
-// writable says whether a path lies in the directory, and in nothing that is git's own.
+// writable reports whether a path lies in the directory, and in nothing that is git's own.
 func writable(path string) bool {
 	return filepath.IsLocal(path) && !slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool {
 		return strings.EqualFold(name, ".git")

@@ -119,7 +119,7 @@ func TestKilled(t *testing.T) {
 
 var self, _ = os.FindProcess(os.Getpid())
 
-// killed starts the program on a directory, and says whether it was killed.
+// killed starts the program on a directory, and reports whether it was killed.
 func killed(t *testing.T, dir string, steps int, more ...string) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilled$")

@@ -104,7 +104,7 @@ func (l listing) renewed(touched map[string]bool, now time.Time) (_ listing, ok 
 	return l, left == 0
 }
 
-// settled says whether a file was written so long before it was seen that one more
+// settled reports whether a file was written so long before it was seen that one more
 // write would not have left it with the same time and size.
 func (e entry) settled() bool { return e.seen.Sub(e.info.ModTime()).Abs() >= coarsest }
 
@@ -124,7 +124,7 @@ func (l *listing) warn(code problem.Code, path, message string) {
 	l.problems = append(l.problems, workspace.Problem{Severity: workspace.Warning, File: path, Message: message, Code: code})
 }
 
-// listable says whether there is a directory to list.
+// listable reports whether there is a directory to list.
 func (l *listing) listable() bool {
 	info, why := follow(l.dir)
 	switch {
@@ -140,7 +140,7 @@ func (l *listing) listable() bool {
 	return false
 }
 
-// workspaceFile says whether anything goes by the workspace file's name.
+// workspaceFile reports whether anything goes by the workspace file's name.
 func (l *listing) workspaceFile(in inside) bool {
 	found := in.find(workspace.File)
 	switch {
@@ -158,7 +158,7 @@ func (l *listing) workspaceFile(in inside) bool {
 	return true
 }
 
-// folder says whether anything goes by the folder's name.
+// folder reports whether anything goes by the folder's name.
 func (l *listing) folder(in inside, folder string, limit int) bool {
 	at := in.find(folder)
 	switch {
@@ -273,7 +273,7 @@ func kind(info fs.FileInfo) string {
 	return "a device"
 }
 
-// same says whether two listings found the same files in the same condition,
+// same reports whether two listings found the same files in the same condition,
 // as far as that can be told without reading them.
 func (l listing) same(other listing) bool {
 	return slices.EqualFunc(l.entries, other.entries, entry.same) && slices.Equal(l.problems, other.problems)

@@ -74,7 +74,7 @@ func Version(files map[string][]byte) string {
 // Version is the Version of the state's files.
 func (s State) Version() string { return Version(s.Files) }
 
-// same says whether nothing worth telling lies between two states.
+// same reports whether nothing worth telling lies between two states.
 func (s State) same(other State) bool {
 	return maps.EqualFunc(s.Files, other.Files, bytes.Equal) && slices.Equal(s.Problems, other.Problems)
 }

@@ -147,7 +147,7 @@ func (o *overlooking) entries(folder string) []fs.DirEntry {
 	return all
 }
 
-// sameFolder says whether two names are of one folder, on a file system that
+// sameFolder reports whether two names are of one folder, on a file system that
 // knows no case.
 func (o *overlooking) sameFolder(e fs.DirEntry, path string) bool {
 	a, errA := e.Info()

@@ -147,7 +147,7 @@ func links(folder string) []string {
 	return names
 }
 
-// same says whether two surveys found the same directories. A directory that
+// same reports whether two surveys found the same directories. A directory that
 // was replaced is another one, and so is one that may now be watched because
 // its permissions changed.
 func (s survey) same(other survey) bool {

@@ -174,7 +174,7 @@ func (w *watch) settle() {
 	w.look()
 }
 
-// waitsForGit says whether a checkout is under way: as long as it writes files, which may
+// waitsForGit reports whether a checkout is under way: as long as it writes files, which may
 // be slow to come.
 func (w *watch) waitsForGit(now time.Time) bool {
 	last := w.deadline
@@ -244,7 +244,7 @@ func (w *watch) awaitRecheck(took time.Duration) {
 const maxSurveys = 5
 
 // rewatch sees to it that the places which make up the datadir now are the
-// ones watched, and says whether others were. It ends with a survey that found
+// ones watched, and reports whether others were. It ends with a survey that found
 // nothing new, so that nothing appeared unseen before the last watch was set.
 func (w *watch) rewatch() (changed bool) {
 	for range maxSurveys {

@@ -47,11 +47,11 @@ func addWatches(s survey, add addFunc) (l *watches, whole bool, err error) {
 	return &watches{s, watcher}, whole, nil
 }
 
-// ancestorsWatched says whether a watch on a directory is cheap, whatever is
+// ancestorsWatched reports whether a watch on a directory is cheap, whatever is
 // in it.
 const ancestorsWatched = runtime.GOOS == "linux"
 
-// vanished says whether a watch failed because of the directory rather than
+// vanished reports whether a watch failed because of the directory rather than
 // for want of watches.
 func vanished(at string, err error) bool {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -61,7 +61,7 @@ func vanished(at string, err error) bool {
 	return err != nil || !info.IsDir()
 }
 
-// exhausted says whether an error that a watcher reports later means that it
+// exhausted reports whether an error that a watcher reports later means that it
 // will miss changes from now on.
 func exhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||

@@ -170,7 +170,7 @@ func (w *writing) prepare(ctx context.Context) error {
 	return err
 }
 
-// check says whether the file is as it was.
+// check reports whether the file is as it was.
 func (w *writing) check() error {
 	if w.Force {
 		return nil
@@ -319,7 +319,7 @@ const (
 	maxWaits = 40
 )
 
-// is says whether a file has the content of that sum; "" is any.
+// is reports whether a file has the content of that sum; "" is any.
 func (in inside) is(name, sum string) bool { return sum == "" || in.sum(name) == sum }
 
 // sum is that of the content of an ordinary file, else "".

@@ -49,7 +49,7 @@ func tagOf(tag string, coding negotiation.Coding) string {
 	return tag[:len(tag)-1] + "-" + string(coding) + `"`
 }
 
-// known says whether a client has the answer of a tag, in whichever form, and
+// known reports whether a client has the answer of a tag, in whichever form, and
 // the tag of that form.
 func (h *Handler) known(r *http.Request, tag string) (negotiation.Match, string) {
 	match := negotiation.NoneMatch(r, tag)

@@ -231,7 +231,7 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	bodies.Write(w, body)
 }
 
-// Takes says whether a request's method is the one that an endpoint takes. GET
+// Takes reports whether a request's method is the one that an endpoint takes. GET
 // goes with HEAD.
 func Takes(method string, r *http.Request) bool {
 	return r.Method == method || r.Method == http.MethodHead && method == http.MethodGet

@@ -21,7 +21,7 @@ func CiphertextBytes(text string) (sealed []byte, bound, ok bool) {
 	return sealed, bound, err == nil && len(sealed) >= leastCiphertext
 }
 
-// UnboundCiphertext says whether a text is a ciphertext in the form of before,
+// UnboundCiphertext reports whether a text is a ciphertext in the form of before,
 // which opens whichever document it is copied into.
 func UnboundCiphertext(text string) bool {
 	_, bound, ok := CiphertextBytes(text)

@@ -250,7 +250,7 @@ func (d *decoder) misplaced(n *jsontree.Node, pointer, instead string) {
 	}
 }
 
-// object says whether n is an object, and records that it is not.
+// object reports whether n is an object, and records that it is not.
 func (d *decoder) object(n *jsontree.Node, pointer, what string) bool {
 	if n == nil {
 		d.issue(problem.MissingField, pointer, what+" is missing: expected an object")

@@ -115,7 +115,7 @@ type Variant struct {
 	Value       Value
 }
 
-// CatchAll says whether the rule matches every context by its one criterion.
+// CatchAll reports whether the rule matches every context by its one criterion.
 func (r Rule) CatchAll() bool {
 	return len(r.Criteria) == 1 && r.Criteria[0].Operator == AlwaysTrue
 }

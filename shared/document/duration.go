@@ -47,7 +47,7 @@ func duration(grammar *regexp.Regexp, text string) (time.Duration, error) {
 }
 
 // component reads so many of a unit in whole numbers, so that nothing is lost
-// to rounding, and says whether it is within the maximum.
+// to rounding, and reports whether it is within the maximum.
 func component(text string, unit time.Duration) (time.Duration, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseInt("0"+whole, 10, 64)

@@ -172,7 +172,7 @@ type pattern struct {
 	most         *int // characters that the schema allows, nil for any number
 }
 
-// MatchString says whether a text matches. One that has too many characters for
+// MatchString reports whether a text matches. One that has too many characters for
 // the schema does not fit it anyway, so it is not held against the expression:
 // the length is what is wrong with it.
 func (p *pattern) MatchString(text string) bool {
@@ -326,7 +326,7 @@ func refers(name string) bool {
 	return name == "$ref" || name == "$dynamicRef" || name == "$schema" || name == "$id"
 }
 
-// names says whether a problem is about a target: by its file, if it has one.
+// names reports whether a problem is about a target: by its file, if it has one.
 func names(problem, target string) bool {
 	file, _, _ := strings.Cut(strings.TrimLeft(target, "./"), "#")
 	if file == "" {

@@ -76,7 +76,7 @@ func (r Rule) plain() bool {
 	return len(r.Criteria) > 0
 }
 
-// plain says whether content that fits its type for Decode is also such that
+// plain reports whether content that fits its type for Decode is also such that
 // the schema takes it.
 func (v Value) plain() bool {
 	switch {
@@ -101,7 +101,7 @@ func isString(n *jsontree.Node) bool {
 	return n == nil || n.Kind == jsontree.String
 }
 
-// holdsOddity says whether there is something that Decode reads as a member
+// holdsOddity reports whether there is something that Decode reads as a member
 // left out and the schema does not: a null, or an empty decryptWith.
 func holdsOddity(n *jsontree.Node) bool {
 	if n.Kind == jsontree.Null {

@@ -72,7 +72,7 @@ func EachSecret(tree *jsontree.Node, visit func(value *jsontree.Node, pointer st
 	})
 }
 
-// eachValue visits what has a value, but for rollouts, and says whether it, or what it is
+// eachValue visits what has a value, but for rollouts, and reports whether it, or what it is
 // in, is confidential.
 func eachValue(n *jsontree.Node, pointer string, secret bool, visit func(value *jsontree.Node, pointer string, secret bool)) {
 	if n == nil {

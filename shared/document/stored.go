@@ -28,7 +28,7 @@ func StoredFallback(rules []*jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// StoredCatchAll says whether a rule's only criterion is ALWAYS_TRUE.
+// StoredCatchAll reports whether a rule's only criterion is ALWAYS_TRUE.
 func StoredCatchAll(rule *jsontree.Node) bool {
 	criteria := rule.Get("criteria").Elements()
 	if len(criteria) != 1 {
@@ -46,7 +46,7 @@ func TargetingCount(rules []*jsontree.Node) int {
 	return len(rules)
 }
 
-// IsRollout says whether a Value object splits its users among several values.
+// IsRollout reports whether a Value object splits its users among several values.
 func IsRollout(value *jsontree.Node) bool {
 	name, _ := value.Get("type").Text()
 	return name == string(WeightedValue)
@@ -142,7 +142,7 @@ func LoggerTargets(rule *jsontree.Node) []string {
 	return targets
 }
 
-// SameDocument says whether two documents say the same: the order of members,
+// SameDocument reports whether two documents say the same: the order of members,
 // the spelling of numbers and $schema do not count.
 func SameDocument(a, b *jsontree.Node) bool {
 	return jsontree.Equal(a.Without("$schema"), b.Without("$schema"))

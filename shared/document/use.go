@@ -53,7 +53,7 @@ func NewUses(before, after *Document) []Use {
 	return uses
 }
 
-// shutsOffDefault says whether an environment's own rules match everything.
+// shutsOffDefault reports whether an environment's own rules match everything.
 func (d *Document) shutsOffDefault(environment string) bool {
 	own, _ := d.Own(environment)
 	return slices.ContainsFunc(own, Rule.CatchAll)

@@ -128,7 +128,7 @@ func (d *Document) expectedType() ValueType {
 	return ""
 }
 
-// mustBe says whether a value's type is bound to that of its document at all.
+// mustBe reports whether a value's type is bound to that of its document at all.
 // A type that is missing, and weighted values where none may stand, have been
 // reported by Decode.
 func (v Value) mustBe(expected ValueType) bool {
@@ -172,7 +172,7 @@ func holdsHugeNumber(n *jsontree.Node) bool {
 		slices.ContainsFunc(n.Members, func(m jsontree.Member) bool { return holdsHugeNumber(m.Value) })
 }
 
-// holdsJSON says whether a string is an object or an array in JSON. One that
+// holdsJSON reports whether a string is an object or an array in JSON. One that
 // reads as a number or a word may well be meant as a string.
 func holdsJSON(text string) bool {
 	text = strings.TrimSpace(text)

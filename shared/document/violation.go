@@ -35,7 +35,7 @@ const maxViolations = 1000
 
 type violationCount int
 
-// full says whether there are too many to be told apart.
+// full reports whether there are too many to be told apart.
 func (c *violationCount) full() bool { return c != nil && *c > maxViolations }
 
 func (c *violationCount) add() {
@@ -114,7 +114,7 @@ func (t translator) alternatives(err *jsonschema.ValidationError, keyword string
 	return []violation{t.one(err, nil, fmt.Sprintf("fits none of the %d forms that the schema allows (%s)", len(err.Causes), keyword))}
 }
 
-// otherType says whether a form fails on the JSON type of the value itself.
+// otherType reports whether a form fails on the JSON type of the value itself.
 func otherType(err *jsonschema.ValidationError, depth int) bool {
 	if _, ok := err.ErrorKind.(*kind.Type); ok {
 		return len(err.InstanceLocation) == depth

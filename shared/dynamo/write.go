@@ -153,7 +153,7 @@ func Refusals(err error) []types.CancellationReason {
 	return nil
 }
 
-// IsRefusal says whether it was the condition of this write that did not hold.
+// IsRefusal reports whether it was the condition of this write that did not hold.
 func IsRefusal(r types.CancellationReason) bool { return codes[aws.ToString(r.Code)] == refused }
 
 // atOnce bounds the requests that are under way at a time.

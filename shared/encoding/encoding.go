@@ -21,13 +21,13 @@ type Decoder struct {
 	Bad   bool
 }
 
-// Spoil makes the decoder bad.
-func (r *Decoder) Spoil() { r.Bytes, r.Bad = nil, true }
+// Fail makes the decoder bad.
+func (r *Decoder) Fail() { r.Bytes, r.Bad = nil, true }
 
 // Take reads so many bytes.
 func (r *Decoder) Take(n uint64) []byte {
 	if r.Bad || n > uint64(len(r.Bytes)) {
-		r.Spoil()
+		r.Fail()
 		return nil
 	}
 	taken := r.Bytes[:n:n]
@@ -47,7 +47,7 @@ func (r *Decoder) Byte() byte {
 func (r *Decoder) Unsigned() uint64 {
 	n, size := binary.Uvarint(r.Bytes)
 	if size <= 0 {
-		r.Spoil()
+		r.Fail()
 		return 0
 	}
 	r.Bytes = r.Bytes[size:]
@@ -58,7 +58,7 @@ func (r *Decoder) Unsigned() uint64 {
 func (r *Decoder) Integer() int64 {
 	n := r.Unsigned()
 	if n > math.MaxInt64 {
-		r.Spoil()
+		r.Fail()
 		return 0
 	}
 	return int64(n)
@@ -69,7 +69,7 @@ func (r *Decoder) Integer() int64 {
 func (r *Decoder) Count() uint64 {
 	n := r.Unsigned()
 	if n > uint64(len(r.Bytes)) {
-		r.Spoil()
+		r.Fail()
 		return 0
 	}
 	return n
@@ -79,7 +79,7 @@ func (r *Decoder) Count() uint64 {
 func (r *Decoder) Number() int64 {
 	n, size := binary.Varint(r.Bytes)
 	if size <= 0 {
-		r.Spoil()
+		r.Fail()
 		return 0
 	}
 	r.Bytes = r.Bytes[size:]

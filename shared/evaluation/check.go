@@ -15,7 +15,7 @@ func Operators() []string {
 	return names
 }
 
-// Known says whether an operator has a meaning; an unknown one never matches.
+// Known reports whether an operator has a meaning; an unknown one never matches.
 func Known(operator string) bool {
 	_, ok := operators[operator]
 	return ok || operator == document.AlwaysTrue || operator == InSegment || operator == NotInSegment
@@ -32,7 +32,7 @@ func OperandProblem(criterion document.Criterion) string {
 	return string(problem)
 }
 
-// Exclude says whether no context has both of two criteria of one rule hold. It knows
+// Exclude reports whether no context has both of two criteria of one rule hold. It knows
 // the plain cases alone.
 func Exclude(a, b document.Criterion) bool {
 	if segmentsExclude(a, b) {
@@ -89,7 +89,7 @@ func spanOf(c document.Criterion) (low, high float64) {
 	return low, high
 }
 
-// Seconds says whether a criterion compares a time with a number of seconds, as it
+// Seconds reports whether a criterion compares a time with a number of seconds, as it
 // seems: in milliseconds it would be a time before March 1973.
 func Seconds(c document.Criterion) bool {
 	timed := operators[c.Operator].reads == times || operators[c.Operator].reads == numbers && slotName(c.PropertyName) == CurrentTime

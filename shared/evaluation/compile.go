@@ -198,8 +198,8 @@ func (c *compiler) turnsAt(slot int, at float64) {
 	}
 }
 
-// readsTimeOddly notes a rule that reads the current time as a text.
-func (c *compiler) readsTimeOddly(slot int) {
+// markVolatile notes a rule that reads the current time as a text.
+func (c *compiler) markVolatile(slot int) {
 	if slot == c.out.timeSlot {
 		c.out.volatile = true
 	}
@@ -224,7 +224,7 @@ func (c *compiler) split(key string, w *weights) *split {
 	c.hold(splitBytes + weightBytes*len(w.arms))
 	if w.hashBy != "" {
 		s.slot = c.slot(w.hashBy)
-		c.readsTimeOddly(s.slot)
+		c.markVolatile(s.slot)
 		c.out.slots[s.slot].price.textByte += hashByte
 	}
 	return s
@@ -251,7 +251,7 @@ func (c *compiler) test(criterion *condition) test {
 		slot := c.slot(criterion.property)
 		switch criterion.reads {
 		case scalars:
-			c.readsTimeOddly(slot)
+			c.markVolatile(slot)
 		case numbers:
 			c.out.slots[slot].numeric = true
 		}

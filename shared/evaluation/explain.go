@@ -159,7 +159,7 @@ type explanation struct {
 	told    map[string]bool // segments
 }
 
-// room says whether so many bytes may be told, and takes them.
+// room reports whether so many bytes may be told, and takes them.
 func (x *explanation) room(bytes int) bool {
 	x.account.Left -= bytes
 	return x.account.Left > 0
@@ -304,7 +304,7 @@ func brief(n *jsontree.Node) shown {
 	return shown{nil, 0, true}
 }
 
-// fits takes about as many bytes as a value has, and says whether that many are
+// fits takes about as many bytes as a value has, and reports whether that many are
 // left. It looks no further than that.
 func fits(n *jsontree.Node, room *int) bool {
 	const punctuation = 3

@@ -9,7 +9,7 @@ import (
 // milliseconds, whatever the context says.
 const CurrentTime = "svc.current-time"
 
-// OlderCurrentTime says whether rules of older systems mean CurrentTime by a name.
+// OlderCurrentTime reports whether rules of older systems mean CurrentTime by a name.
 func OlderCurrentTime(propertyName string) bool {
 	switch propertyName {
 	case "prefab.current-time", "reforge.current-time", "quonfig.current-time":
@@ -125,7 +125,7 @@ func (f *Frame) writable(name []byte) int {
 // the first Evaluate: what a test has decided stays decided.
 func (f *Frame) Put(slot int, p Property) { f.put(slot, p) }
 
-// Has says whether the property at a slot is present.
+// Has reports whether the property at a slot is present.
 func (f *Frame) Has(slot int) bool { return f.properties[slot].Kind != Absent }
 
 func (f *Frame) put(i int, p Property) {

@@ -22,11 +22,11 @@ func never(*Frame) bool { return false }
 // A build compiles a criterion by itself. The problem is set when the operand is
 // of no use to the operator: the test is then what the operator says of any other
 // context.
-type build func(operand *document.Value) (linkable, problem)
+type build func(operand *document.Value) (binder, problem)
 
-// linkable makes a test over the slot of the criterion's property. It holds no part
+// binder makes a test over the slot of the criterion's property. It holds no part
 // of the document that it is from.
-type linkable func(c *compiler, slot int) test
+type binder func(c *compiler, slot int) test
 
 // useless is the test of a criterion whose operand is of no use.
 func useless(*compiler, int) test { return never }
@@ -115,7 +115,7 @@ func texts(operand *document.Value) ([]string, problem) {
 // oneOf compares the numbers of words: see slot. Negation turns the answer
 // for an absent property too, as decided for every negative string operator.
 func oneOf(negated bool) build {
-	return func(operand *document.Value) (linkable, problem) {
+	return func(operand *document.Value) (binder, problem) {
 		list, bad := texts(operand)
 		price := itemTest
 		if len(list) > shortList {
@@ -168,7 +168,7 @@ func among(words []int32, word int32) bool {
 // textual compares with each part of a list. What a byte costs is for a
 // relation that looks at every one.
 func textual(relation func(text, part string) bool, byteCosts int64, negated bool) build {
-	return func(operand *document.Value) (linkable, problem) {
+	return func(operand *document.Value) (binder, problem) {
 		list, bad := texts(operand)
 		pass := func(text string) bool {
 			for _, part := range list {
@@ -200,7 +200,7 @@ func text(operand *document.Value) (string, bool) {
 }
 
 func matches(wanted bool) build {
-	return func(operand *document.Value) (linkable, problem) {
+	return func(operand *document.Value) (binder, problem) {
 		written, ok := text(operand)
 		if !ok {
 			return useless, "valueToMatch must be a string holding a regular expression"
@@ -255,7 +255,7 @@ func tooLong(instructions int64) problem {
 		instructions, max(most, freeText)))
 }
 
-func hierarchical(operand *document.Value) (linkable, problem) {
+func hierarchical(operand *document.Value) (binder, problem) {
 	prefix, ok := text(operand)
 	if !ok {
 		return useless, "valueToMatch must be a string: the prefix to match"
@@ -270,7 +270,7 @@ func hierarchical(operand *document.Value) (linkable, problem) {
 }
 
 func presence(wanted bool) build {
-	return func(*document.Value) (linkable, problem) {
+	return func(*document.Value) (binder, problem) {
 		return func(_ *compiler, slot int) test {
 			return func(f *Frame) bool { return (f.properties[slot].Kind != Absent) == wanted }
 		}, ""
@@ -294,7 +294,7 @@ func nodeNumber(n *jsontree.Node) (number, bool) {
 }
 
 func compares(pass func(int) bool) build {
-	return func(operand *document.Value) (linkable, problem) {
+	return func(operand *document.Value) (binder, problem) {
 		limit, ok := numeric(operand)
 		if !ok {
 			return useless, "valueToMatch must be an int or a double"
@@ -311,7 +311,7 @@ func compares(pass func(int) bool) build {
 	}
 }
 
-func inRange(operand *document.Value) (linkable, problem) {
+func inRange(operand *document.Value) (binder, problem) {
 	start, end, ok := bounds(operand)
 	if !ok {
 		return useless, `valueToMatch must be {"start": number, "end": number}: start <= x < end`
@@ -349,7 +349,7 @@ func bounds(operand *document.Value) (start, end number, ok bool) {
 }
 
 func dated(pass func(property, operand float64) bool) build {
-	return func(operand *document.Value) (linkable, problem) {
+	return func(operand *document.Value) (binder, problem) {
 		var p Property
 		if operand != nil {
 			p = operandOf(operand.Served())
@@ -382,7 +382,7 @@ func version(text string) (v string, ok bool) {
 }
 
 func versions(pass func(int) bool) build {
-	return func(operand *document.Value) (linkable, problem) {
+	return func(operand *document.Value) (binder, problem) {
 		written, _ := text(operand)
 		limit, ok := version(written)
 		if !ok {

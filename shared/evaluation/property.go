@@ -101,7 +101,7 @@ func (p *Property) scalar() bool {
 	return p.Kind == TextProperty || p.Kind == NumberProperty || p.Kind == BoolProperty
 }
 
-// any says whether the text, or any element of an array, passes.
+// any reports whether the text, or any element of an array, passes.
 func (p *Property) any(pass func(string) bool) bool {
 	if p.scalar() {
 		return pass(p.Text)

@@ -338,7 +338,7 @@ func (s *split) point(f *Frame) float64 {
 // maxHash is the highest hash there is.
 const maxHash = 1<<32 - 1
 
-// hashes says whether the context has the property that decides.
+// hashes reports whether the context has the property that decides.
 func (s *split) hashes(f *Frame) bool { return s.slot >= 0 && f.properties[s.slot].scalar() }
 
 // Phase numbers the interval of time that a moment falls into: within one

@@ -58,7 +58,7 @@ type weights struct {
 type condition struct {
 	property string
 	reads    reading
-	link     linkable
+	link     binder
 
 	isMember, wanted bool
 	segment          string
@@ -174,7 +174,7 @@ func answersOf(overrides, own, common []document.Rule) []Answer {
 	return answers
 }
 
-// targets says whether any rule looks at the context.
+// targets reports whether any rule looks at the context.
 func targets(rules []document.Rule) bool {
 	for _, r := range rules {
 		for _, criterion := range r.Criteria {
@@ -237,7 +237,7 @@ func (m *making) criteria(list []document.Criterion) []*condition {
 	return made
 }
 
-// beyond says whether a criterion's regular expression is more than what its
+// beyond reports whether a criterion's regular expression is more than what its
 // document may have.
 func (m *making) beyond(criterion document.Criterion) bool {
 	if criterion.Operator != propMatches && criterion.Operator != propDoesNotMatch {

@@ -327,7 +327,7 @@ func (h *Hub) wake(t *topic) {
 	}()
 }
 
-// more says whether there is something to wake a topic's streams for.
+// more reports whether there is something to wake a topic's streams for.
 func (h *Hub) more(t *topic) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -41,7 +41,7 @@ type Stream struct {
 	Address netip.Addr
 	Key     string
 	Secret  bool
-	// Check says whether the client may still have the stream. A fault of the kind
+	// Check reports whether the client may still have the stream. A fault of the kind
 	// Unauthorized ends it. Nil is always.
 	Check func(ctx context.Context) error
 }

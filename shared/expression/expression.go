@@ -77,7 +77,7 @@ func SetOf(seen map[string]int) (e Set) {
 // IsEmpty says that no expression of the set can be used.
 func (e *Set) IsEmpty() bool { return len(e.seen) == 0 }
 
-// Within says whether another set has all expressions of this one.
+// Within reports whether another set has all expressions of this one.
 func (e *Set) Within(other Set) bool {
 	for pattern := range e.seen {
 		if _, has := other.seen[pattern]; !has {

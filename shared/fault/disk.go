@@ -31,7 +31,7 @@ func FullDiskIn(text string) error {
 	return nil
 }
 
-// IsFullDisk says whether an error comes of a disk that is full.
+// IsFullDisk reports whether an error comes of a disk that is full.
 func IsFullDisk(err error) bool {
 	return slices.ContainsFunc(fullDisk, func(full error) bool { return errors.Is(err, full) })
 }

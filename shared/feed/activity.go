@@ -145,7 +145,7 @@ type trace struct {
 
 func (t trace) place() place { return place{t.commit.Sequence, t.index, t.commit.SHA} }
 
-// after says whether the trace comes behind a place in the feed.
+// after reports whether the trace comes behind a place in the feed.
 func (t trace) after(p place) bool {
 	return t.commit.Sequence < p.sequence || t.commit.Sequence == p.sequence && t.index > p.index
 }
@@ -161,7 +161,7 @@ const (
 
 // traces collects a page of traces that may pass a filter, and the position that
 // the rest begins after, if there is more. Where many commits touch no item or do
-// not pass, the page ends in it, even if it is not full. It says whether there is
+// not pass, the page ends in it, even if it is not full. It reports whether there is
 // any commit.
 func (r *Reader) traces(ctx context.Context, path string, b Bounds, filter activityFilter) (found []trace, rest string, exists bool, err error) {
 	// The commit of the position is read again: not all of it may have been

@@ -51,7 +51,7 @@ const (
 	enoughEarlier = 1000
 )
 
-// ends says whether this commit and all before it are too early. What svc itself
+// ends reports whether this commit and all before it are too early. What svc itself
 // commits, it dates as it comes: whatever stands before came before.
 func (f *activityFilter) ends(c repository.Commit) bool {
 	if f.since.IsZero() || !c.Author.When.Before(f.since) {
@@ -63,7 +63,7 @@ func (f *activityFilter) ends(c repository.Commit) bool {
 	return f.ended
 }
 
-// takes says whether a commit passes.
+// takes reports whether a commit passes.
 func (f *activityFilter) takes(c repository.Commit) bool {
 	when := c.Author.When
 	switch {
@@ -77,13 +77,13 @@ func (f *activityFilter) takes(c repository.Commit) bool {
 	return ours(c) && id == f.author
 }
 
-// speaksOf says whether messages are about the environment. As many as are told at
+// speaksOf reports whether messages are about the environment. As many as are told at
 // the most may not be all.
 func (f *activityFilter) speaksOf(messages []activity.Message) bool {
 	return f.environment == "" || len(messages) >= activity.MaxMessages || slices.ContainsFunc(messages, func(m activity.Message) bool { return m.Scope == f.environment })
 }
 
-// maySpeakOf says whether a trace may turn out to be about the environment: as far
+// maySpeakOf reports whether a trace may turn out to be about the environment: as far
 // as can be told without reading documents.
 func (r *Reader) maySpeakOf(t trace, f activityFilter) bool {
 	if f.environment == "" || t.touch == nil {

@@ -92,7 +92,7 @@ const (
 )
 
 // Since are the newest changes of a file: back to a commit or, when that did not touch
-// the file, to the content of a blob, "" for none, that it had there. It says whether
+// the file, to the content of a blob, "" for none, that it had there. It reports whether
 // there are more.
 func (r *Reader) Since(ctx context.Context, path, sha, blob string) (changes []Activity, more bool, err error) {
 	commits, err := r.source.History(ctx, repository.Page{Path: path, Limit: farChanges})

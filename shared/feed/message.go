@@ -195,7 +195,7 @@ func MessageOf(c repository.Commit) string {
 	return rest
 }
 
-// byServiceAccount says whether a commit's author is a service account.
+// byServiceAccount reports whether a commit's author is a service account.
 func byServiceAccount(c repository.Commit) bool {
 	_, trailers := splitTrailers(c.Message)
 	return strings.HasPrefix(trailers[principalTrailer], string(access.PrincipalServiceAccount)+"/")
@@ -210,7 +210,7 @@ func Messages(c repository.Commit, path string) ([]activity.Message, bool) {
 	return readMessages(c.Message, path)
 }
 
-// ours says whether the control plane made the commit: then its message says
+// ours reports whether the control plane made the commit: then its message says
 // what it changed.
 func ours(c repository.Commit) bool {
 	return c.Committer.Name == repository.CommitterName && c.Committer.Email == repository.CommitterEmail

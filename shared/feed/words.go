@@ -153,7 +153,7 @@ func Compare(path string, before, after *jsontree.Node) []activity.Message {
 		if messages := activity.Diff(before, after); len(messages) > 0 {
 			return messages
 		}
-		return []activity.Message{{Message: "rewritten; it says the same"}}
+		return []activity.Message{{Message: "reformatted, no change in meaning"}}
 	case after == nil:
 		return []activity.Message{{Message: item + " deleted"}}
 	}

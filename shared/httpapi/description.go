@@ -45,7 +45,7 @@ type operation struct {
 	most  int64 // bytes of a body
 }
 
-// writes says whether the operation can change something.
+// writes reports whether the operation can change something.
 func (o *operation) writes() bool { return o.Method != http.MethodGet && !o.safe }
 
 var methods = []string{"get", "put", "post", "delete", "patch"}

@@ -156,7 +156,7 @@ func unseen() []string {
 	return missing
 }
 
-// all says whether none of the flags that choose among the tests is set.
+// all reports whether none of the flags that choose among the tests is set.
 func all(choices ...string) bool {
 	return !slices.ContainsFunc(choices, func(name string) bool { return flag.Lookup(name).Value.String() != "" })
 }

@@ -19,7 +19,7 @@ import (
 // Its refusals have an envelope of their own.
 const manifestPath = "/openfeature/"
 
-// manifests says whether the CLI's API has operations.
+// manifests reports whether the CLI's API has operations.
 func (o operations) manifests() bool {
 	for _, operation := range o {
 		return strings.HasPrefix(operation.Path, manifestPath)

@@ -121,7 +121,7 @@ func (p *parameter) holdsNumber(value string) bool {
 // query is the parameters of a request that are there and in order.
 type query map[string]string
 
-// isText says whether a query is UTF-8 once its escapes are undone.
+// isText reports whether a query is UTF-8 once its escapes are undone.
 func isText(sent url.Values) bool {
 	for name, values := range sent {
 		if !utf8.ValidString(name) || slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {

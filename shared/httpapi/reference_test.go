@@ -57,7 +57,7 @@ func TestEveryOperationIsDescribedInFull(t *testing.T) {
 	})
 }
 
-// parameterized says whether an operation has a parameter of that name.
+// parameterized reports whether an operation has a parameter of that name.
 func parameterized(o *jsontree.Node, name string) bool {
 	list := o.Get("parameters")
 	return list != nil && slices.ContainsFunc(list.Items, func(p *jsontree.Node) bool {

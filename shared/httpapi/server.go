@@ -44,9 +44,9 @@ type Options struct {
 	// x-directory in openapi.json.
 	Directory bool
 	Limit     ratelimit.Rate // of each key; the zero Rate is DefaultLimit
-	// Strangers count the requests of an address that have no key, or one that
+	// Anonymous count the requests of an address that have no key, or one that
 	// is not known to be good. Nil is no limit.
-	Strangers *ratelimit.Buckets
+	Anonymous *ratelimit.Buckets
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
 	// KeptAnswers is how many bytes of lists and items are kept as they were
@@ -146,7 +146,7 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
 	s := &server{description: d, options: options, beside: beside, kept: newKept(options.KeptAnswers),
-		guard:   authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Strangers, options.Now), Proxies: options.Proxies},
+		guard:   authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Anonymous, options.Now), Proxies: options.Proxies},
 		waiting: make(chan struct{}, maxWaiting), handlers: map[string]handler{}, paths: map[string]operations{}}
 	return s, s.bind(groups)
 }
@@ -373,7 +373,7 @@ func (c *call) admit() (err error) {
 // stranger counts a request that needs no key, or gets no further than its
 // path.
 func (c *call) stranger() error {
-	return c.options.Strangers.Admit(c.options.Proxies.Address(c.request))
+	return c.options.Anonymous.Admit(c.options.Proxies.Address(c.request))
 }
 
 // find finds the operation.

@@ -18,8 +18,8 @@ func TestStrangersAreLimited(t *testing.T) {
 	w := newWorldWith(t, shop(), httpapi.Options{Limit: unlimited})
 	entered := 0
 	w.alter = func(*control.Entry) error { entered++; return nil }
-	strangers := ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 0.5, Burst: budget}, func() time.Time { return w.clock })
-	options := httpapi.Options{Service: w.service, Limit: unlimited, Strangers: strangers, Now: func() time.Time { return w.clock }}
+	anonymous := ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 0.5, Burst: budget}, func() time.Time { return w.clock })
+	options := httpapi.Options{Service: w.service, Limit: unlimited, Anonymous: anonymous, Now: func() time.Time { return w.clock }}
 	var err error
 	w.handler, err = httpapi.New(options, httpapi.All()...)
 	w.must(err)

@@ -187,13 +187,13 @@ func word(fact string) string {
 	return rest
 }
 
-// known says whether the place that a fact is about was there before.
+// known reports whether the place that a fact is about was there before.
 func known(before []string, fact string) bool {
 	place, _, _ := strings.Cut(fact, ": ")
 	return slices.ContainsFunc(before, func(old string) bool { return strings.HasPrefix(old, place+": ") })
 }
 
-// knownOwner says whether what has the field that a fact is about was there before:
+// knownOwner reports whether what has the field that a fact is about was there before:
 // whatever a new schema requires, nobody has sent it yet.
 func knownOwner(before []string, fact string) bool {
 	place, _, _ := strings.Cut(fact, ": ")
@@ -201,7 +201,7 @@ func knownOwner(before []string, fact string) bool {
 	return slices.ContainsFunc(before, func(old string) bool { return strings.HasPrefix(old, owner) })
 }
 
-// widens says whether a bound has moved outwards.
+// widens reports whether a bound has moved outwards.
 func widens(before []string, fact string) bool {
 	start, bound, _ := strings.Cut(fact, word(fact)+" ")
 	outwards, isBound := map[string]int{"minimum": -1, "minLength": -1, "minItems": -1, "maximum": 1, "maxLength": 1}[word(fact)]

@@ -143,7 +143,7 @@ func (c *Change) follow(ctx context.Context, items, segments map[string]bool) er
 	return nil
 }
 
-// mayName says whether a document has to be decoded to know whether it names any
+// mayName reports whether a document has to be decoded to know whether it names any
 // of some keys: of a few it is looked for in the text, where few hide them behind
 // escapes.
 func mayName(text []byte, keys map[string]bool) bool {
@@ -159,7 +159,7 @@ func mayName(text []byte, keys map[string]bool) bool {
 	return false
 }
 
-// namesAny says whether any rule of a document refers to one of the segments.
+// namesAny reports whether any rule of a document refers to one of the segments.
 func namesAny(doc *document.Document, segments map[string]bool) bool {
 	for _, criterion := range doc.Criteria() {
 		if key, ok := evaluation.SegmentOf(criterion); ok && segments[key] {
@@ -169,7 +169,7 @@ func namesAny(doc *document.Document, segments map[string]bool) bool {
 	return false
 }
 
-// refers says whether what a document serves in an environment refers to one of the
+// refers reports whether what a document serves in an environment refers to one of the
 // segments.
 func refers(doc *document.Document, environment string, segments map[string]bool) bool {
 	for key := range segmentsOf(doc, environment) {

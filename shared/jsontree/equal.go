@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Equal says whether two trees mean the same: the order of members does not
+// Equal reports whether two trees mean the same: the order of members does not
 // count, and numbers compare by value, so 1.0 equals 1.
 func Equal(a, b *Node) bool {
 	if a == nil || b == nil {

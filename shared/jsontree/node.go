@@ -190,7 +190,7 @@ func (n *Node) SetFirst(name string, value *Node) {
 	n.Members = append([]Member{Field(name, value)}, n.Members...)
 }
 
-// Delete removes the member of that name and says whether there was one.
+// Delete removes the member of that name and reports whether there was one.
 func (n *Node) Delete(name string) bool {
 	for i := range n.Members {
 		if n.Members[i].Name == name {

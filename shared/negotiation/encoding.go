@@ -14,7 +14,7 @@ import (
 // smallest is the body that is worth compressing.
 const smallest = 1024
 
-// Gzip says whether a body of a size goes out as gzip: the client takes it,
+// Gzip reports whether a body of a size goes out as gzip: the client takes it,
 // does not like the plain body better, and the body is worth it or the client
 // does not take it plain.
 func Gzip(r *http.Request, size int) bool {

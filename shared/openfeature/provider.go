@@ -96,7 +96,7 @@ func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 	}
 }
 
-// Streaming says whether changes come over an event stream, at once. Otherwise the
+// Streaming reports whether changes come over an event stream, at once. Otherwise the
 // client polls, or watches a directory.
 func (p *Provider) Streaming() bool { return p.client.Streaming() }
 

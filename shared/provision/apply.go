@@ -159,7 +159,7 @@ func (p *Plan) noteUses(c Change) {
 
 func (p *Plan) add(c Change) { p.Changes = append(p.Changes, c) }
 
-// same says whether two files say the same: a document that is only written in
+// same reports whether two files say the same: a document that is only written in
 // another way is not written again.
 func same(a, b []byte) bool {
 	if bytes.Equal(a, b) {

@@ -22,7 +22,7 @@ func (w *Workspace) Read(ctx context.Context) (*workspace.Workspace, error) {
 	return ws, nil
 }
 
-// Environments lists the environments, archived ones too, and says whether the
+// Environments lists the environments, archived ones too, and reports whether the
 // workspace file declares them.
 func (w *Workspace) Environments(ctx context.Context) (all []workspace.Environment, declared bool, err error) {
 	ws, err := w.Read(ctx)

@@ -17,7 +17,7 @@ import (
 // makes up one key after the other uses that up too.
 type Limiter struct {
 	keys      *Buckets
-	strangers *Buckets
+	anonymous *Buckets
 	chances   *Buckets // of addresses that are over the limit
 	again     *Buckets // of a key there, so that one alone does not use them up
 }
@@ -27,11 +27,11 @@ var (
 	again   = Rate{PerSecond: 0.1, Burst: 1}
 )
 
-// New makes a Limiter. Strangers may be nil, and several limiters may share
+// New makes a Limiter. Anonymous may be nil, and several limiters may share
 // them.
-func New(keys Rate, strangers *Buckets, now func() time.Time) *Limiter {
-	l := &Limiter{keys: NewBuckets(keys, now), strangers: strangers}
-	if strangers != nil {
+func New(keys Rate, anonymous *Buckets, now func() time.Time) *Limiter {
+	l := &Limiter{keys: NewBuckets(keys, now), anonymous: anonymous}
+	if anonymous != nil {
 		l.chances, l.again = NewBuckets(chances, now), NewBuckets(again, now)
 	}
 	return l
@@ -50,7 +50,7 @@ func (l *Limiter) Admit(key ID, address netip.Addr, wellFormed bool) (Visit, err
 		}
 		return Visit{}, nil
 	}
-	over := l.strangers.Admit(address)
+	over := l.anonymous.Admit(address)
 	if over != nil && (!wellFormed || l.again.Take(key) > 0 || l.chances.Take(KeyID("", address)) > 0) {
 		return Visit{}, over
 	}

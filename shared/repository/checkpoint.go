@@ -198,7 +198,7 @@ func decodeSnapshot(content []byte) (*Snapshot, error) {
 // part takes what a header says is there.
 func (r *Decoder) part(length int) []byte {
 	if length < 0 {
-		r.Spoil()
+		r.Fail()
 		return nil
 	}
 	return r.Take(uint64(length))

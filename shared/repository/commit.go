@@ -70,7 +70,7 @@ func (r *Repository) begin(ctx context.Context, base *Snapshot, draft Draft) (*c
 	return &chain{commits: []*prepared{p}, from: base.Head, tip: p.onto(base, p.commit.Sequence), bytes: p.size()}, nil
 }
 
-// isDue says whether a commit comes with a snapshot.
+// isDue reports whether a commit comes with a snapshot.
 func (r *Repository) isDue(from Head, c Commit) bool {
 	ledger, based := r.ledger.(Checkpointed)
 	return based && ledger.Due(from, &c)
@@ -271,7 +271,7 @@ func (r *Repository) store(ctx context.Context, from Head, c *Commit, made *pack
 	return base, err
 }
 
-// Refused says whether an error of a ledger means that nothing was written.
+// Refused reports whether an error of a ledger means that nothing was written.
 func Refused(err error) bool {
 	return errors.Is(err, ErrMoved) || errors.Is(err, ErrBusy) || errors.Is(err, ErrFailed) || errors.Is(err, ErrNewer)
 }

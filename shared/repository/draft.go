@@ -61,7 +61,7 @@ func (d Draft) message() string {
 
 var trailer = regexp.MustCompile(`^[A-Za-z0-9-]+: `)
 
-// endsInTrailers says whether the last paragraph of a message, which is never
+// endsInTrailers reports whether the last paragraph of a message, which is never
 // the first, holds nothing but trailers.
 func endsInTrailers(text string) bool {
 	i := strings.LastIndex(text, "\n\n")

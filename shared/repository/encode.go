@@ -177,7 +177,7 @@ func (r *Decoder) touch(pack string) Touch {
 		t.Pack = r.ID()
 	}
 	if t.Pack == "" {
-		r.Spoil()
+		r.Fail()
 	}
 	t.Offset, t.Length = r.Integer(), r.Integer()
 	return t

@@ -46,7 +46,7 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 	return s, nil
 }
 
-// leads says whether commits are an unbroken way from one head to another.
+// leads reports whether commits are an unbroken way from one head to another.
 func leads(commits []Commit, from, to Head) bool {
 	at := from
 	for _, c := range commits {

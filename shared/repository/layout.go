@@ -9,7 +9,7 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// IsFile says whether a path is one of the layout. A file of the layout is
+// IsFile reports whether a path is one of the layout. A file of the layout is
 // what lies there as a file, executable or not (see object.TreeEntry.IsFile). A
 // folder, a submodule or a symbolic link of such a name is foreign.
 func IsFile(path string) bool {

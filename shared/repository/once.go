@@ -26,7 +26,7 @@ type Once struct {
 	Instead string
 }
 
-// valid says whether the ids have their form.
+// valid reports whether the ids have their form.
 func (o *Once) valid() bool { return requestid.Valid(o.ID) && requestid.Valid(o.Request) }
 
 // Answered is a Once with the commit that it was of, as it is kept.

@@ -37,7 +37,7 @@ type Queue interface {
 	TakeTurn(ctx context.Context, from, to string, w Waiting) error
 	// Leave removes a write. It is ErrMoved where that is not there.
 	Leave(ctx context.Context, w Waiting) error
-	// Holds says whether one step can advance the head over commits.
+	// Holds reports whether one step can advance the head over commits.
 	Holds(chain []Commit) bool
 	// AdvanceAll is Advance over several commits, each the parent of the next, in one
 	// step that also removes what waited and gives the turn on. Of a commit that is
@@ -67,7 +67,7 @@ type Turn struct {
 	queue Queue
 }
 
-// Waited says whether the request has had to wait: it need not be patient in any
+// Waited reports whether the request has had to wait: it need not be patient in any
 // other way.
 func (t *Turn) Waited() bool { return t.place != "" }
 
@@ -135,7 +135,7 @@ func readTurn(turn string) (calm int, place string) {
 	return calm, place
 }
 
-// isMine says whether it is the request's turn.
+// isMine reports whether it is the request's turn.
 func (t *Turn) isMine(head Head) bool {
 	_, place := readTurn(head.Turn)
 	if mine := t.place != "" && place == t.place; !mine {
@@ -188,7 +188,7 @@ func portable(base *Snapshot, d Draft) *waitingDraft {
 	return w
 }
 
-// fits says whether a draft can be committed onto a snapshot as it was decided:
+// fits reports whether a draft can be committed onto a snapshot as it was decided:
 // nothing came since but new texts of other documents that were there.
 func (w *waitingDraft) fits(tip *Snapshot) bool {
 	if w == nil || w.Access != tip.Head.Access || w.Index != tip.Head.Index || w.Fence != tip.Head.Fence ||
@@ -237,7 +237,7 @@ func isPlain(path string, text []byte) bool {
 	return false
 }
 
-// reshapes says whether a commit did more than give documents new texts.
+// reshapes reports whether a commit did more than give documents new texts.
 func reshapes(touched []Touch) bool {
 	for _, t := range touched {
 		if t.Created || t.Blob == "" || t.Text == nil || !isPlain(t.Path, t.Text) {

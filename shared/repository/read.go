@@ -108,7 +108,7 @@ type TooLarge struct {
 	Max   int64
 }
 
-// holdsTooMuch says whether a head is refused for what it holds, as it always is.
+// holdsTooMuch reports whether a head is refused for what it holds, as it always is.
 func holdsTooMuch(err error) bool {
 	return errors.As(err, new(*TooLarge)) || errors.Is(err, ErrTooMuch)
 }

@@ -270,7 +270,7 @@ type Index interface {
 // its rows after Base.Follow carry texts, so that a reader needs no object but
 // the base. Its heads also keep the Versions of their commits.
 type Checkpointed interface {
-	// Due says whether a commit onto a head should come with a snapshot of its
+	// Due reports whether a commit onto a head should come with a snapshot of its
 	// own, because so much has come since the head's base, or because its texts
 	// are too large for a row. It may note in the commit's Rows what it has made.
 	Due(from Head, c *Commit) bool

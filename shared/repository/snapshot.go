@@ -120,7 +120,7 @@ const (
 	seekShare = 10
 )
 
-// isDue says whether lost files may be back by now.
+// isDue reports whether lost files may be back by now.
 func (s *Snapshot) isDue() bool { return len(s.lost) > 0 && !time.Now().Before(s.seekAt) }
 
 // seek looks for the lost files.

@@ -86,10 +86,10 @@ func (g *grown) growFolder(folder string, changed map[string]TreeEntry) (TreeEnt
 	return entry, nil
 }
 
-// Displaced are the entries that stand where the layout has something else, or
+// WrongKinds are the entries that stand where the layout has something else, or
 // that another program would obey, and the files without content: nothing else tells of
 // what is not read.
-func (t Tree) Displaced() []workspace.Problem {
+func (t Tree) WrongKinds() []workspace.Problem {
 	var found []workspace.Problem
 	add := func(path string, e TreeEntry, must string) {
 		found = append(found, workspace.Problem{Severity: workspace.Fatal, File: path,

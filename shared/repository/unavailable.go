@@ -9,7 +9,7 @@ import (
 )
 
 // Unavailable is what is wrong with the storage in words that a client may
-// read: what it is, and what would mend it. What it wraps says whether anything
+// read: what it is, and what would mend it. What it wraps reports whether anything
 // may have been written, and is for the log.
 type Unavailable struct {
 	Message string

@@ -21,7 +21,7 @@ func New() string {
 	return string(text[:])
 }
 
-// Valid says whether a text has the form of an id.
+// Valid reports whether a text has the form of an id.
 func Valid(id string) bool {
 	for _, c := range []byte(id) {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {

@@ -83,7 +83,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.notFound.ServeHTTP(w, r)
 }
 
-// isClean says whether ServeMux would take a path as it is.
+// isClean reports whether ServeMux would take a path as it is.
 func isClean(sent string) bool {
 	if !strings.HasPrefix(sent, "/") || strings.Contains(sent, "//") {
 		return false

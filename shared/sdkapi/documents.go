@@ -41,7 +41,7 @@ func (d *Documents) Event() (version string, data io.Reader, err error) {
 	return d.Version, data, err
 }
 
-// TakesGet says whether a request is one for documents. One that is not it has
+// TakesGet reports whether a request is one for documents. One that is not it has
 // answered.
 func TakesGet(w http.ResponseWriter, r *http.Request) bool {
 	switch r.Method {

@@ -182,7 +182,7 @@ func (h *hosted) commit(due bool, files map[string]string) {
 func (h *hosted) instance() http.Handler {
 	repo := repository.New(h, h)
 	return sdkapi.Delivery(sdkapi.Options{
-		Service: control.New(control.Settings{Authenticator: h, Now: time.Now, Unlisted: true,
+		Service: control.New(control.Settings{Authenticator: h, Now: time.Now, NoLists: true,
 			Repository: func(context.Context, string) (control.Repository, error) { return repo, nil }}),
 		Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, Random: func() float64 { return 0.5 },
 	})

@@ -32,7 +32,7 @@ var keys = map[endpoints.Keys]takes{
 // guard limits the requests to an endpoint.
 func (o Options) guard(e endpoints.Endpoint) authentication.Guard {
 	rate := map[endpoints.Limit]ratelimit.Rate{endpoints.Polls: o.Polls, endpoints.Telemetry: o.Telemetry}[e.Limit]
-	return authentication.Guard{Service: o.Service, Keys: ratelimit.New(rate, o.Strangers, o.Now), Proxies: o.Proxies}
+	return authentication.Guard{Service: o.Service, Keys: ratelimit.New(rate, o.Anonymous, o.Now), Proxies: o.Proxies}
 }
 
 // open authenticates a request by the text of its key, "" for none, and opens

@@ -21,7 +21,7 @@ func limits(t *testing.T) (w *world, now *time.Time) {
 	must(t, err)
 	w = newWorldWith(t, map[string]string{"svc.json": `{"environments":["production"]}`}, sdkapi.Options{
 		Polls: ratelimit.Rate{PerSecond: 0.5, Burst: 3}, Telemetry: ratelimit.Rate{PerSecond: 1, Burst: 2},
-		Strangers: ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 1, Burst: 20}, clock), Proxies: proxies, Now: clock,
+		Anonymous: ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 1, Burst: 20}, clock), Proxies: proxies, Now: clock,
 	})
 	return w, &at
 }

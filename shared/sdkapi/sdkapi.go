@@ -47,9 +47,9 @@ type Options struct {
 	// Polls and Telemetry are how many requests each key may send; a public key
 	// from each address. The zero Rate is no limit.
 	Polls, Telemetry ratelimit.Rate
-	// Strangers count the requests of an address that have no key, or one that
+	// Anonymous count the requests of an address that have no key, or one that
 	// is not known to be good. Nil is no limit.
-	Strangers *ratelimit.Buckets
+	Anonymous *ratelimit.Buckets
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
 	// Streams has the event streams of this process; nil is none. They need the

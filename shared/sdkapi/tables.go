@@ -62,7 +62,7 @@ func newTooMuch(items []workspace.Stored, bytes int64) *tooMuch {
 	return m
 }
 
-// in says whether a workspace has all of the documents.
+// in reports whether a workspace has all of the documents.
 func (m *tooMuch) in(ws *workspace.Workspace) bool {
 	if m == nil {
 		return false
@@ -96,7 +96,7 @@ type state[T sized] struct {
 	refused error
 }
 
-// isCurrent says whether what was made is what would be made now: a file that was
+// isCurrent reports whether what was made is what would be made now: a file that was
 // lost may be back at the same commit.
 func (s *state[T]) isCurrent(ctx context.Context, d *control.Delivery) bool {
 	if s.commit == "" || s.commit != d.Head().Commit {
@@ -172,7 +172,7 @@ func (s *state[T]) forget(d *control.Delivery, t *tables) {
 	s.commit, s.made, s.held, s.refused = "", nothing, false, nil
 }
 
-// holds says whether what was made of a version is there. It waits for nobody.
+// holds reports whether what was made of a version is there. It waits for nobody.
 func (s *state[T]) holds(v versions.Version) bool {
 	if !s.mu.TryLock() {
 		return false

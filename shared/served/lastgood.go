@@ -245,5 +245,5 @@ func (v *View) Expressions(except func(path string) bool) (total expression.Tota
 	return total, beyond
 }
 
-// servable says whether a file is a document that can be served as it is.
+// servable reports whether a file is a document that can be served as it is.
 func (c *content) servable() bool { return c != nil && c.document && len(c.problems) == 0 }

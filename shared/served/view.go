@@ -220,7 +220,7 @@ func newView(snapshot *repository.Snapshot, earlier *View, listed bool) *View {
 	return v
 }
 
-// isOne says whether two texts are the same bytes in memory.
+// isOne reports whether two texts are the same bytes in memory.
 func isOne(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
 // forget takes the documents out of the versions that the earlier view has and
@@ -426,10 +426,10 @@ func (v *View) Workspace() *workspace.Workspace { return v.ws }
 // Scopes says which environments are protected.
 func (v *View) Scopes() access.Environments { return v.scopes }
 
-// GuardedReferences says whether lookups need the permission to edit what is protected.
+// GuardedReferences reports whether lookups need the permission to edit what is protected.
 func (v *View) GuardedReferences() bool { return v.guardedReferences }
 
-// Readable says whether a file of the snapshot holds a document or a schema that is a
+// Readable reports whether a file of the snapshot holds a document or a schema that is a
 // JSON object.
 func (v *View) Readable(file int) bool {
 	c := v.read[file]

@@ -269,7 +269,7 @@ func (c *copying) dropHalves() error {
 	return errors.Join(problems...)
 }
 
-// isObjectFile says whether a file in a folder of the object store holds
+// isObjectFile reports whether a file in a folder of the object store holds
 // objects: a loose one, or a pack with its index.
 func isObjectFile(folder, file string) bool {
 	if folder == "pack" {

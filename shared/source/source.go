@@ -113,7 +113,7 @@ func (s *Source) readGit(ctx context.Context, path string, display func(string) 
 	if files, _ := datadir.Load(path); len(files) > 0 && datadir.Version(files) != datadir.Version(s.Files) {
 		s.note("%s has changes that are not committed; they are not imported", display(path))
 	}
-	return s.check(path, s.Files, tree.Displaced(), display)
+	return s.check(path, s.Files, tree.WrongKinds(), display)
 }
 
 // check refuses what is no config directory, and files that cannot be read. The

@@ -130,7 +130,7 @@ var evaluatedVersions atomic.Uint64
 // Renew gives what was read again a version of its own.
 func (e *Evaluated) Renew() { e.Version = evaluatedVersions.Add(1) }
 
-// See notes on which days items were evaluated, and says whether that was news.
+// See notes on which days items were evaluated, and reports whether that was news.
 func (e *Evaluated) See(evaluations []Evaluation) (news bool) {
 	if e.Days == nil {
 		e.Days = map[string]Day{}

@@ -11,7 +11,7 @@ type Hourly struct {
 	unsaved int
 }
 
-// TakeContext says whether a context is taken whose key or type may be new: a
+// TakeContext reports whether a context is taken whose key or type may be new: a
 // key is when no such context is saved, a type when its environment has no
 // contexts of it.
 func (h *Hourly) TakeContext(c Saved, newKey, newType bool) bool {
@@ -32,7 +32,7 @@ func (h *Hourly) TakeContext(c Saved, newKey, newType bool) bool {
 	return true
 }
 
-// TakeType says whether a type is taken that has no contexts or no shape. In one
+// TakeType reports whether a type is taken that has no contexts or no shape. In one
 // batch it counts once.
 func (h *Hourly) TakeType(name string) bool {
 	taken, asked := h.types[name]
@@ -49,7 +49,7 @@ func (h *Hourly) TakeType(name string) bool {
 	return taken
 }
 
-// Beyond says whether a pair is one of a context that was not taken.
+// Beyond reports whether a pair is one of a context that was not taken.
 func (h *Hourly) Beyond(p Pair) bool { return h.beyond[[2]string{p.Type, p.Key}] }
 
 // Recorded is what was made of the batch when so many pairs were counted.

@@ -34,6 +34,6 @@ func (m Month) End() time.Time {
 	return begin.AddDate(0, 1, 0)
 }
 
-// Open says whether the month still counts at a time: until 48 hours after its
+// Open reports whether the month still counts at a time: until 48 hours after its
 // end.
 func (m Month) Open(now time.Time) bool { return now.Before(m.End().Add(grace)) }

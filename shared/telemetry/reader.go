@@ -23,7 +23,7 @@ func (r *reader) refuse(at *place, format string, args ...any) {
 	r.issues = append(r.issues, jsontree.Issue{Pointer: at.pointer(), Message: fmt.Sprintf(format, args...)})
 }
 
-// kind says whether a node is of a kind, and refuses one that is not.
+// kind reports whether a node is of a kind, and refuses one that is not.
 func (r *reader) kind(at *place, n *jsontree.Node, want jsontree.Kind, what string) bool {
 	if n != nil && n.Kind == want {
 		return true

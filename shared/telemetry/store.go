@@ -80,7 +80,7 @@ type Store interface {
 	// and a context that is seen again then may be left out.
 	Walk(ctx context.Context, workspace string, w Walk, visit func(Saved) (more bool)) error
 	// Forget deletes whatever is kept of a pair of context type and key, in all
-	// environments, and says whether there was anything: its contexts, and what tells
+	// environments, and reports whether there was anything: its contexts, and what tells
 	// that the pair was counted in a month that is open. The counts stay; who comes
 	// back is counted again. Environments are those of the workspace, which the store
 	// may not know all of; now is the clock of whoever is asked.
@@ -168,7 +168,7 @@ type Saved struct {
 	Properties  []Property
 }
 
-// Supersedes says whether a context takes the place of an earlier one of the
+// Supersedes reports whether a context takes the place of an earlier one of the
 // same environment, type and key, of which this is the Sighting.
 func (s Saved) Supersedes(earlier Sighting) bool {
 	now := s.Sighting()
@@ -206,7 +206,7 @@ type KnownShape struct {
 	Fields map[string][]Kind `json:"fields"`
 }
 
-// Join adds what another knows of the same type, and says whether that was
+// Join adds what another knows of the same type, and reports whether that was
 // news. Beyond MaxFields no property is added.
 func (k *KnownShape) Join(other KnownShape) bool {
 	news := false
@@ -291,7 +291,7 @@ type Query struct {
 	Limit int
 }
 
-// Enough says whether no find that was last seen at next, or before it, can come into
+// Enough reports whether no find that was last seen at next, or before it, can come into
 // the answer: of those seen at one moment the order is another than a store's.
 func (q Query) Enough(found []Saved, next time.Time) bool {
 	return len(found) >= q.Limit && found[q.Limit-1].LastSeen.After(next)
@@ -315,13 +315,13 @@ type Matcher struct {
 // Matcher makes the query ready.
 func (q Query) Matcher() Matcher { return Matcher{q, strings.ToLower(q.Text)} }
 
-// Group says whether contexts of an environment and a type may match.
+// Group reports whether contexts of an environment and a type may match.
 func (m Matcher) Group(environment, contextType string) bool {
 	return (m.query.Environment == "" || m.query.Environment == environment) &&
 		(m.query.Type == "" || m.query.Type == contextType)
 }
 
-// Match says whether a context matches.
+// Match reports whether a context matches.
 func (m Matcher) Match(s Saved) bool {
 	return m.Group(s.Environment, s.Type) && (m.query.Key == "" || m.query.Key == s.Key) && (m.text == "" || m.in(s.Key) || slices.ContainsFunc(s.Properties, m.inProperty))
 }

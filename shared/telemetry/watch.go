@@ -18,7 +18,7 @@ type watch struct {
 	beyond  map[[2]string]int64 // the hour that was spoken of last, by workspace and what was too much
 }
 
-// due says whether it is time to look at a workspace's usage: with the first
+// due reports whether it is time to look at a workspace's usage: with the first
 // pairs that this process counts, and after every twentieth of the threshold.
 func (w *watch) due(workspace string, counted, threshold int) bool {
 	if counted == 0 {
@@ -38,7 +38,7 @@ func (w *watch) due(workspace string, counted, threshold int) bool {
 	return true
 }
 
-// first says whether a type has not been spoken of this month.
+// first reports whether a type has not been spoken of this month.
 func (w *watch) first(workspace string, month Month, contextType string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +89,7 @@ func (i *Intake) tellBeyond(workspace string, hour int64, done Recorded) {
 	}
 }
 
-// firstIn says whether this has not been told in the hour.
+// firstIn reports whether this has not been told in the hour.
 func (w *watch) firstIn(workspace, what string, hour int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -73,7 +73,7 @@ func appendEscaped(to, text []byte, plain string) []byte {
 	return to
 }
 
-// obeyed says whether a character does something instead of being seen: control
+// obeyed reports whether a character does something instead of being seen: control
 // characters, those that separate lines, those that format, and the others that
 // a terminal may show as nothing (default-ignorable ones such as U+3164), with
 // which two names look the same. Of those that format, the two joiners shape

@@ -115,7 +115,7 @@ func (t *Turns) next() (next *owner) {
 	return next
 }
 
-// giveUp takes a turn back that was not given, and says whether that is so.
+// giveUp takes a turn back that was not given, and reports whether that is so.
 func (t *Turns) giveUp(of string, mine *turn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

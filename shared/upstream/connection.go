@@ -136,7 +136,7 @@ func (e *LoadError) Error() string { return "svc: " + e.From + ": " + e.Err.Erro
 // Unwrap is the cause.
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// Refused says whether a server has a reason not to answer this client, so that
+// Refused reports whether a server has a reason not to answer this client, so that
 // asking again will hardly help.
 func Refused(err error) bool {
 	var load *LoadError

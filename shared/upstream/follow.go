@@ -21,7 +21,7 @@ type Receiver interface {
 	Confirm()
 	// Failed says that there is no new state, and why: a *LoadError.
 	Failed(err error)
-	// Streams says whether changes come over an event stream, at once, and why they
+	// Streams reports whether changes come over an event stream, at once, and why they
 	// do not.
 	Streams(are bool, why string)
 }
@@ -71,7 +71,7 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// pause waits, and says whether to go on.
+// pause waits, and reports whether to go on.
 func (f *Follower) pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -142,7 +142,7 @@ func (u *Uploader) Close() {
 // pauseRefused is how long nothing is sent after a key was refused.
 const pauseRefused = 5 * time.Minute
 
-// deliver uploads a batch and says whether it is done with, one way or the
+// deliver uploads a batch and reports whether it is done with, one way or the
 // other.
 func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
 	if u.instance == "" {

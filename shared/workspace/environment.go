@@ -145,7 +145,7 @@ const (
 	guardReferences  = "protected"
 )
 
-// GuardedReferences says whether a value that reads the environment of
+// GuardedReferences reports whether a value that reads the environment of
 // applications may be brought in only with the permission to edit what is
 // protected. Any setting says so: one that is misspelt opens nothing.
 func (w *Workspace) GuardedReferences() bool {

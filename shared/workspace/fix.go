@@ -60,7 +60,7 @@ func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
 	return withMembers(text, tree.Offset, missing), mended
 }
 
-// likeDocument says whether an object is a document but for what Fix mends.
+// likeDocument reports whether an object is a document but for what Fix mends.
 func likeDocument(tree *jsontree.Node, held document.Type) bool {
 	rules, named := tree.Get("default"), tree.Get("type")
 	if named != nil {

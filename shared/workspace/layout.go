@@ -102,7 +102,7 @@ func PathOf(t document.Type, key string) (string, bool) {
 
 const extension = ".json"
 
-// SplitPath takes a path apart into folder and key, and says whether it is
+// SplitPath takes a path apart into folder and key, and reports whether it is
 // the path of a document or a schema at all.
 func SplitPath(path string) (Folder, string, bool) {
 	folder, name, found := strings.Cut(path, "/")
@@ -112,7 +112,7 @@ func SplitPath(path string) (Folder, string, bool) {
 	return Folder(folder), strings.TrimSuffix(name, extension), true
 }
 
-// KnownFolder says whether a name is a folder of the layout.
+// KnownFolder reports whether a name is a folder of the layout.
 func KnownFolder(name string) bool {
 	return slices.Contains(Folders, Folder(name))
 }
@@ -141,7 +141,7 @@ func Overlooked(name string, isFolder bool) string {
 // otherFormats are the extensions of files that say what JSON would.
 var otherFormats = []string{".jsonc", ".json5", ".yaml", ".yml"}
 
-// OverlookedOutside says whether a file that lies beside the workspace file, or
+// OverlookedOutside reports whether a file that lies beside the workspace file, or
 // in a folder that is none of the layout, may have been meant to be a document.
 func OverlookedOutside(name string) bool {
 	return KnownName(name) && name != File && name != "package.json" && !strings.HasPrefix(strings.ToLower(name), "readme")
@@ -163,7 +163,7 @@ func FolderLike(name string) Folder {
 // checked out. The key that it makes is served with every answer.
 const MaxName = 255
 
-// KnownName says whether a file of that name in a folder of the layout is
+// KnownName reports whether a file of that name in a folder of the layout is
 // part of the workspace.
 func KnownName(name string) bool {
 	return strings.HasSuffix(name, extension) && len(name) > len(extension) && len(name) <= MaxName &&

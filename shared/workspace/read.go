@@ -75,7 +75,7 @@ type Declaration struct {
 
 // Workspace is everything a head holds.
 type Workspace struct {
-	// Declared says whether there is a workspace file. Without one, the
+	// Declared reports whether there is a workspace file. Without one, the
 	// environments are those that the documents name.
 	Declared     bool
 	Declaration  Declaration   // the workspace file; nothing without one
@@ -269,7 +269,7 @@ func parse(path string, text []byte, scratch *jsontree.Scratch) (*jsontree.Node,
 // WithoutMark is a text behind its byte order mark, if it has one.
 func WithoutMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }
 
-// IsUTF16 says whether a text is what PowerShell's > writes.
+// IsUTF16 reports whether a text is what PowerShell's > writes.
 func IsUTF16(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
 }

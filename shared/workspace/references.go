@@ -86,7 +86,7 @@ func Shares(doc *document.Document) (paths []string) {
 	return paths
 }
 
-// mayName says whether one of the keys stands in a text. A key can be hidden behind
+// mayName reports whether one of the keys stands in a text. A key can be hidden behind
 // escapes, which few documents have.
 func mayName(text []byte, keys map[string]bool) bool {
 	begun := -1

@@ -114,7 +114,7 @@ func encrypted(doc *document.Document) iter.Seq2[string, string] {
 	}
 }
 
-// has says whether there is a document of a type and key, or would be with the
+// has reports whether there is a document of a type and key, or would be with the
 // item.
 func (x *index) has(item *Item, t document.Type, key string) bool {
 	if item.Path == Path(t, key) {

@@ -68,7 +68,7 @@ func (s *Schema) Problems() []Problem {
 	return v.problems.all()
 }
 
-// hidden says whether a value of a document is told to nobody: the variants are where one
+// hidden reports whether a value of a document is told to nobody: the variants are where one
 // is confidential that they may be.
 func hidden(doc *document.Document, spot document.Spot, value document.Value) bool {
 	return value.Confidential || doc.Confidential && spot.Variant >= 0

@@ -148,7 +148,7 @@ func windowsProblem(key string) string {
 	return ""
 }
 
-// numberedDevice says whether a name is com1 to com9 or lpt1 to lpt9; com0,
+// numberedDevice reports whether a name is com1 to com9 or lpt1 to lpt9; com0,
 // lpt0 and the superscript digits are taken on some versions too.
 func numberedDevice(base string) bool {
 	digit, com := strings.CutPrefix(base, "com")

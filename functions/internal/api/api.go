@@ -37,7 +37,7 @@ func Function(connect table.AWS, group httpapi.Group, more ...func(s settings.Se
 		}
 		return httpapi.New(httpapi.Options{
 			Service: control.New(service), BasePath: s.BasePath, PublicURL: s.PublicURL,
-			Limit: s.Limit, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
+			Limit: s.Limit, Anonymous: ratelimit.NewBuckets(s.Anonymous, time.Now),
 			MaxAnswer: gateway.MaxAnswer, Logger: logger,
 		}, group)
 	}}

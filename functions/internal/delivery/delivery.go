@@ -25,7 +25,7 @@ func Function(connect table.AWS) start.Function {
 		rows := connect.OpenWithoutSecret(s)
 		service := control.New(control.Settings{
 			Authenticator: rows.Keys(time.Now), Keys: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
-			CacheBytes: s.ViewBytes(), Unlisted: true,
+			CacheBytes: s.ViewBytes(), NoLists: true,
 		})
 		handler := sdkapi.Delivery(sdkapi.Options{
 			Service: service, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
@@ -34,7 +34,7 @@ func Function(connect table.AWS) start.Function {
 					"what the environment %q serves takes about %d MB of memory, and %d MB are the most with a MemorySize of %d MB; make long lists of arms, rules or words shorter, or the service's operator has to deploy it with a MemorySize of %d MB or more",
 					environment, (bytes+1<<20-1)>>20, heap.Table(s.Memory)>>20, s.Memory>>20, heap.MemorySizeForTable(bytes))
 			},
-			StreamURL: s.StreamURL, Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
+			StreamURL: s.StreamURL, Polls: s.Polls, Anonymous: ratelimit.NewBuckets(s.Anonymous, time.Now),
 		})
 		return gateway.KeepPlus(endpoints.Evaluate.Path, handler), nil
 	}}

@@ -25,7 +25,7 @@ func Function() start.Function {
 		routes, notFound, err := httpapi.Routes(httpapi.Options{
 			BasePath: s.BasePath, PublicURL: s.PublicURL, Release: release.Name(),
 			MaxAnswer: gateway.MaxAnswer, Logger: logger,
-			Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
+			Anonymous: ratelimit.NewBuckets(s.Anonymous, time.Now),
 		}, httpapi.Reference())
 		if err != nil {
 			return nil, err

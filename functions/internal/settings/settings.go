@@ -45,7 +45,7 @@ type Settings struct {
 	// How many requests an instance takes: of a key of the REST API, of an SDK
 	// key, of its telemetry, and of an address without a key that is known to be
 	// good.
-	Limit, Polls, Telemetry, Strangers ratelimit.Rate
+	Limit, Polls, Telemetry, Anonymous ratelimit.Rate
 	ContextDays                        int // how long contexts are kept after they were last seen
 	LogLevel                           slog.Level
 	Memory                             int64 // bytes that the function may take
@@ -76,7 +76,7 @@ func Read(getenv func(string) string, required Required) (Settings, error) {
 		Limit:       r.rate("LIMIT", 5, 25),
 		Polls:       r.rate("POLL_LIMIT", 50, 200),
 		Telemetry:   r.rate("TELEMETRY_LIMIT", 5, 50),
-		Strangers:   r.rate("ANONYMOUS_LIMIT", 10, 100),
+		Anonymous:   r.rate("ANONYMOUS_LIMIT", 10, 100),
 		ContextDays: int(r.number("CONTEXT_DAYS", telemetry.ContextDays)),
 		LogLevel:    r.level("LOG_LEVEL"),
 		Memory:      int64(r.number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 256)) << 20,

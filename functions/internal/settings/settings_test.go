@@ -15,7 +15,7 @@ func from(env map[string]string) func(string) string {
 func TestDefaults(t *testing.T) {
 	got, err := Read(from(nil), Nothing)
 	want := Settings{BasePath: "/v1", Limit: ratelimit.Rate{PerSecond: 5, Burst: 25}, Polls: ratelimit.Rate{PerSecond: 50, Burst: 200},
-		Telemetry: ratelimit.Rate{PerSecond: 5, Burst: 50}, Strangers: ratelimit.Rate{PerSecond: 10, Burst: 100}, ContextDays: 90, Memory: 256 << 20}
+		Telemetry: ratelimit.Rate{PerSecond: 5, Burst: 50}, Anonymous: ratelimit.Rate{PerSecond: 10, Burst: 100}, ContextDays: 90, Memory: 256 << 20}
 	if err != nil || got != want {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}
@@ -30,7 +30,7 @@ func TestAllThatIsSet(t *testing.T) {
 	}), TableAndBucket)
 	want := Settings{Table: "t", Bucket: "b", PublicURL: "https://flags.example.com", BasePath: "/flags/v1", StreamURL: "https://events.example.com",
 		Limit: ratelimit.Rate{PerSecond: 50, Burst: 100}, Polls: ratelimit.Rate{PerSecond: 1, Burst: 2}, Telemetry: ratelimit.Rate{PerSecond: 3, Burst: 4},
-		Strangers: ratelimit.Rate{PerSecond: 5, Burst: 6}, ContextDays: 30, LogLevel: slog.LevelWarn, Memory: 512 << 20}
+		Anonymous: ratelimit.Rate{PerSecond: 5, Burst: 6}, ContextDays: 30, LogLevel: slog.LevelWarn, Memory: 512 << 20}
 	if err != nil || got != want {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}

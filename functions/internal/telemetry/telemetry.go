@@ -24,11 +24,11 @@ func Function(connect table.AWS) start.Function {
 	return start.Function{Required: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.OpenWithoutSecret(s)
 		service := control.New(control.Settings{Authenticator: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, Used: table.Uses(rows, logger),
-			CacheBytes: s.ViewBytes(), Unlisted: true})
+			CacheBytes: s.ViewBytes(), NoLists: true})
 		intake := &telemetry.Intake{Store: telemetryrows.New(dynamo.New(connect.Client(), s.Table), s.ContextDays), Now: time.Now, Logger: logger}
 		return sdkapi.Telemetry(sdkapi.Options{
 			Service: service, Intake: intake, Logger: logger,
-			Telemetry: s.Telemetry, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
+			Telemetry: s.Telemetry, Anonymous: ratelimit.NewBuckets(s.Anonymous, time.Now),
 		}), nil
 	}}
 }

@@ -41,7 +41,7 @@ func (t *Template) Resolve(value any) (any, error) {
 	}
 }
 
-// Holds says whether a condition of the template holds, with the parameters' values.
+// Holds reports whether a condition of the template holds, with the parameters' values.
 func (t *Template) Holds(condition string) (bool, error) {
 	c, known := t.Conditions[condition]
 	if !known {

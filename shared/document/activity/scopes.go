@@ -100,7 +100,7 @@ func metadataOf(tree *jsontree.Node) *jsontree.Node {
 	return rest
 }
 
-// reordered says whether the environments that both hold stand in another
+// reordered reports whether the environments that both hold stand in another
 // order.
 func reordered(was, is map[string]entry) bool {
 	common := func(of, other map[string]entry) []string {

@@ -28,7 +28,7 @@ const MaxMessages = 20
 // redacted stands where a secret would.
 const redacted = "[redacted]"
 
-// hidden says whether a Value object's content must stay out of words. A
+// hidden reports whether a Value object's content must stay out of words. A
 // marker that is misspelt hides too.
 func hidden(value *jsontree.Node) bool {
 	own := document.OwnSecrecy(value)

@@ -212,7 +212,7 @@ func (r *Reader) begin(brief []byte, environment string) *document.Document {
 			rest := r.Bytes
 			r.Bytes = rules
 			if e.Rules = r.rules(); len(r.Bytes) > 0 {
-				r.Spoil()
+				r.Fail()
 			}
 			if !r.Bad {
 				r.Bytes = rest
@@ -229,7 +229,7 @@ func (r *Reader) begin(brief []byte, environment string) *document.Document {
 func (r *Reader) text() string {
 	at := int(r.Byte())
 	if at > len(words) {
-		r.Spoil()
+		r.Fail()
 		return ""
 	}
 	if at > 0 {
@@ -295,7 +295,7 @@ func (r *Reader) value(levels int) document.Value {
 		return v
 	}
 	if levels == 0 {
-		r.Spoil()
+		r.Fail()
 		return v
 	}
 	v.Weighted = &document.Weighted{HashByProperty: r.text()}
@@ -319,7 +319,7 @@ func (r *Reader) content() *jsontree.Node {
 	}
 	made, err := document.Parse(text)
 	if err != nil {
-		r.Spoil()
+		r.Fail()
 		return nil
 	}
 	if len(text) <= maxShort && len(r.contents) < maxShared {

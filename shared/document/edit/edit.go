@@ -151,7 +151,7 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 	return e, err
 }
 
-// keptElsewhere says whether what a value, or an arm of it, comes to does not
+// keptElsewhere reports whether what a value, or an arm of it, comes to does not
 // stand in the document.
 func keptElsewhere(value *jsontree.Node) bool {
 	name, _ := value.Get("type").Text()

@@ -37,7 +37,7 @@ func SetLevel(tree *jsontree.Node, scope, target, level string) (*Edited, error)
 	return s.close(setTarget(s.rules, target, typed), false)
 }
 
-// extends says whether path lies below prefix.
+// extends reports whether path lies below prefix.
 func extends(path, prefix string) bool {
 	return path != prefix && strings.HasPrefix(path, prefix)
 }

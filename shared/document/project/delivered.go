@@ -153,7 +153,7 @@ func eachValue(scope *jsontree.Node, visit func(value *jsontree.Node)) {
 	}
 }
 
-// confidential says whether a value has content that leaves the control plane
+// confidential reports whether a value has content that leaves the control plane
 // in no way.
 func confidential(value *jsontree.Node) bool {
 	secret, _ := value.Get("confidential").Bool()
@@ -162,7 +162,7 @@ func confidential(value *jsontree.Node) bool {
 	return secret && value.Get("value") != nil && key == "" && kind != string(document.ProvidedValue)
 }
 
-// withheld says whether a value has content that no browser is sent.
+// withheld reports whether a value has content that no browser is sent.
 func withheld(value *jsontree.Node) bool {
 	secret, _ := value.Get("confidential").Bool()
 	kind, _ := value.Get("type").Text()

@@ -124,7 +124,7 @@ func (d *decodedCache) takeRows(rest []byte) {
 	d.rows = d.rows[:heads:heads]
 }
 
-// isWhole says whether the row can be decoded.
+// isWhole reports whether the row can be decoded.
 func (r row) isWhole() bool {
 	return len(r) > flagsAt && r.touches(func([]byte, uint32) {}) == nil
 }

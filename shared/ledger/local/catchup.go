@@ -118,7 +118,7 @@ func checkLayout(objects *odb.Reader, rows []row, target object.ID) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range layout.Displaced() {
+	for _, p := range layout.WrongKinds() {
 		if !strings.Contains(p.File, "/") && removed(rows, p.File) {
 			return &unservable{p.File + " " + p.Message}
 		}
@@ -126,7 +126,7 @@ func checkLayout(objects *odb.Reader, rows []row, target object.ID) error {
 	return checkSize(objects, layout)
 }
 
-// removed says whether rows remove a file at a place or in it.
+// removed reports whether rows remove a file at a place or in it.
 func removed(rows []row, place string) bool {
 	for _, r := range rows {
 		found := false

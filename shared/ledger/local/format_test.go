@@ -78,7 +78,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	must(t, err)
 	newer := bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1)
 	must(t, os.WriteFile(path, newer, registryMode))
-	// The identity of a file says whether it changed; let it be another one.
+	// The identity of a file reports whether it changed; let it be another one.
 	must(t, os.Chtimes(path, time.Time{}, noon))
 	for name, try := range map[string]func() error{
 		"a request":    func() error { _, err := served.Authenticate(background, key, ""); return err },

@@ -149,7 +149,7 @@ func (w *world) blob(n int, path string) string {
 	return object.Hash(object.Blob, []byte(text)).String()
 }
 
-// touches says whether a commit's file differs from that of all its parents.
+// touches reports whether a commit's file differs from that of all its parents.
 func (w *world) touches(sha, path string) bool {
 	n := slices.IndexFunc(w.made, func(m made) bool { return m.sha == sha })
 	blob := w.blob(n, path)
@@ -182,7 +182,7 @@ func shasOf(t testing.TB, l *Ledger, at repository.Head, path string) (shas []st
 	return shas
 }
 
-// contains says whether part is in whole, in the same order.
+// contains reports whether part is in whole, in the same order.
 func contains(whole, part []string) bool {
 	for _, text := range part {
 		at := slices.Index(whole, text)

@@ -120,7 +120,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if l.locked, err = l.serving.Stat(); err != nil {
 		return err
 	}
-	if err := tighten(l.dir); err != nil {
+	if err := makePrivate(l.dir); err != nil {
 		return err
 	}
 	if err := l.openRepository(ctx); err != nil {
@@ -189,9 +189,9 @@ func (l *Ledger) checkWritable() error {
 	return nil
 }
 
-// tighten takes from others what rights they have been given: the registry
+// makePrivate takes from others what rights they have been given: the registry
 // holds the secret that signs cursors.
-func tighten(dir string) error {
+func makePrivate(dir string) error {
 	for path, mode := range map[string]fs.FileMode{dir: 0o700, filepath.Join(dir, registryName): registryMode} {
 		info, err := os.Stat(path)
 		if err != nil {

@@ -130,5 +130,5 @@ func findPacked(content []byte, name string) (string, error) {
 
 const noCommit = "0000000000000000000000000000000000000000"
 
-// isID says whether text is an object id as git writes it. Zeros name nothing.
+// isID reports whether text is an object id as git writes it. Zeros name nothing.
 func isID(text string) bool { return object.IsID(text) && text != noCommit }

@@ -109,7 +109,7 @@ func decodeReferences(content []byte) ([]Reference, error) {
 	return all, nil
 }
 
-// isReference says whether git takes a text for the name of a reference, as git
+// isReference reports whether git takes a text for the name of a reference, as git
 // check-ref-format tells.
 func isReference(name string) bool {
 	if !strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, " ~^:?*[\\\x7f") || strings.Contains(name, "..") ||

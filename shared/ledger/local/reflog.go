@@ -41,7 +41,7 @@ func (r reference) appendReflog(from, to string, entry reflogEntry) error {
 	return nil
 }
 
-// headIsBranch says whether HEAD moves with the branch and has a log.
+// headIsBranch reports whether HEAD moves with the branch and has a log.
 func (r reference) headIsBranch() bool {
 	if _, err := r.files.stat(r.path("logs/HEAD")); err != nil {
 		return false

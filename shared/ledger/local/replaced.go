@@ -35,7 +35,7 @@ type sighting[T any] struct {
 // read so soon after it was changed may change again without another time.
 const settling = 50 * time.Millisecond
 
-// is says whether a file is still the one that was read.
+// is reports whether a file is still the one that was read.
 func (s *sighting[T]) is(info fs.FileInfo) bool {
 	return s.settled && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) && os.SameFile(s.info, info)
 }

@@ -24,7 +24,7 @@ func unavailable(cause error, format string, args ...any) error {
 var errNoMain = unavailable(fs.ErrNotExist, "the repository has no branch main, so that nothing can be read or written; "+
 	"git branch -m <name> main brings it back where it was renamed, git branch main <commit> where it was deleted")
 
-// hasBegun says whether the repository has had a branch main before: there are
+// hasBegun reports whether the repository has had a branch main before: there are
 // other branches, or packs. A first commit that is being made has packs too,
 // but they are kept until its branch is there.
 func (r reference) hasBegun() (bool, error) {
@@ -46,7 +46,7 @@ func (r reference) hasBegun() (bool, error) {
 	return bytes.Contains(packed, []byte(" refs/heads/")), nil
 }
 
-// hasPacks says whether there are packs other than those of a first commit that
+// hasPacks reports whether there are packs other than those of a first commit that
 // never came to be.
 func (r reference) hasPacks() bool {
 	packs, _ := fs.Glob(os.DirFS(r.path("objects/pack")), "pack-*.idx") // the pattern is a good one
@@ -114,12 +114,12 @@ func (l *Ledger) refuse(commit string, err error, begun time.Time) error {
 	case !isForGood(err):
 		return fmt.Errorf("reading the history of %s: %w", commit, err)
 	}
-	message := fmt.Sprintf("main was moved to the commit %s, which cannot be served: %s; nothing can be written until %s%s", commit, why, until, l.wayBack(""))
+	message := fmt.Sprintf("main was moved to the commit %s, which cannot be served: %s; nothing can be written until %s%s", commit, why, until, l.recoveryHint(""))
 	now := time.Now()
-	return l.keepFrom(&unreadable{commit: commit, until: now.Add(max(lookAgain, lookShare*now.Sub(begun)))}, message, errors.Join(repository.ErrFailed, err))
+	return l.markUnreadable(&unreadable{commit: commit, until: now.Add(max(lookAgain, lookShare*now.Sub(begun)))}, message, errors.Join(repository.ErrFailed, err))
 }
 
-// isForGood says whether an error is the commit's own.
+// isForGood reports whether an error is the commit's own.
 func isForGood(err error) bool {
 	return errors.Is(err, object.ErrMalformed) || errors.As(err, new(*object.TooLarge)) || errors.As(err, new(*object.Lost)) || errors.As(err, new(*unservable))
 }
@@ -131,12 +131,12 @@ func (l *Ledger) refuseBranch(err error) error {
 	if !errors.As(err, &reason) {
 		return err
 	}
-	return l.keepFrom(&unreadable{}, reason.Message+"; nothing can be written until main names a commit"+l.wayBack("mv "+branch+" main.damaged; "), reason.Cause)
+	return l.markUnreadable(&unreadable{}, reason.Message+"; nothing can be written until main names a commit"+l.recoveryHint("mv "+branch+" main.damaged; "), reason.Cause)
 }
 
-// wayBack is the command that makes main what it was, after what has to be done
+// recoveryHint is the command that makes main what it was, after what has to be done
 // before.
-func (l *Ledger) wayBack(first string) string {
+func (l *Ledger) recoveryHint(first string) string {
 	good := headOf(l.history.Load()).Commit
 	if good == "" {
 		return ""
@@ -144,11 +144,11 @@ func (l *Ledger) wayBack(first string) string {
 	return fmt.Sprintf(" (in the repository, %sgit update-ref %s %s goes back to the last one that could be read)", first, branch, good)
 }
 
-// keepFrom remembers what cannot be used, and logs it once.
-func (l *Ledger) keepFrom(u *unreadable, message string, cause error) error {
+// markUnreadable remembers what cannot be used, and logs it once.
+func (l *Ledger) markUnreadable(u *unreadable, message string, cause error) error {
 	u.reason = &repository.Unavailable{Message: message, Cause: cause}
 	if before := l.unreadable.Swap(u); before == nil || before.reason.Message != message {
-		slog.Error("main cannot be used as it is", "why", message, "cause", cause)
+		slog.Error("refs/heads/main is unreadable", "why", message, "cause", cause)
 	}
 	return u.reason
 }

@@ -190,21 +190,21 @@ func TestABranchThatNamesNothing(t *testing.T) {
 			good := head(t, l)
 			branchFile := filepath.Join(l.Repository(), branch)
 			test.harm(t, branchFile)
-			wayBack := "git update-ref " + branch + " " + good.Commit
+			recoveryHint := "git update-ref " + branch + " " + good.Commit
 			for range 2 {
 				if now := head(t, l); now != good {
 					t.Errorf("the head is %+v, want %+v", now, good)
 				}
 				_, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2"))
 				unavailable := (*repository.Unavailable)(nil)
-				if !errors.As(err, &unavailable) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(unavailable.Message, wayBack) {
+				if !errors.As(err, &unavailable) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(unavailable.Message, recoveryHint) {
 					t.Errorf("a write: %v", err)
 				}
 				must(t, l.Close())
 				l = opened(t, dir, Options{})
 			}
 			test.undo(t, branchFile)
-			gitIn(t, l.Repository()).run(strings.Fields(wayBack)[1:]...)
+			gitIn(t, l.Repository()).run(strings.Fields(recoveryHint)[1:]...)
 			write(t, l, "a", "3")
 		})
 	}

@@ -109,7 +109,7 @@ func (o *Objects) mergeable(files []os.FileInfo) ([]odb.Stored, error) {
 	}), nil
 }
 
-// isKept says whether a pack's .keep is somebody else's, or guards a commit that is being
+// isKept reports whether a pack's .keep is somebody else's, or guards a commit that is being
 // made. That of a merged pack keeps it from git alone.
 func (o *Objects) isKept(s odb.Stored) bool {
 	keep := odb.PackPath(s.Name, ".keep")
@@ -149,7 +149,7 @@ func (o *Objects) replace(ctx context.Context, packs []odb.Stored, merged string
 	return errors.Join(problems...)
 }
 
-// readBack says whether a merged pack lies on the disk, whole, kept from git, and with
+// readBack reports whether a merged pack lies on the disk, whole, kept from git, and with
 // every object of the packs that it was made of.
 func (o *Objects) readBack(packs []odb.Stored, merged string) error {
 	if _, err := o.store.Stat(odb.PackPath(merged, ".keep")); err != nil {
@@ -261,7 +261,7 @@ func (o *Objects) clock() (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// guards says whether a pack belongs to a commit that these Objects are making.
+// guards reports whether a pack belongs to a commit that these Objects are making.
 func (o *Objects) guards(pack string) bool {
 	o.store.guarding.Lock()
 	defer o.store.guarding.Unlock()

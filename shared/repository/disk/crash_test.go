@@ -174,7 +174,7 @@ func (f *poweredFile) Sync() error {
 
 func (p *powered) ReadDir(name string) ([]fs.FileInfo, error) { return p.Filesystem.ReadDir(name) }
 
-// inOrder says whether entries of a journal stand in that order.
+// inOrder reports whether entries of a journal stand in that order.
 func inOrder(journal []string, entries ...string) bool {
 	for _, entry := range entries {
 		i := slices.Index(journal, entry)

@@ -45,10 +45,10 @@ func Hash(kind Kind, content []byte) (id ID) {
 	return id
 }
 
-// IsID says whether a text is a full object id as git writes it.
+// IsID reports whether a text is a full object id as git writes it.
 func IsID(text string) bool { return len(text) == IDLength && IsRevision(text) }
 
-// IsRevision says whether a text is an id, or the beginning of one: four digits at the
+// IsRevision reports whether a text is an id, or the beginning of one: four digits at the
 // least.
 func IsRevision(text string) bool {
 	if len(text) < 4 || len(text) > IDLength {

@@ -24,14 +24,14 @@ type TreeEntry struct {
 	ID   ID
 }
 
-// IsFolder says whether the entry is a tree, however its mode is padded.
+// IsFolder reports whether the entry is a tree, however its mode is padded.
 func (e TreeEntry) IsFolder() bool { return strings.TrimLeft(e.Mode, "0") == ModeFolder }
 
-// IsFile says whether the entry is a file of whatever permissions. A symbolic
+// IsFile reports whether the entry is a file of whatever permissions. A symbolic
 // link is none.
 func (e TreeEntry) IsFile() bool { return strings.HasPrefix(e.Mode, "100") && len(e.Mode) == 6 }
 
-// IsNested says whether the name has a slash in it. No path leads to such an
+// IsNested reports whether the name has a slash in it. No path leads to such an
 // entry: it must not be taken for the file that its name looks like.
 func (e TreeEntry) IsNested() bool { return strings.Contains(e.Name, "/") }
 

@@ -124,7 +124,7 @@ func (o *Objects) Bytes() (sum int64) {
 // Packs are the packs that were seen last.
 func (o *Objects) Packs() []*Pack { return o.packs.list.Load().packs }
 
-// Packed says whether an object lies in one of them.
+// Packed reports whether an object lies in one of them.
 func (o *Objects) Packed(id object.ID) bool { return o.packs.find(id) != nil }
 
 // Broken tells of packs whose index could not be read, nil when all could.
@@ -246,7 +246,7 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 	return nil
 }
 
-// passing says whether an error tells nothing of what there is.
+// passing reports whether an error tells nothing of what there is.
 func passing(ctx context.Context, err error) bool {
 	return err != nil && (errors.Is(err, repository.ErrBusy) || ctx.Err() != nil)
 }
@@ -292,7 +292,7 @@ type Stored struct {
 	Beside []string
 }
 
-// Has says whether a pack has a file of an extension.
+// Has reports whether a pack has a file of an extension.
 func (s Stored) Has(extension string) bool { return slices.Contains(s.Beside, extension) }
 
 // List lists the packs that are there with their indexes, by name.

@@ -19,7 +19,7 @@ type Header struct {
 	Length int
 }
 
-// IsDelta says whether the content is a difference from a base.
+// IsDelta reports whether the content is a difference from a base.
 func (h Header) IsDelta() bool { return h.Type.IsDelta() }
 
 // longestHeader is more than any header takes: ten bytes of size and twenty

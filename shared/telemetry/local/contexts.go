@@ -55,7 +55,7 @@ func (s *Store) save(root *bolt.Bucket, b telemetry.Batch, news *telemetry.Hourl
 	return nil
 }
 
-// isSaved says whether a context has been saved, in whatever state.
+// isSaved reports whether a context has been saved, in whatever state.
 func isSaved(all *bolt.Bucket, c telemetry.Saved) bool {
 	bucket := all.Bucket(name(c.Environment, c.Type))
 	return bucket != nil && bucket.Bucket(keys) != nil && bucket.Bucket(keys).Get([]byte(c.Key)) != nil

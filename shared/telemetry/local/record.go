@@ -57,7 +57,7 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 	return done, nil
 }
 
-// remember notes a batch or a report, forgets old ones, and says whether this one is new.
+// remember notes a batch or a report, forgets old ones, and reports whether this one is new.
 func remember(root *bolt.Bucket, id [32]byte, now time.Time) (bool, error) {
 	known, err := root.CreateBucketIfNotExists(batches)
 	if err != nil {

@@ -68,7 +68,7 @@ type counters struct {
 	all map[[2]string]*counting // by workspace and environment
 }
 
-// add has an evaluation wait, and says whether this process has counted its value on that
+// add has an evaluation wait, and reports whether this process has counted its value on that
 // day before.
 func (c *counting) add(e telemetry.Evaluation) (before bool) {
 	day := telemetry.DayOf(e.At)
@@ -138,7 +138,7 @@ func (c *counters) longest(now time.Time, due map[[2]string]*counting) (id [2]st
 	return id, found
 }
 
-// late says whether what waits has waited for long enough.
+// late reports whether what waits has waited for long enough.
 func (c *counting) late(now time.Time) bool {
 	since := now.Sub(c.written)
 	return since >= telemetry.EvaluationsLate || since < 0

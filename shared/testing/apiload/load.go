@@ -30,7 +30,7 @@ type Record struct {
 	Call, Back int64
 }
 
-// wrote says whether a record is an acknowledged commit.
+// wrote reports whether a record is an acknowledged commit.
 func (r Record) wrote() bool {
 	a := r.Answer
 	return !a.Open && a.Status == http.StatusOK && (a.Changed || r.Op.Kind == Create)
@@ -113,7 +113,7 @@ func (l *Load) complain(problem string) {
 	l.problems = append(l.problems, problem)
 }
 
-// neverSent says whether there was nobody to send a request to.
+// neverSent reports whether there was nobody to send a request to.
 func neverSent(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial"

@@ -56,7 +56,7 @@ type outcome struct {
 	unnamed bool   // the answer names the head, and no commit of the item
 }
 
-// step says whether the contract allows an answer, and what holds afterwards.
+// step reports whether the contract allows an answer, and what holds afterwards.
 // It binds the commit that a state was in doubt of.
 func (m *model) step(s state, o *Operation, a *Answer) (bool, state) {
 	if o.Kind == ReadRow {
@@ -103,7 +103,7 @@ func (m *model) bind(s state, commit string) (bool, state) {
 	return m.agrees(s), s
 }
 
-// agrees says whether git has under the commit what the state says.
+// agrees reports whether git has under the commit what the state says.
 func (m *model) agrees(s state) bool {
 	return m.stored.text(s.commit, PathOf(s.family, s.key)) == s.text
 }
@@ -246,7 +246,7 @@ const (
 	perhaps
 )
 
-// holds says whether the content that a token stands for is the state's. That
+// holds reports whether the content that a token stands for is the state's. That
 // is a question of bytes, which git answers once the state's commit is known.
 func (m *model) holds(s state, token string) verdict {
 	if token == "" {

@@ -50,7 +50,7 @@ func (l *Load) attribute(h *History, m *model) (found []unclaimed, problems []st
 // who is the author of a commit, and what it writes.
 func (c Commit) who() string { return c.Author + " " + strings.Join(c.Paths, " ") }
 
-// makes says whether an operation makes a commit's document of its parent's.
+// makes reports whether an operation makes a commit's document of its parent's.
 func (m *model) makes(o *Operation, c Commit) bool {
 	path := PathOf(o.Family, o.Key)
 	before := state{commit: c.Parent()}

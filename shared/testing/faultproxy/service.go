@@ -40,7 +40,7 @@ func Operation(r *http.Request) string {
 	return r.Method
 }
 
-// canHave says whether the real service may show a fault for this request.
+// canHave reports whether the real service may show a fault for this request.
 func (r *request) canHave(kind Kind) bool {
 	operation := r.operation()
 	switch kind {

@@ -104,7 +104,7 @@ func (s Site) New(ctx context.Context, change func(function string, c *aws.Confi
 
 type waiting struct{}
 
-// Waits says whether a client's request waits for what is asked of a store. None
+// Waits reports whether a client's request waits for what is asked of a store. None
 // waits for the note of the day on which a key was used.
 func Waits(ctx context.Context) bool { return ctx.Value(waiting{}) != nil }
 

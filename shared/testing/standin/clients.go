@@ -124,7 +124,7 @@ func OperatorConfig(ctx context.Context, setenv func(variable, value string), dy
 	return config.LoadDefaultConfig(ctx, options...)
 }
 
-// ownCredentials says whether there are credentials for servers that were not
+// ownCredentials reports whether there are credentials for servers that were not
 // started here. Those for the rest of the machine's work do not count.
 func ownCredentials() bool {
 	outside := os.Getenv(DynamoDBVariable) + os.Getenv(S3Variable)
