@@ -134,9 +134,9 @@ deploy: ## build and deploy to your AWS account (ARGS=--guided asks for everythi
 standins: ## install the servers that stand for AWS in tests (dynoxide, versitygw)
 	@shared/testing/standin/install.sh
 
-bench: $(BROWSER)/node_modules/.package-lock.json ## measure evaluations, polls, reads, commits, and how soon pages show a change
+bench: $(BROWSER)/node_modules/.package-lock.json ## measure evaluations, polls beside their ceiling, reads, commits, and tabs
 	go test -run '^$$' -bench . -benchmem ./shared/client ./shared/impact ./shared/delivery ./shared/repository/disk ./devserver/embedded
-	go test -count=1 -v -run 'TestHowSoonPagesShowChanges|TestEightTabsOnOneServer' ./$(BROWSER)
+	go test -count=1 -v -run 'TestEightTabsOnOneServer' ./$(BROWSER)
 
 bench-cost: ## what requests to the hosted service take and cost
 	go run ./infra/benchcost

@@ -1,9 +1,14 @@
 package delivery
 
 import (
+	"bufio"
 	"encoding/base64"
 	"fmt"
+	"io"
+	"maps"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -54,5 +59,50 @@ func BenchmarkPoll(b *testing.B) {
 				h.ServeHTTP(w, r)
 			}
 		})
+		b.Run(fmt.Sprintf("flags=%d over HTTP", n), func(b *testing.B) { shareOfCeiling(b, h, r.URL.RequestURI()) })
 	}
+}
+
+// shareOfCeiling takes turns between polls and a handler that writes the same bytes from
+// memory, over a connection each, and tells how much of the ceiling's rate polls reach.
+func shareOfCeiling(b *testing.B, h http.Handler, path string) {
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
+	ceiling := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		maps.Copy(w.Header(), answer.Header())
+		_, _ = w.Write(answer.Body.Bytes())
+	})
+	var asks [2]func()
+	for i, handler := range []http.Handler{h, ceiling} {
+		server := httptest.NewServer(handler)
+		defer server.Close()
+		connection, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer connection.Close()
+		request := []byte("GET " + path + " HTTP/1.1\r\nHost: svc.test\r\n\r\n")
+		in := bufio.NewReaderSize(connection, 64<<10)
+		asks[i] = func() {
+			if _, err := connection.Write(request); err != nil {
+				b.Fatal(err)
+			}
+			a, err := http.ReadResponse(in, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if n, err := io.Copy(io.Discard, a.Body); err != nil || a.StatusCode != 200 || n != int64(answer.Body.Len()) {
+				b.Fatalf("%s, %d bytes: %v", a.Status, n, err)
+			}
+		}
+	}
+	var took [2]time.Duration
+	for b.Loop() {
+		for i, ask := range asks {
+			begin := time.Now()
+			ask()
+			took[i] += time.Since(begin)
+		}
+	}
+	b.ReportMetric(100*float64(took[1])/float64(took[0]), "%ofceiling")
 }
