@@ -76,16 +76,19 @@ func (s *Servable[T]) Read(files map[string][]byte, each func(made T)) (*Workspa
 	readings := sync.Pool{New: func() any { return &reading{s.maker(), jsontree.NewScratch()} }}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, i := range fresh {
+	for some := range slices.Chunk(fresh, 128) {
 		group.Go(func() error {
-			r, m := readings.Get().(*reading), &made[T]{}
+			r := readings.Get().(*reading)
 			defer readings.Put(r)
-			m.part = readPart(paths[i], files[paths[i]], r.scratch, &m.problems)
-			m.serve(&m.problems)
-			if m.item != nil {
-				m.of, m.item = r.make(m.item), nil
+			for _, i := range some {
+				m := &made[T]{}
+				m.part = readPart(paths[i], files[paths[i]], r.scratch, &m.problems)
+				m.serve(&m.problems)
+				if m.item != nil {
+					m.of, m.item = r.make(m.item), nil
+				}
+				all[i] = m
 			}
-			all[i] = m
 			return nil
 		})
 	}
