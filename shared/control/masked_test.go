@@ -20,6 +20,7 @@ var guesses = []string{"hunter2", "hunter3", "hunter4"}
 type secretState struct {
 	words [3]string
 	bools [3]bool
+	plain bool // staging shows a value in the clear
 	note  string
 }
 
@@ -28,6 +29,8 @@ func drawSecrets(rt *rapid.T) (one, other [3]secretState) {
 	for commit := range one {
 		note := rapid.SampledFrom([]string{"this", "that"}).Draw(rt, "note")
 		one[commit].note, other[commit].note = note, note
+		one[commit].plain = rapid.Bool().Draw(rt, "plain")
+		other[commit].plain = one[commit].plain
 		for spot := range 3 {
 			changes := commit == 0 || rapid.Bool().Draw(rt, "changes")
 			for _, s := range []*[3]secretState{&one, &other} {
@@ -54,6 +57,10 @@ func secretWorld(t testing.TB, secrets [3]secretState) *world {
 		now := secrets[commit]
 		document := func(kind string, value func(spot int) string) string {
 			rules := func(spot int) string {
+				if spot == 2 && now.plain {
+					shown := map[string]string{"string": `"` + guesses[0] + `"`, "bool": "true"}[kind]
+					return `{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"` + kind + `","value":` + shown + `}}]`
+				}
 				return `{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"` + kind + `","value":` + value(spot) + `,"confidential":true}}]`
 			}
 			return fmt.Sprintf(`"description":%q,"default":%s},"environments":[%s,"id":"production"},%s,"id":"staging"}]}`, now.note, rules(0), rules(1), rules(2))

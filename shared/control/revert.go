@@ -152,7 +152,7 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 		v.after = a.batch.mask(a.path, v.after, version)
 	}
 	v.before = a.batch.mask(a.path, v.before, func(pointer string, content *jsontree.Node) string {
-		if jsontree.Equal(was.At(pointer+"/value"), content) {
+		if document.Masked(v.after.Tree.At(pointer+"/value")) && jsontree.Equal(was.At(pointer+"/value"), content) {
 			return standing("", nil)
 		}
 		return "before " + v.commit

@@ -35,7 +35,8 @@ func ValidateDecoded(tree *jsontree.Node, doc *Document, issues []Issue) []Issue
 	if len(issues) > maxViolations { // the schema would find as many again, at a hundred times the cost
 		return append(distinct(issues[:maxViolations]), issues[maxViolations:]...)
 	}
-	return merge(issues, storedSchema().violations(tree))
+	masked := func(v violation) bool { return Masked(tree.At(v.Pointer)) } // which no type allows
+	return merge(issues, slices.DeleteFunc(storedSchema().violations(tree), masked))
 }
 
 // merge joins what the code found with what the schema found. Where both speak
