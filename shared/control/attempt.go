@@ -138,9 +138,9 @@ type write struct {
 	// prepare reads what the edit needs beside the stored document. A write
 	// that has it takes an item that is not there too.
 	prepare func(ctx context.Context, a *attempt) error
-	// brings: the write brings back what was stored, or deletes; copies: its values are
+	// restores: the write brings back what was stored, or deletes; copies: its values are
 	// stored elsewhere in the document. The others set values of their own.
-	brings, copies bool
+	restores, copies bool
 	// touches is what has to be authorized; nil is whatever differs.
 	touches func(a *attempt) access.Write
 	// edit makes the new document of the base.

@@ -278,11 +278,8 @@ func (s *Session) rehearse(ctx context.Context, r Request, writes []write) (*bat
 	}
 	b.impact = Impact{}
 	if len(b.final) > 0 {
-		texts := map[string][]byte{}
-		for _, a := range b.final {
-			texts[a.path] = a.text()
-		}
-		b.impact, err = s.impact(ctx, o, b.pretended(), texts)
+		before, after := b.compared()
+		b.impact, err = s.impact(ctx, o, before, after)
 	}
 	return b, err
 }

@@ -25,15 +25,15 @@ const impactsAtOnce = 2
 type Impact map[string]*impact.Environment
 
 // impact tells what documents in the place of others would do, by path: nil for one
-// that is deleted.
-func (s *Session) impact(ctx context.Context, o *served.Head, pretended, texts map[string][]byte) (Impact, error) {
+// that is deleted. Others stand for what is stored.
+func (s *Session) impact(ctx context.Context, o *served.Head, stored, texts map[string][]byte) (Impact, error) {
 	before, err := o.Effective(ctx)
 	if err != nil {
 		return nil, err
 	}
 	after := impact.With(before, texts)
-	if len(pretended) > 0 {
-		before = impact.With(before, pretended)
+	if len(stored) > 0 {
+		before = impact.With(before, stored)
 	}
 	leave, err := s.service.large.Take(ctx, string(s.caller.entry.Principal.ID), max(largest(before), largest(after)))
 	if err != nil {

@@ -65,15 +65,30 @@ func (b *batch) mask(path string, v edit.Version, version func(string, *jsontree
 	return edit.Version{Text: text, Tree: workspace.Decode(path, text).Tree}
 }
 
-// pretended are the masked documents of those that a dry run changes.
-func (b *batch) pretended() map[string][]byte {
-	texts := map[string][]byte{}
-	for _, a := range b.final {
-		if file, found := b.head.Snapshot.File(a.path); found && string(file.Text) != string(a.file.Text) {
-			texts[a.path] = a.file.Text
+// compared are the documents that a dry run changes, as they are before and after it, for
+// its impact: their confidential values are masked. What rules compare with is not: whom it
+// matches can be asked of every context.
+func (b *batch) compared() (before, after map[string][]byte) {
+	before, after = map[string][]byte{}, map[string][]byte{}
+	operands := map[string]*jsontree.Node{}
+	for mark, value := range b.masked.values {
+		if strings.HasSuffix(mark, "/valueToMatch") {
+			operands[mark] = value
 		}
 	}
-	return texts
+	shown := func(path string, text []byte) []byte {
+		if len(operands) == 0 || text == nil {
+			return text
+		}
+		return document.Encode(document.Unmask(workspace.Decode(path, text).Tree, operands))
+	}
+	for _, a := range b.final {
+		after[a.path] = shown(a.path, a.text())
+		if file, found := b.head.Snapshot.File(a.path); found && string(file.Text) != string(a.file.Text) {
+			before[a.path] = shown(a.path, a.file.Text)
+		}
+	}
+	return before, after
 }
 
 // shown is a document as a dry run tells it.
@@ -94,7 +109,7 @@ func (a *attempt) noteValues() {
 		a.own = a.previous.own
 	}
 	switch {
-	case a.write.brings:
+	case a.write.restores:
 		a.own = ownValues{}
 	case a.write.copies:
 	case a.write.scoped:

@@ -81,7 +81,7 @@ func secretWorld(t testing.TB, secrets [3]secretState) *world {
 		w.repo.push(ada, "go on", files(commit))
 	}
 	settings := w.settings()
-	settings.Contexts = &fakeContexts{found: []telemetry.Saved{{Type: "user", Key: "u"}}}
+	settings.Contexts = &fakeContexts{found: []telemetry.Saved{{Environment: "production", Type: "user", Key: "u"}, {Environment: "staging", Type: "user", Key: "u"}}}
 	w.service = control.New(settings)
 	return w
 }
@@ -163,4 +163,31 @@ func TestAConfidentialValueAnswersNoQuestion(t *testing.T) {
 			rt.Fatalf("asked as %s:\n%s\nwith %v:\n%s\nwith %v:\n%s", role, strings.Join(asked, "\n"), one, is, other, differs)
 		}
 	})
+}
+
+// TestADryRunOfWhatIsMaskedIsTrue: it is refused nothing that the write is not, and its
+// impact knows whom a rule with a confidential operand matches.
+func TestADryRunOfWhatIsMaskedIsTrue(t *testing.T) {
+	const rest = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"red","confidential":true}}`
+	w := newWorld(t, map[string]string{
+		path("v"): `{"key":"v","type":"feature_flag","valueType":"string","variants":[{"value":{"type":"string","value":"red"}},{"value":{"type":"string","value":"blue"}}],"default":{"rules":[` + rest + `]}}`,
+		path("some"): `{"key":"some","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["u1"],"confidential":true}}],` +
+			`"value":{"type":"bool","value":true}},{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}}`,
+	})
+	settings := w.settings()
+	var found []telemetry.Saved
+	for _, key := range []string{"u1", "u2", "u3"} {
+		found = append(found, telemetry.Saved{Environment: "production", Type: "user", Key: key, Properties: []telemetry.Property{{Name: "key", Kind: telemetry.String, Text: key}}})
+	}
+	settings.Contexts = &fakeContexts{found: found}
+	w.service = control.New(settings)
+	dry := control.Request{DryRun: true, Impact: true}
+	rollout := control.FlagPatch{Request: dry, Rollout: node(t, `[{"value":"red","percent":10},{"value":"blue","percent":90}]`)}
+	if _, err := w.boss().PatchFlag(ctx, "v", "production", rollout); err != nil {
+		t.Error(err)
+	}
+	r, err := w.boss().PatchFlag(ctx, "some", "production", control.FlagPatch{Request: dry, Enabled: ptr(true)})
+	if err != nil || r.Impact["production"].Changed != 2 {
+		t.Errorf("%v, %s", err, wire(t, r))
+	}
 }

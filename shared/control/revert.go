@@ -43,7 +43,7 @@ func deletion(t document.Type, key string, d Deletion) write {
 		token:          d.ExpectedCommitSHA,
 		edit:           func(*attempt) (*edit.Edited, error) { return &edit.Edited{Changed: true}, nil },
 		acceptsInvalid: true,
-		brings:         true,
+		restores:       true,
 	}
 }
 
@@ -120,7 +120,7 @@ func revert(t document.Type, key string, r Reversion) write {
 		token:          r.ExpectedCommitSHA,
 		prepare:        v.prepare,
 		acceptsInvalid: true,
-		brings:         true,
+		restores:       true,
 	}
 	w.edit = v.undo
 	if r.Mode == modeRestore {

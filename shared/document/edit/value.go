@@ -77,8 +77,9 @@ func setType(value, typed *jsontree.Node) {
 
 // variants are those of a flag: the secrecy of each, by its meaning.
 type variants struct {
-	all  map[string]document.Secrecy
-	most document.Secrecy // of all
+	all    map[string]document.Secrecy
+	most   document.Secrecy // of all
+	masked bool
 }
 
 func variantsOf(tree *jsontree.Node) variants {
@@ -88,6 +89,7 @@ func variantsOf(tree *jsontree.Node) variants {
 		key, own := document.Meaning(value), document.OwnSecrecy(value)
 		v.all[key] = v.all[key].Or(own)
 		v.most.Confidential = v.most.Confidential || own.Confidential
+		v.masked = v.masked || document.Masked(value.Get("value"))
 	}
 	return v
 }
@@ -100,5 +102,5 @@ func (v variants) secrecyOf(value *jsontree.Node) (s document.Secrecy, refused b
 	if known {
 		return own, false
 	}
-	return v.most, len(v.all) > 0 && !v.most.Confidential
+	return v.most, len(v.all) > 0 && !v.most.Confidential && !v.masked
 }
