@@ -23,6 +23,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/statedir"
 	"svc.example/svc/shared/testing/freeport"
 )
 
@@ -213,14 +214,26 @@ func TestPullPrintsNothingThatATerminalObeys(t *testing.T) {
 	checkHarmless(t, stderr)
 }
 
-func TestPushAndCopyPrintNothingThatATerminalObeys(t *testing.T) {
-	dir := t.TempDir()
-	state, err := json.Marshal(map[string]any{"workspaceId": hostile, "stored": true,
-		"files": map[string]any{"feature-flags/a.json": map[string]any{"commitSha": "1", "sha256": "another"}}})
+func mustJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{".svc-pull.json": string(state), "feature-flags/a.json": `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`} {
+	return string(text)
+}
+
+func TestPushAndCopyPrintNothingThatATerminalObeys(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := t.TempDir()
+	state := map[string]any{"workspaceId": hostile, "files": map[string]any{"feature-flags/a.json": map[string]any{"commitSha": "1", "sha256": "another"}}}
+	content := fmt.Sprintf(`{"workspaceId":%s,"files":{"feature-flags/a.json":{"commitSha":"1","sha256":"another"}}}`, mustJSON(t, hostile))
+	seal, err := statedir.Seal(os.Getenv, []byte(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state["seal"] = seal
+	for path, text := range map[string]string{".svc-pull.json": mustJSON(t, state), "feature-flags/a.json": `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`} {
 		path = filepath.Join(dir, "d", path)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)

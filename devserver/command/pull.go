@@ -141,6 +141,9 @@ const maxRemarks = 20
 
 // remark says what is to be known of the files that are pulled, and of others.
 func (in Invocation) remark(plan *pull.Plan) {
+	if plan.Foreign {
+		fmt.Fprintf(in.Stderr, "what %s notes of the last pull was not written by you on this machine, so every file is compared\n", pull.StateName)
+	}
 	for i, p := range plan.Problems {
 		if i == maxRemarks {
 			fmt.Fprintf(in.Stderr, "and %d more problems; svc verify lists them\n", len(plan.Problems)-i)

@@ -1,8 +1,6 @@
 package pull_test
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,22 +86,6 @@ func TestWhatVerifyObjectsToIsTold(t *testing.T) {
 		p := f.pull()
 		if len(p.Problems) != 2 || p.Problems[0].File != "feature-flags/a.json" || !strings.Contains(p.Problems[0].Message, `the key is "other"`) || p.Problems[1].File != "feature-flags/mine.json" {
 			t.Errorf("%+v", p.Problems)
-		}
-	}
-}
-
-// TestABrokenFileIsPulledAgain: an older version wrote whatever came, and its
-// commit is that of the workspace.
-func TestABrokenFileIsPulledAgain(t *testing.T) {
-	for _, broken := range []string{"null\n", "{", flag("other", ""), strings.Replace(flag("a", ""), "feature_flag", "config", 1)} {
-		f := newFake(t)
-		f.set("a", flag("a", ""))
-		f.pull()
-		f.write("feature-flags/a.json", broken)
-		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(broken)))
-		f.write(pull.StateName, `{"workspaceId":"ws","files":{"feature-flags/a.json":{"commitSha":"1","sha256":"`+sum+`"},"svc.json":{"sha256":"`+fmt.Sprintf("%x", sha256.Sum256([]byte(f.file("svc.json"))))+`"}}}`)
-		if p := f.pull(); len(p.Write) != 1 || !strings.Contains(f.file("feature-flags/a.json"), `"key": "a"`) {
-			t.Errorf("%s: %+v", broken, p)
 		}
 	}
 }

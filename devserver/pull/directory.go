@@ -34,6 +34,9 @@ func (d directory) close() error {
 	return d.root.Close()
 }
 
+// maxFile is how long a file may be that is read: many times what a workspace takes.
+const maxFile = 64 << 20 // bytes
+
 var errIrregular = errors.New("it is a link or no file")
 
 // read reads a file, nil when there is none.
@@ -49,6 +52,8 @@ func (d directory) read(name string) ([]byte, error) {
 		return nil, d.explain(name, err)
 	case !info.Mode().IsRegular():
 		return nil, errIrregular
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s has %d bytes, and a file may have %d", name, info.Size(), maxFile)
 	}
 	content, err := d.root.ReadFile(filepath.FromSlash(name))
 	if err == nil && content == nil {

@@ -8,7 +8,7 @@
 // What was pulled is remembered in the directory, in .svc-pull.json, which svc
 // serve and svc verify ignore:
 //
-//	{"workspaceId", "tag", "stored", "files": {"<path>": {"commitSha", "sha256"}}}
+//	{"workspaceId", "tag", "commitSha", "files": {"<path>": {"commitSha", "sha256"}}, "seal"}
 //
 // Where the files are what was pulled, the tag is sent along: an answer that nothing
 // is new ends the pull.
@@ -18,6 +18,8 @@
 //   - A file that differs from what was pulled last is a local change. Where
 //     the workspace holds something else, nothing at all is written, and all
 //     such files are named, unless Force is set.
+//   - What is remembered counts where its seal is of this user on this machine. Another
+//     state, which may have come with the files, only ever has a pull refused.
 //   - A file that was never pulled and that the workspace does not have is left
 //     alone.
 //   - A pull is done as a whole or not at all: see datadir.Write.

@@ -44,6 +44,7 @@ type fake struct {
 }
 
 func newFake(t *testing.T) *fake {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	f := &fake{T: t, workspace: "ws", flags: map[string]string{}, commits: map[string]int{}, dir: filepath.Join(t.TempDir(), "out"),
 		environments: `{"name":"production","environmentType":"production","protected":true}`}
 	server := httptest.NewServer(f)

@@ -39,6 +39,9 @@ type Plan struct {
 	// OnlyHere are files of the layout that the workspace does not have and
 	// that were never pulled. They stay.
 	OnlyHere []string
+	// Foreign reports whether what is noted of the last pull was written by somebody else
+	// than this user on this machine. It decides nothing.
+	Foreign bool
 	// Problems are what svc verify objects to in what is pulled, and what is
 	// wrong with other files of the directory. They stand in nobody's way.
 	Problems []workspace.Problem
@@ -81,13 +84,13 @@ func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{dir: dir, in: in, content: map[string][]byte{}, next: state{Stored: true, Files: map[string]entry{}}, last: last, force: o.Force}
+	p := &Plan{dir: dir, in: in, content: map[string][]byte{}, next: state{Files: map[string]entry{}}, Foreign: last.foreign, last: last, force: o.Force}
 	f := &fetcher{api: api, progress: o.Progress}
 	if f.progress == nil {
 		f.progress = func(int, int) {}
 	}
 	tag := last.Tag
-	if tag != "" && (last.CommitSHA == "" || !p.holdsAll()) {
+	if tag != "" && !p.holdsAll() {
 		tag = "" // what differs is compared
 	}
 	files, omitted, tag, err := f.fetch(ctx, tag)
@@ -136,27 +139,11 @@ func (p *Plan) nothingNew(last state) error {
 // holdsAll reports whether the directory has what was pulled last.
 func (p *Plan) holdsAll() bool {
 	for path, was := range p.last.Files {
-		if !p.holds(path, was.SHA256) {
+		if local, err := p.in.read(path); err != nil || local == nil || sum(local) != was.SHA256 {
 			return false
 		}
 	}
 	return true
-}
-
-// holds reports whether a file has a content of that sum, which can be what the
-// workspace holds: an earlier version wrote whatever came.
-func (p *Plan) holds(path, sha string) bool {
-	local, err := p.in.read(path)
-	if err != nil || local == nil || sum(local) != sha {
-		return false
-	}
-	tree, err := jsontree.Parse(local)
-	if err != nil || len(fatal(map[string][]byte{path: local})) > 0 {
-		return false
-	}
-	said, _ := tree.Get("key").Text()
-	t, key := typeAt(path)
-	return path == workspace.File || t == workspace.SchemaType || said == key
 }
 
 func (p *Plan) compare(files map[string]file, last state, force bool) error {

@@ -2,6 +2,7 @@ package pull_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -346,12 +347,35 @@ func TestNothingIsWrittenElsewhere(t *testing.T) {
 	if text, err := os.ReadFile(outside); err != nil || string(text) != "mine" {
 		t.Errorf("%s %v", text, err)
 	}
-	f.write(pull.StateName, `{"workspaceId":"ws","files":{"../evil":{"sha256":"x"}}}`)
+	f.write(pull.StateName, `{`)
 	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Error(err)
 	}
-	f.write(pull.StateName, `{`)
-	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "damaged") {
+}
+
+// TestAStateThatCameWithTheFilesDecidesNothing: whoever wrote it may say that a file is what
+// was pulled, of which a pull could then dispose and a push would not tell.
+func TestAStateThatCameWithTheFilesDecidesNothing(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	mine, gone := flag("a", `"name":"mine",`), flag("gone", "")
+	f.write("feature-flags/a.json", mine)
+	f.write("feature-flags/gone.json", gone)
+	for _, workspace := range []string{"ws", ""} {
+		for _, more := range []string{"", `"seal":"","stored":true,`, `"seal":"` + strings.Repeat("0", 64) + `",`} {
+			f.write(pull.StateName, fmt.Sprintf(`{"workspaceId":%q,%s"tag":%q,"commitSha":"1","files":{"../evil":{"sha256":"x"},"feature-flags/a.json":{"commitSha":"1","sha256":"%x"},"feature-flags/gone.json":{"commitSha":"1","sha256":"%x"}}}`,
+				workspace, more, `"ws-1"`, sha256.Sum256([]byte(mine)), sha256.Sum256([]byte(gone))))
+			p := f.plan(pull.Options{})
+			if len(p.Changed) != 1 || p.Changed[0].How != "is here and was not pulled" || len(p.Remove) > 0 || len(p.OnlyHere) != 1 || !p.Foreign {
+				t.Errorf("%s: %+v, removed %v, only here %v", more, p.Changed, p.Remove, p.OnlyHere)
+			}
+			if _, err := pull.NewPush(ctx, f.api, f.dir, pull.PushOptions{}); err == nil || !strings.Contains(err.Error(), "svc pull first") {
+				t.Errorf("%s: %v", more, err)
+			}
+		}
+	}
+	f.write(pull.StateName, `{"workspaceId":"another","files":{}}`)
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); !errors.As(err, new(*pull.Another)) {
 		t.Error(err)
 	}
 }

@@ -92,8 +92,8 @@ func NewPush(ctx context.Context, api *remote.Client, dir string, o PushOptions)
 	if p.last.WorkspaceID == "" {
 		return nil, errors.New("nothing was pulled into the directory, so nobody can tell what was changed in it; svc pull first")
 	}
-	if !p.last.Stored {
-		return nil, errors.New("the directory was pulled by an earlier version, which left out parts of segments, or its last pull was not completed; svc pull first")
+	if p.last.foreign {
+		return nil, errors.New("what " + StateName + " notes of the last pull was not written by you on this machine, so nobody can tell what was changed since; svc pull first")
 	}
 	var unread []workspace.Problem
 	p.files, unread = datadir.Load(dir)
@@ -221,9 +221,7 @@ func (p *Push) encode() error {
 			if !refusesAnother {
 				// Nobody had made it when the directory was pulled: with the token of that
 				// commit, the put refuses one that somebody has made since.
-				if token = p.last.CommitSHA; token == "" {
-					return errors.New("the directory was pulled by an earlier version, which did not note the commit; svc pull first")
-				}
+				token = p.last.CommitSHA
 			}
 			if t, _ := typeAt(path); t != workspace.SchemaType {
 				p.created[path] = tree

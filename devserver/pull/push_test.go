@@ -163,16 +163,9 @@ func TestWhatIsNotPushed(t *testing.T) {
 	}{
 		"another workspace": {func(f *fake) { f.workspace = "other" }, "pulled from the workspace ws, and the key is one of the workspace other"},
 		"no pull":           {func(f *fake) { f.drop(pull.StateName) }, "svc pull first"},
-		"an earlier version": {func(f *fake) {
-			f.write(pull.StateName, strings.Replace(f.file(pull.StateName), `"stored": true,`, "", 1))
-		}, "the directory was pulled by an earlier version"},
-		"a broken file": {func(f *fake) { f.write("feature-flags/a.json", "{") }, "svc verify refuses"},
-		"a pull that noted no commit": {func(f *fake) {
-			f.write(pull.StateName, strings.Replace(f.file(pull.StateName), `"commitSha": "3",`, "", 1))
-			f.write("schemas/s.json", `{}`)
-		}, "which did not note the commit; svc pull first"},
-		"too many":  {func(f *fake) { many(f, 1001, 0) }, "the push has 2002 operations and"},
-		"too large": {func(f *fake) { many(f, 6, 900_000) }, "and a change set may have 2000 and 5242880; name files to push fewer at a time"},
+		"a broken file":     {func(f *fake) { f.write("feature-flags/a.json", "{") }, "svc verify refuses"},
+		"too many":          {func(f *fake) { many(f, 1001, 0) }, "the push has 2002 operations and"},
+		"too large":         {func(f *fake) { many(f, 6, 900_000) }, "and a change set may have 2000 and 5242880; name files to push fewer at a time"},
 	} {
 		f := pulled(t)
 		tt.change(f)

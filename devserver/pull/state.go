@@ -1,13 +1,15 @@
 package pull
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
 
 	"svc.example/svc/shared/datadir"
-	"svc.example/svc/shared/workspace"
+	"svc.example/svc/shared/statedir"
 )
 
 // StateName is the file that remembers what was pulled.
@@ -18,11 +20,13 @@ type state struct {
 	WorkspaceID string `json:"workspaceId"`
 	Tag         string `json:"tag,omitempty"` // of the export that Files are all of
 	// CommitSHA is the head at the last pull: what is not in Files was not there then.
-	CommitSHA string `json:"commitSha,omitempty"`
-	// Stored says that the files hold documents as they are stored: an earlier
-	// version made segments from a part of them.
-	Stored bool             `json:"stored,omitempty"`
-	Files  map[string]entry `json:"files"`
+	CommitSHA string           `json:"commitSha,omitempty"`
+	Files     map[string]entry `json:"files"`
+	// Seal is statedir.Seal of all the rest: anybody can put a file into a directory that
+	// says what was pulled.
+	Seal string `json:"seal,omitempty"`
+
+	foreign bool // it was not written by this user on this machine
 }
 
 // entry is a pulled file. The commit is that of the item it holds.
@@ -36,6 +40,8 @@ func sum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
+// readState reads what was pulled last. Of a state that somebody else wrote no more counts
+// than the workspace, which can only have a pull refused.
 func readState(dir directory) (state, error) {
 	s := state{Files: map[string]entry{}}
 	text, err := dir.read(StateName)
@@ -48,26 +54,25 @@ func readState(dir directory) (state, error) {
 	if err != nil {
 		return s, fmt.Errorf("%s is damaged: %w; remove it, and the next pull compares every file", StateName, err)
 	}
-	for path := range s.Files {
-		if !layout(path) {
-			return s, fmt.Errorf("%s is damaged: it names %q; remove it, and the next pull compares every file", StateName, path)
-		}
-	}
-	if s.Files == nil {
-		s.Files = map[string]entry{}
+	if seal, err := s.seal(); err != nil || !hmac.Equal([]byte(seal), []byte(s.Seal)) {
+		return state{WorkspaceID: s.WorkspaceID, Files: map[string]entry{}, foreign: true}, nil
 	}
 	return s, nil
 }
 
-// edit is what becomes of the file that remembers it.
-func (s state) edit() (datadir.Edit, error) {
-	text, err := json.MarshalIndent(s, "", "  ")
-	return datadir.Edit{Path: StateName, Content: append(text, '\n'), Force: true}, err
+func (s state) seal() (string, error) {
+	s.Seal = ""
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", err
+	}
+	return statedir.Seal(os.Getenv, text)
 }
 
-// layout reports whether a path is one that may be written: the state is a file
-// that anybody may have edited.
-func layout(path string) bool {
-	_, key, ok := workspace.SplitPath(path)
-	return path == workspace.File || ok && workspace.FileNameProblem(key, system) == ""
+// edit is what becomes of the file that remembers it. Where there is no place for a secret
+// it has no seal, and the next pull compares every file.
+func (s state) edit() (datadir.Edit, error) {
+	s.Seal, _ = s.seal()
+	text, err := json.MarshalIndent(s, "", "  ")
+	return datadir.Edit{Path: StateName, Content: append(text, '\n'), Force: true}, err
 }

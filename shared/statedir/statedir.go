@@ -1,11 +1,17 @@
 // Package statedir finds the folder where svc keeps what concerns nobody but its user on
-// this machine: $XDG_STATE_HOME, else the platform's.
+// this machine: $XDG_STATE_HOME, else the platform's. A secret there, which nobody else can
+// read, seals what svc writes elsewhere.
 package statedir
 
 import (
+	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 )
@@ -44,4 +50,59 @@ func Name(dir string, more ...string) string {
 	}
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:len(sum)/2])
+}
+
+// Seal is a sum of content that nobody but this user on this machine can make: by it svc
+// recognises what it wrote among files that others write too.
+func Seal(getenv func(string) string, content []byte) (string, error) {
+	secret, err := secret(getenv)
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, secret)
+	mac.Write(content)
+	return hex.EncodeToString(mac.Sum(nil)), nil
+}
+
+const secretBytes = 32
+
+// secret reads the secret in the folder. It is made when it is first asked for.
+func secret(getenv func(string) string) ([]byte, error) {
+	dir, err := Of(getenv)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "secret")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeSecret(dir, path); err == nil {
+			text, err = os.ReadFile(path)
+		}
+	}
+	if err == nil && len(text) != secretBytes {
+		err = fmt.Errorf("%s is damaged; remove it", path)
+	}
+	return text, err
+}
+
+// makeSecret writes a secret, unless another process has just done so.
+func makeSecret(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "secret-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	text := make([]byte, secretBytes)
+	rand.Read(text) // never fails
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err = os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
