@@ -23,6 +23,7 @@ import (
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/impact"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -126,6 +127,13 @@ func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*dif
 	} else {
 		state := datadir.Look(dir)
 		problems = state.Problems
+		submodules, err := git.Submodules(ctx, datadir.LayoutPaths()...)
+		if err != nil {
+			return nil, err
+		}
+		for _, at := range submodules {
+			problems = append(problems, datadir.Submodule(at))
+		}
 		if after, d.AsCommitted, err = git.checkedOut(ctx, before, state.Files); err != nil {
 			return nil, err
 		}
@@ -142,21 +150,15 @@ func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*dif
 }
 
 // setEncodedAside takes out of both states what cannot be read in one of them, since a
-// filter writes it, and says where it was changed. What is in a submodule is in neither.
+// filter writes it, and says where it was changed.
 func (d *difference) setEncodedAside(before, after *gitState) {
-	for _, folder := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(before.submodules, after.submodules)))) {
-		d.AsCommitted = append(d.AsCommitted, asCommitted{folder, "it is a submodule, whose files are compared in its own repository"})
-		for _, state := range []*gitState{before, after} {
-			maps.DeleteFunc(state.files, func(file string, _ []byte) bool { return strings.HasPrefix(file, folder+"/") })
-		}
-	}
 	all := maps.Clone(before.encoded)
 	maps.Copy(all, after.encoded)
 	for _, file := range slices.Sorted(maps.Keys(all)) {
 		earlier, was := before.content(file)
 		later, is := after.content(file)
 		if was != is || !bytes.Equal(earlier, later) {
-			d.add(file, []activity.Message{{Message: "changed; what git has of it cannot be read, since it goes through " + all[file].how}})
+			d.add(file, []activity.Message{{Message: "changed; what git has of it cannot be read, since it goes through the filter " + all[file].filter}})
 		}
 		delete(before.files, file)
 		delete(after.files, file)
@@ -166,7 +168,9 @@ func (d *difference) setEncodedAside(before, after *gitState) {
 // readable refuses documents that were changed and cannot be read now, and warns of
 // those that could not be before.
 func (in Invocation) readable(dir, ref string, before, after *gitState, problems []workspace.Problem) error {
-	changed := func(p workspace.Problem) bool { return !bytes.Equal(before.files[p.File], after.files[p.File]) }
+	changed := func(p workspace.Problem) bool {
+		return p.Code == problem.HiddenByGit || !bytes.Equal(before.files[p.File], after.files[p.File])
+	}
 	_, earlier := workspace.ReadServable(before.files, nil)
 	for _, p := range workspace.FatalOnly(append(before.problems, earlier...)) {
 		if changed(p) {

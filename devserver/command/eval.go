@@ -207,7 +207,7 @@ func directoryAt(ctx context.Context, dir string, request evaluationRequest) (ws
 	}
 	for _, file := range needed {
 		if e, encoded := state.encoded[file]; encoded {
-			return nil, nil, fmt.Errorf("%s goes through %s, which is not run: what git has of it at %s cannot be read without", terminal.Escape(file), terminal.Escape(e.how), terminal.Quote(request.At))
+			return nil, nil, fmt.Errorf("%s goes through the filter %s, which is not run: what git has of it at %s cannot be read without", terminal.Escape(file), terminal.Escape(e.filter), terminal.Quote(request.At))
 		}
 	}
 	ws, _ = workspace.ReadServable(state.files, nil)

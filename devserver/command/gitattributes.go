@@ -2,10 +2,14 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strings"
+
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/git"
 )
 
 // asCommitted is a file of a checkout that is compared as the last commit has it, and
@@ -36,9 +40,14 @@ func (g gitDirectory) checkedOut(ctx context.Context, before *gitState, files ma
 			absent = append(absent, file)
 		}
 	}
-	attributes, err := g.attributes(ctx, head.sources, differ)
+	attributes, err := g.attributes(ctx, "", head.sources, files)
 	if err != nil {
 		return nil, nil, err
+	}
+	for file, text := range files {
+		if how := attributes[file].Rewrites(text); how != "" {
+			after.problems = append(after.problems, datadir.Rewritten(file, how))
+		}
 	}
 	automatic := g.setting(ctx, "core.autocrlf")
 	reasons, err := g.notCheckedOut(ctx, head.sources, absent)
@@ -48,22 +57,21 @@ func (g gitDirectory) checkedOut(ctx context.Context, before *gitState, files ma
 	programs := map[string]bool{}
 	for _, file := range differ {
 		committed, known := head.content(file)
-		how := attributes[file].encoding(slices.Concat(committed, files[file]))
-		filter := attributes[file].value("filter")
+		filter := attributes[file].Filter()
 		if _, asked := programs[filter]; !asked {
 			programs[filter] = g.setting(ctx, "filter."+filter+".clean")+g.setting(ctx, "filter."+filter+".process") != ""
 		}
 		switch {
-		case how == filtered+filter && !programs[filter]: // so that git leaves the file as it is
+		case filter != "" && !programs[filter]: // so that git leaves the file as it is
 			if !isJSON(files[file]) {
-				after.encoded[file] = stored{files[file], how}
+				after.encoded[file] = stored{files[file], filter}
 				delete(after.files, file)
 			}
-		case how != "" && known:
-			reasons[file] = "it goes through " + how
+		case filter != "" && known:
+			reasons[file] = "it goes through the filter " + filter
 		case known && string(files[file]) == head.link(file): // where git writes a link as a file
 			after.files[file] = committed
-		case attributes[file].convertsLineEnds(automatic):
+		case attributes[file].ConvertsLineEnds(automatic):
 			after.files[file] = bytes.ReplaceAll(files[file], []byte("\r\n"), []byte("\n"))
 		}
 	}
@@ -110,72 +118,16 @@ func (g gitDirectory) notCheckedOut(ctx context.Context, sources map[string]stri
 	return reasons, err
 }
 
-// gitAttributes are what git is told of a file in .gitattributes.
-type gitAttributes map[string]string
-
-// attributes are those of files, each under where it lies.
-func (g gitDirectory) attributes(ctx context.Context, sources map[string]string, files []string) (map[string]gitAttributes, error) {
-	all := map[string]gitAttributes{}
-	if len(files) == 0 {
-		return all, nil
+// attributes are those of files at a commit, or in the checkout, each under where it lies.
+func (g gitDirectory) attributes(ctx context.Context, commit string, sources map[string]string, files map[string][]byte) (map[string]git.Attributes, error) {
+	var asked []string
+	for file := range files {
+		asked = append(asked, cmp.Or(sources[file], file))
 	}
-	var asked strings.Builder
-	at := map[string][]string{}
-	for _, file := range files {
-		source := file
-		if s, moved := sources[file]; moved {
-			source = s
-		}
-		all[file] = gitAttributes{}
-		at[source] = append(at[source], file)
-		asked.WriteString(source + "\x00")
-	}
-	said, err := g.Run(ctx, strings.NewReader(asked.String()), "check-attr", "-z", "--stdin", "filter", "ident", "working-tree-encoding", "text", "crlf", "eol")
-	fields := strings.Split(string(said), "\x00") // path, name and value, and again
-	for ; len(fields) > 3; fields = fields[3:] {
-		for _, file := range at[fields[0]] {
-			all[file][fields[1]] = fields[2]
-		}
+	found, err := g.Attributes(ctx, commit, asked)
+	all := map[string]git.Attributes{}
+	for file := range files {
+		all[file] = found[cmp.Or(sources[file], file)]
 	}
 	return all, err
-}
-
-// value is that of an attribute, "" when it is not set.
-func (a gitAttributes) value(name string) string {
-	if v := a[name]; v != "unspecified" && v != "unset" {
-		return v
-	}
-	return ""
-}
-
-const filtered = "the filter "
-
-// encoding says what makes the file in a checkout another one than what git holds of
-// it, but for ends of lines; "" when nothing does.
-func (a gitAttributes) encoding(content []byte) string {
-	switch filter, encoding := a.value("filter"), a.value("working-tree-encoding"); {
-	case filter != "" && filter != "set":
-		return filtered + filter
-	case encoding != "" && encoding != "set" && !strings.EqualFold(encoding, "utf-8"):
-		return "the encoding " + encoding
-	case a.value("ident") == "set" && bytes.Contains(content, []byte("$Id")):
-		return "the attribute ident"
-	}
-	return ""
-}
-
-// convertsLineEnds reports whether git holds a file with ends of lines that may be
-// others in a checkout; automatic is core.autocrlf.
-func (a gitAttributes) convertsLineEnds(automatic string) bool {
-	text := a["text"]
-	if text == "unspecified" {
-		text = a["crlf"]
-	}
-	switch text {
-	case "unset":
-		return false
-	case "unspecified":
-		return a.value("eol") != "" || automatic == "true" || automatic == "input"
-	}
-	return true
 }

@@ -9,11 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/problem"
@@ -46,20 +49,18 @@ type gitState struct {
 	// encoded are files that a filter of git's writes in a form of its own, such as
 	// Git LFS and git-crypt, and that cannot be read without running it.
 	encoded map[string]stored
-	// submodules are folders of the layout of which git holds the name of a commit.
-	submodules []string
 }
 
-// stored is what git holds of a file, and what git does to it in a checkout.
+// stored is what git holds of a file, and the filter that it goes through in a checkout.
 type stored struct {
 	content []byte
-	how     string // what it goes through, such as the filter lfs
+	filter  string
 }
 
 // content is what git holds of a file.
 func (s *gitState) content(file string) (content []byte, found bool) {
 	if content, found = s.files[file]; !found {
-		content, found = s.encoded[file].content, s.encoded[file].how != ""
+		content, found = s.encoded[file].content, s.encoded[file].filter != ""
 	}
 	return content, found
 }
@@ -186,7 +187,7 @@ func (g gitDirectory) read(ctx context.Context, s *gitState, t gitTree) error {
 	for _, folder := range workspace.Folders {
 		at, ok := followed(s.links, string(folder))
 		if t.entries[at].is(gitSubmodule) {
-			s.submodules = append(s.submodules, string(folder))
+			s.problems = append(s.problems, datadir.Submodule(string(folder)))
 		}
 		for _, name := range t.folders[at] {
 			if ok && workspace.KnownName(name) {
@@ -298,22 +299,20 @@ func (g gitDirectory) contents(ctx context.Context, commit string, ids map[strin
 func isJSON(text []byte) bool { return json.Valid(workspace.WithoutMark(text)) }
 
 // setEncodedAside takes out of the files those that are no JSON as git holds them, and
-// go through a filter on their way to a checkout.
+// go through a filter on their way to a checkout. What git itself rewrites is a problem.
 func (g gitDirectory) setEncodedAside(ctx context.Context, s *gitState) error {
-	var suspects []string
-	for file, text := range s.files {
-		if !isJSON(text) {
-			suspects = append(suspects, file)
-		}
-	}
-	attributes, err := g.attributes(ctx, s.sources, suspects)
+	attributes, err := g.attributes(ctx, s.commit, s.sources, s.files)
 	if err != nil {
 		return err
 	}
 	s.encoded = map[string]stored{}
-	for _, file := range suspects {
-		if how := attributes[file].encoding(s.files[file]); how != "" {
-			s.encoded[file] = stored{s.files[file], how}
+	for _, file := range slices.Sorted(maps.Keys(s.files)) {
+		text := s.files[file]
+		if how := attributes[file].Rewrites(text); how != "" {
+			s.problems = append(s.problems, datadir.Rewritten(file, how))
+		}
+		if filter := attributes[file].Filter(); filter != "" && !isJSON(text) {
+			s.encoded[file] = stored{text, filter}
 			delete(s.files, file)
 		}
 	}

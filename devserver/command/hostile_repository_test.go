@@ -200,7 +200,6 @@ var hostileRepositories = map[string]func(c *clone){
 		c.write(".gitattributes", "*.json working-tree-encoding=UTF-8\n")
 		c.uncommit()
 	},
-	"an encoding": func(c *clone) { c.write(".gitattributes", "*.json working-tree-encoding=UTF-7\n") },
 	"an index that knows of no change": func(c *clone) {
 		c.git("update-index", "--assume-unchanged", "svc/our-config/feature-flags/pay.json")
 		c.git("update-index", "--skip-worktree", "svc/our-config/feature-flags/pay.json")
@@ -242,6 +241,70 @@ func TestNothingInARepositoryRunsOrHidesAChange(t *testing.T) {
 			c.others()
 		})
 	}
+}
+
+// What is checked out is another thing than what is committed, and so than what a review
+// shows, though nothing is run.
+func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
+	const pay = "svc/our-config/feature-flags/pay.json"
+	described := func(words string) string {
+		return strings.Replace(flagOff, `"valueType"`, `"description":"`+words+`","valueType"`, 1)
+	}
+	for name, hide := range map[string]struct {
+		file, says string
+		change     func(c *clone)
+	}{
+		"an encoding that is written otherwise": {"feature-flags/pay.json", `in the encoding "ASCII//TRANSLIT"`, func(c *clone) {
+			c.write(".gitattributes", "*.json working-tree-encoding=ASCII//TRANSLIT\n")
+			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("x＂,＂valueType＂:＂bool＂,＂default＂:{},＂y＂:＂"))+","+pay)
+		}},
+		"an encoding": {"feature-flags/pay.json", `in the encoding "UTF-7"`, func(c *clone) {
+			c.write("svc/.gitattributes", "*.json working-tree-encoding=UTF-7\n")
+		}},
+		"ident": {"feature-flags/pay.json", "behind $Id", func(c *clone) {
+			c.write("svc/our-config/.gitattributes", "*.json ident\n")
+			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+		}},
+		"a submodule": {"configs", "this is a submodule", func(c *clone) {
+			c.write("sub/a.json", "{}")
+			c.gitIn(filepath.Join(c.top, "sub"), "init", "-q")
+			c.gitIn(filepath.Join(c.top, "sub"), "add", "-A")
+			c.gitIn(filepath.Join(c.top, "sub"), "commit", "-qm", "x")
+			c.git("submodule", "--quiet", "add", "./sub", "svc/our-config/configs")
+		}},
+		"a submodule that is not checked out": {"configs", "this is a submodule", func(c *clone) {
+			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/configs")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t)
+			c.write("docs/.gitattributes", "* text\n")
+			hide.change(c)
+			c.git("add", "*.gitattributes")
+			c.git("commit", "-qm", "hidden")
+			_ = exec.Command("git", "-C", c.top, "checkout", "-q", "-f", "HEAD", "--", "svc").Run() // as far as it can
+			hidden := c.git("rev-parse", "HEAD")
+			commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}}
+			for _, args := range commands {
+				out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...)
+				if !strings.Contains(out+said, hide.file) || !strings.Contains(out+said, hide.says) || strings.Contains(said, " 0 errors") || args[0] == "diff" && out != "" {
+					t.Errorf("%v says:\n%s%s", args, out, said)
+				}
+			}
+		})
+	}
+}
+
+// blob is an object with a content.
+func (c *clone) blob(content string) string {
+	c.t.Helper()
+	cmd := exec.Command("git", "-C", c.top, "hash-object", "-w", "--stdin")
+	cmd.Stdin = strings.NewReader(content)
+	out, err := cmd.Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // The path of the directory leads through links that a commit may change, and not out.

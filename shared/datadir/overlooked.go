@@ -29,11 +29,16 @@ func Overlooked(dir string) []workspace.Problem {
 	}
 	defer root.Close()
 	o, inGit := overlooking{root: root}, gitOf(dir) != ""
+	o.obeyed(itself)
 	for _, folder := range workspace.Folders {
 		o.folder(string(folder), func(e fs.DirEntry) string { return workspace.Overlooked(e.Name(), e.IsDir()) })
+		o.obeyed(string(folder))
 		if inGit {
 			o.links(string(folder))
 		}
+	}
+	if inGit {
+		o.found = append(o.found, hiddenByGit(dir)...)
 	}
 	o.folder(itself, func(e fs.DirEntry) string {
 		if e.IsDir() || !workspace.OverlookedOutside(e.Name()) {
@@ -41,7 +46,6 @@ func Overlooked(dir string) []workspace.Problem {
 		}
 		return "this is left out: documents stand in the folders " + folderNames() + ", by their type"
 	})
-	o.obeyed()
 	o.otherFolders()
 	workspace.SortProblems(o.found)
 	return o.found
@@ -92,13 +96,32 @@ func (o *overlooking) links(folder string) {
 	}
 }
 
-// obeyed refuses what other programs would take for instructions.
-func (o *overlooking) obeyed() {
-	for _, e := range o.entries(itself) {
-		if code, why := workspace.Obeyed(e.Name(), e.IsDir()); code != "" {
-			o.found = append(o.found, workspace.Problem{Severity: workspace.Error, File: e.Name(), Message: why, Code: code})
+// obeyed refuses what other programs would take for instructions, and repositories in the
+// folders of a folder.
+func (o *overlooking) obeyed(folder string) {
+	looked := 0
+	for _, e := range o.entries(folder) {
+		at := path.Join(folder, e.Name())
+		code, why := workspace.Obeyed(e.Name(), e.IsDir())
+		if code == "" && e.IsDir() && looked < maxFolders && !(folder == itself && workspace.KnownFolder(e.Name())) {
+			if looked++; o.isRepository(at) {
+				code, why = workspace.Obeyed("HEAD", false)
+			}
+		}
+		if code != "" {
+			o.found = append(o.found, workspace.Problem{Severity: workspace.Error, File: at, Message: why, Code: code})
 		}
 	}
+}
+
+// isRepository reports whether git takes a folder for a bare repository.
+func (o *overlooking) isRepository(folder string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := o.root.Lstat(path.Join(folder, name)); err != nil {
+			return false
+		}
+	}
+	return path.Base(folder) != ".git"
 }
 
 // otherFolders points out folders that are none of the layout, by their name or

@@ -30,6 +30,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/terminal"
 )
@@ -56,8 +57,16 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 		return nil, err
 	}
 	// Without being told the repository, git looks whose it is.
-	if _, err := run(ctx, r.top, nil, nil, "rev-parse", "--git-dir"); err != nil {
+	index, err := run(ctx, r.top, nil, nil, "rev-parse", "--git-path", "index")
+	if err != nil {
 		return nil, err
+	}
+	at := strings.TrimSuffix(string(index), "\n")
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(r.top, at)
+	}
+	if info, err := os.Stat(at); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", terminal.Escape(at)) // git would wait for what a pipe brings
 	}
 	return r, nil
 }
@@ -83,7 +92,12 @@ func find(dir string) (*Repository, error) {
 // Run runs a git command in the directory, whose paths are relative to it. The error is
 // what git says.
 func (r *Repository) Run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
-	return run(ctx, r.dir, []string{"GIT_DIR=" + filepath.Join(r.top, ".git"), "GIT_WORK_TREE=" + r.top}, stdin, args...)
+	return run(ctx, r.dir, r.at(), stdin, args...)
+}
+
+// at tells git which repository it is.
+func (r *Repository) at() []string {
+	return []string{"GIT_DIR=" + filepath.Join(r.top, ".git"), "GIT_WORK_TREE=" + r.top}
 }
 
 // Setting is a setting of git's as it holds in the directory, "" when there is none, or
@@ -144,7 +158,12 @@ func isOwn(name string) bool {
 	return false
 }
 
+// patience is how long git has for an answer: it waits for what is no file in a repository.
+const patience = 2 * time.Minute
+
 func run(ctx context.Context, dir string, at []string, stdin io.Reader, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("git has not answered within %s", patience))
+	defer cancel()
 	var all []string
 	for _, setting := range settings {
 		all = append(all, "-c", setting)
@@ -154,6 +173,9 @@ func run(ctx context.Context, dir string, at []string, stdin io.Reader, args ...
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
 	err := cmd.Run()
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if said := strings.TrimSpace(stderr.String()); err != nil && said != "" {
 		err = inWords(said)
 	}

@@ -108,6 +108,9 @@ func (t Tree) WrongKinds() []workspace.Problem {
 	}
 	for folder, entries := range t.Folders {
 		for _, e := range entries {
+			if code, why := workspace.Obeyed(e.Name, e.IsFolder()); code != "" {
+				found = append(found, workspace.Problem{Severity: workspace.Fatal, File: folder + "/" + e.Name, Message: why, Code: code})
+			}
 			if workspace.KnownName(e.Name) && !e.IsFile() {
 				add(folder+"/"+e.Name, e, "a file, since its name ends in .json")
 			}

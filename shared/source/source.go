@@ -88,7 +88,7 @@ func InTheWay(path string, state datadir.State) []workspace.Problem {
 		}
 	}
 	for _, p := range datadir.Overlooked(path) {
-		if p.Severity == workspace.Error {
+		if p.Severity != workspace.Warning {
 			p.Severity = workspace.Fatal
 			problems = append(problems, p)
 		}
