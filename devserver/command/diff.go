@@ -173,7 +173,7 @@ func (in Invocation) readable(dir, ref string, before, after *gitState, problems
 	}
 	_, earlier := workspace.ReadServable(before.files, nil)
 	for _, p := range workspace.FatalOnly(append(before.problems, earlier...)) {
-		if changed(p) {
+		if changed(p) && !slices.Contains(problems, p) {
 			p.Severity = workspace.Warning
 			fmt.Fprintf(in.Stderr, "at %s: %s\n", ref, p.In(in.Display(dir)))
 		}
