@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // aMistakeOfEach has a file for each rule that a small file can break.
@@ -114,7 +115,11 @@ func TestEveryRuleHasACode(t *testing.T) {
 	write("feature-flags/marked.json", "\ufeff"+`{"key": "marked", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}`)
 	write("config", "") // as in a repository
 	write(".svc-write.json", "[]")
+	testenv.Program(t, "your system's package", "git")
 	write(".git/HEAD", "ref: refs/heads/main\n")
+	write(".git/objects/info/packs", "")
+	write(".git/refs/heads/x", "")
+	write(".gitattributes", "svc.json working-tree-encoding=UTF-16\n")
 	if err := os.Symlink("odd.json", filepath.Join(dir, "feature-flags", "linked.json")); err != nil {
 		t.Fatal(err)
 	}
