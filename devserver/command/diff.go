@@ -127,7 +127,7 @@ func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*dif
 	} else {
 		state := datadir.Look(dir)
 		problems = state.Problems
-		submodules, err := git.Submodules(ctx, datadir.LayoutPaths()...)
+		submodules, err := git.Submodules(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,8 @@ func (d *difference) setEncodedAside(before, after *gitState) {
 // those that could not be before.
 func (in Invocation) readable(dir, ref string, before, after *gitState, problems []workspace.Problem) error {
 	changed := func(p workspace.Problem) bool {
-		return p.Code == problem.HiddenByGit || !bytes.Equal(before.files[p.File], after.files[p.File])
+		was, is := before.unread[p.File], after.unread[p.File]
+		return p.Code == problem.HiddenByGit || was != is || !bytes.Equal(before.files[p.File], after.files[p.File])
 	}
 	_, earlier := workspace.ReadServable(before.files, nil)
 	for _, p := range workspace.FatalOnly(append(before.problems, earlier...)) {

@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -200,6 +201,11 @@ func directoryAt(ctx context.Context, dir string, request evaluationRequest) (ws
 	state, err := git.at(ctx, request.At)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, p := range state.problems {
+		if p.Code == problem.HiddenByGit {
+			return nil, nil, errors.New(p.String())
+		}
 	}
 	needed := []string{workspace.File}
 	for _, key := range request.Keys {

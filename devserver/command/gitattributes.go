@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func (g gitDirectory) checkedOut(ctx context.Context, before *gitState, files ma
 			absent = append(absent, file)
 		}
 	}
-	attributes, err := g.attributes(ctx, "", head.sources, files)
+	attributes, err := g.attributes(ctx, "", g.Prefix, head.sources, files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,16 +119,17 @@ func (g gitDirectory) notCheckedOut(ctx context.Context, sources map[string]stri
 	return reasons, err
 }
 
-// attributes are those of files at a commit, or in the checkout, each under where it lies.
-func (g gitDirectory) attributes(ctx context.Context, commit string, sources map[string]string, files map[string][]byte) (map[string]git.Attributes, error) {
+// attributes are those of files at a commit, or in the checkout, of a directory that lies at
+// a place of the repository, each under where it lies in that.
+func (g gitDirectory) attributes(ctx context.Context, commit, place string, sources map[string]string, files map[string][]byte) (map[string]git.Attributes, error) {
 	var asked []string
 	for file := range files {
-		asked = append(asked, cmp.Or(sources[file], file))
+		asked = append(asked, path.Join(place, cmp.Or(sources[file], file)))
 	}
 	found, err := g.Attributes(ctx, commit, asked)
 	all := map[string]git.Attributes{}
 	for file := range files {
-		all[file] = found[cmp.Or(sources[file], file)]
+		all[file] = found[path.Join(place, cmp.Or(sources[file], file))]
 	}
 	return all, err
 }

@@ -41,8 +41,10 @@ type gitState struct {
 	commit string
 	// files are the layout's, through the symbolic links that git holds.
 	files map[string][]byte
-	// problems are those of files that are not read.
+	// problems are those of files that are not read, and unread are the objects of those that
+	// are too large.
 	problems []workspace.Problem
+	unread   map[string]string
 	// sources are where each file lies in the directory, and links the texts of
 	// symbolic links, by their paths.
 	sources, links map[string]string
@@ -81,7 +83,7 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 		return nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
 	}
 	s := &gitState{commit: strings.TrimSpace(string(id))}
-	folder, err := g.folder(ctx, s.commit)
+	place, folder, err := g.folder(ctx, s.commit)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 	if err != nil {
 		return nil, err
 	}
-	return s, g.read(ctx, s, tree)
+	return s, g.read(ctx, s, place, tree)
 }
 
 // gitTree is what a commit has below a directory.
@@ -113,9 +115,10 @@ const (
 	gitSubmodule = "160"
 )
 
-// folder is the id of the directory's tree at a commit, where the links lead that its path
-// had then: a change of one is a change of all files. It is "" where there was none.
-func (g gitDirectory) folder(ctx context.Context, commit string) (string, error) {
+// folder is the path and the id of the directory's tree at a commit, where the links lead
+// that its path had then: a change of one is a change of all files. The id is "" where there
+// was none.
+func (g gitDirectory) folder(ctx context.Context, commit string) (at, id string, err error) {
 	var wrong error
 	ids := map[string]string{".": commit}
 	at, ok := follow(filepath.ToSlash(g.Path), func(path string) (string, bool) {
@@ -141,7 +144,7 @@ func (g gitDirectory) folder(ctx context.Context, commit string) (string, error)
 	if wrong == nil && !ok {
 		wrong = fmt.Errorf("at the commit %s the path of the directory is a symbolic link that leads out of the repository", commit)
 	}
-	return ids[at], wrong
+	return at, ids[at], wrong
 }
 
 // tree is what git has in a tree: all of it, or as the arguments say.
@@ -171,8 +174,8 @@ func (g gitDirectory) tree(ctx context.Context, id string, args ...string) (gitT
 }
 
 // read reads the files of the layout, through symbolic links as they are followed on
-// disk: within the directory.
-func (g gitDirectory) read(ctx context.Context, s *gitState, t gitTree) error {
+// disk: within the directory, which lies at a place of the repository.
+func (g gitDirectory) read(ctx context.Context, s *gitState, place string, t gitTree) error {
 	var err error
 	if s.links, err = g.linksOf(ctx, t); err != nil {
 		return err
@@ -186,20 +189,23 @@ func (g gitDirectory) read(ctx context.Context, s *gitState, t gitTree) error {
 	add(workspace.File)
 	for _, folder := range workspace.Folders {
 		at, ok := followed(s.links, string(folder))
-		if t.entries[at].is(gitSubmodule) {
-			s.problems = append(s.problems, datadir.Submodule(string(folder)))
-		}
 		for _, name := range t.folders[at] {
 			if ok && workspace.KnownName(name) {
 				add(path.Join(string(folder), name))
 			}
 		}
 	}
-	s.files = map[string][]byte{}
+	for at, e := range t.entries {
+		if e.is(gitSubmodule) {
+			s.problems = append(s.problems, datadir.Submodule(at))
+		}
+	}
+	s.files, s.unread = map[string][]byte{}, map[string]string{}
 	wanted := map[string]string{}
 	for file, at := range s.sources {
 		if e := t.entries[at]; e.size > document.MaxSize {
 			s.problems = append(s.problems, workspace.Problem{Severity: workspace.Fatal, File: file, Message: workspace.TooLarge(e.size).Error(), Code: problem.UnreadableFile})
+			s.unread[file] = e.id
 		} else {
 			wanted[file] = e.id
 		}
@@ -207,7 +213,7 @@ func (g gitDirectory) read(ctx context.Context, s *gitState, t gitTree) error {
 	if err := g.contents(ctx, s.commit, wanted, s.files); err != nil {
 		return err
 	}
-	return g.setEncodedAside(ctx, s)
+	return g.setEncodedAside(ctx, s, place)
 }
 
 // linksOf are the texts of the symbolic links of a tree.
@@ -300,8 +306,8 @@ func isJSON(text []byte) bool { return json.Valid(workspace.WithoutMark(text)) }
 
 // setEncodedAside takes out of the files those that are no JSON as git holds them, and
 // go through a filter on their way to a checkout. What git itself rewrites is a problem.
-func (g gitDirectory) setEncodedAside(ctx context.Context, s *gitState) error {
-	attributes, err := g.attributes(ctx, s.commit, s.sources, s.files)
+func (g gitDirectory) setEncodedAside(ctx context.Context, s *gitState, place string) error {
+	attributes, err := g.attributes(ctx, s.commit, place, s.sources, s.files)
 	if err != nil {
 		return err
 	}

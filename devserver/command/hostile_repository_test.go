@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -254,16 +255,37 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 		file, says string
 		change     func(c *clone)
 	}{
-		"an encoding that is written otherwise": {"feature-flags/pay.json", `in the encoding "ASCII//TRANSLIT"`, func(c *clone) {
+		"an encoding that is written otherwise": {"feature-flags/pay.json", "working-tree-encoding=ASCII//TRANSLIT", func(c *clone) {
 			c.write(".gitattributes", "*.json working-tree-encoding=ASCII//TRANSLIT\n")
 			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("x＂,＂valueType＂:＂bool＂,＂default＂:{},＂y＂:＂"))+","+pay)
 		}},
-		"an encoding": {"feature-flags/pay.json", `in the encoding "UTF-7"`, func(c *clone) {
+		"an encoding": {"feature-flags/pay.json", "working-tree-encoding=UTF-7", func(c *clone) {
 			c.write("svc/.gitattributes", "*.json working-tree-encoding=UTF-7\n")
 		}},
-		"ident": {"feature-flags/pay.json", "behind $Id", func(c *clone) {
+		"ident": {"feature-flags/pay.json", "ident", func(c *clone) {
 			c.write("svc/our-config/.gitattributes", "*.json ident\n")
 			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+		}},
+		"a macro": {"feature-flags/pay.json", "ident", func(c *clone) {
+			c.write(".gitattributes", "# one\n[attr]x -diff ident\npay.json x\n")
+			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+		}},
+		"an archive's": {"feature-flags/pay.json", "export-subst", func(c *clone) {
+			c.write("svc/our-config/feature-flags/.gitattributes", "*.json export-subst\n")
+			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Format:%B$"))+","+pay)
+		}},
+		"links into a submodule": {"lib", "this is a submodule", func(c *clone) {
+			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/lib")
+			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.blob("lib/configs")+",svc/our-config/configs")
+		}},
+		"what is too large": {"configs/a.json", "a file may have at most", func(c *clone) {
+			for _, text := range []string{" ", "\n"} {
+				c.git("update-index", "--add", "--cacheinfo", "100644,"+c.blob(strings.Repeat(text, document.MaxSize+1))+",svc/our-config/configs/a.json")
+				if text == " " {
+					c.git("commit", "-qm", "large")
+					c.base = c.git("rev-parse", "HEAD")
+				}
+			}
 		}},
 		"a submodule": {"configs", "this is a submodule", func(c *clone) {
 			c.write("sub/a.json", "{}")
@@ -284,10 +306,13 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			c.git("commit", "-qm", "hidden")
 			_ = exec.Command("git", "-C", c.top, "checkout", "-q", "-f", "HEAD", "--", "svc").Run() // as far as it can
 			hidden := c.git("rev-parse", "HEAD")
-			commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}}
+			commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}, {"eval", "pay", "--at", hidden, "--environment", "production"}}
+			if name == "what is too large" {
+				commands = commands[:3]
+			}
 			for _, args := range commands {
 				out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...)
-				if !strings.Contains(out+said, hide.file) || !strings.Contains(out+said, hide.says) || strings.Contains(said, " 0 errors") || args[0] == "diff" && out != "" {
+				if !strings.Contains(out+said, hide.file) || !strings.Contains(out+said, hide.says) || strings.Contains(said, " 0 errors") || args[0] != "verify" && out != "" {
 					t.Errorf("%v says:\n%s%s", args, out, said)
 				}
 			}

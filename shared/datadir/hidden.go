@@ -2,20 +2,23 @@ package datadir
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
 // Rewritten refuses a document that git itself makes another one in a checkout: a review
 // shows what is committed, and what is served is what is checked out.
-func Rewritten(file, how string) workspace.Problem {
-	return hidden(file, "git "+how+", as .gitattributes says, so what is checked out is not what a review shows: take the attribute out")
+func Rewritten(file, attribute string) workspace.Problem {
+	return hidden(file, "the attribute "+terminal.Cut(attribute, 100)+" has git write other content of it into a checkout or an archive than the commit has, so a review does not show what is served: take the attribute out (svc verify names the line)")
 }
 
 // Submodule refuses a folder whose files are in no review of the repository.
@@ -25,15 +28,6 @@ func Submodule(folder string) workspace.Problem {
 
 func hidden(file, message string) workspace.Problem {
 	return workspace.Problem{Severity: workspace.Fatal, File: file, Message: message, Code: problem.HiddenByGit}
-}
-
-// LayoutPaths are the names of the layout in a config directory.
-func LayoutPaths() []string {
-	paths := []string{workspace.File}
-	for _, folder := range workspace.Folders {
-		paths = append(paths, string(folder))
-	}
-	return paths
 }
 
 // askPatience is how long git is asked about a directory.
@@ -49,22 +43,44 @@ func hiddenByGit(dir string) []workspace.Problem {
 		return nil
 	}
 	var problems []workspace.Problem
-	submodules, _ := r.Submodules(ctx, LayoutPaths()...)
+	submodules, _ := r.Submodules(ctx)
 	for _, at := range submodules {
 		problems = append(problems, Submodule(at))
 	}
 	files := Look(dir).Files
-	lies := map[string]string{} // each file, at the end of links
+	lies := map[string]string{} // each file, from the top and at the end of links
 	for file := range files {
-		lies[file] = endOf(dir, file)
+		lies[file] = path.Join(r.Prefix, endOf(dir, file))
+	}
+	type line struct {
+		file      string
+		number    int
+		attribute string
 	}
 	attributes, _ := r.Attributes(ctx, "", slices.Sorted(maps.Values(lies)))
-	for file, at := range lies {
-		if how := attributes[at].Rewrites(files[file]); how != "" {
-			problems = append(problems, Rewritten(file, how))
+	set := map[line][]string{}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		if attribute := attributes[lies[file]].Rewrites(files[file]); attribute != "" {
+			at, number := r.SetAt(endOf(dir, file), attribute)
+			set[line{at, number, attribute}] = append(set[line{at, number, attribute}], file)
 		}
 	}
+	for at, files := range set {
+		p := Rewritten(at.file, at.attribute)
+		if at.number > 0 {
+			p.Line, p.Column = at.number, 1
+			p.Message = fmt.Sprintf("%s has git write other content of %s into a checkout or an archive than the commit has, so a review does not show what is served: take it out", terminal.Cut(at.attribute, 100), firstOf(files))
+		}
+		problems = append(problems, p)
+	}
 	return problems
+}
+
+func firstOf(files []string) string {
+	if len(files) == 1 {
+		return files[0]
+	}
+	return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
 }
 
 // endOf is where a file lies in the directory, at the end of symbolic links.

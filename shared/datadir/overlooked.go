@@ -30,6 +30,7 @@ func Overlooked(dir string) []workspace.Problem {
 	defer root.Close()
 	o, inGit := overlooking{root: root}, gitOf(dir) != ""
 	o.obeyed(itself)
+	o.repositories()
 	for _, folder := range workspace.Folders {
 		o.folder(string(folder), func(e fs.DirEntry) string { return workspace.Overlooked(e.Name(), e.IsDir()) })
 		o.obeyed(string(folder))
@@ -96,32 +97,42 @@ func (o *overlooking) links(folder string) {
 	}
 }
 
-// obeyed refuses what other programs would take for instructions, and repositories in the
-// folders of a folder.
+// obeyed refuses what other programs would take for instructions.
 func (o *overlooking) obeyed(folder string) {
-	looked := 0
 	for _, e := range o.entries(folder) {
-		at := path.Join(folder, e.Name())
-		code, why := workspace.Obeyed(e.Name(), e.IsDir())
-		if code == "" && e.IsDir() && looked < maxFolders && !(folder == itself && workspace.KnownFolder(e.Name())) {
-			if looked++; o.isRepository(at) {
-				code, why = workspace.Obeyed("HEAD", false)
-			}
-		}
-		if code != "" {
-			o.found = append(o.found, workspace.Problem{Severity: workspace.Error, File: at, Message: why, Code: code})
+		if code, why := workspace.Obeyed(e.Name(), e.IsDir()); code != "" {
+			o.found = append(o.found, workspace.Problem{Severity: workspace.Error, File: path.Join(folder, e.Name()), Message: why, Code: code})
 		}
 	}
 }
 
-// isRepository reports whether git takes a folder for a bare repository.
-func (o *overlooking) isRepository(folder string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := o.root.Lstat(path.Join(folder, name)); err != nil {
-			return false
+// repositories refuses folders, however deep, that git takes for a bare repository when it
+// is run in one of them.
+func (o *overlooking) repositories() {
+	parts, looked := map[string]map[string]bool{}, 0
+	_ = fs.WalkDir(o.root.FS(), itself, func(at string, e fs.DirEntry, err error) error {
+		looked++
+		switch name := strings.ToLower(path.Base(at)); { // not every disk tells capital letters from small ones
+		case looked > maxLooked:
+			return fs.SkipAll
+		case err != nil: // where it matters, Load says so
+		case name == ".git" && e.IsDir():
+			return fs.SkipDir
+		case name == "head", name == "objects", name == "refs", name == "commondir":
+			folder := path.Dir(at)
+			if parts[folder] == nil {
+				parts[folder] = map[string]bool{}
+			}
+			parts[folder][name] = true
+		}
+		return nil
+	})
+	for folder, has := range parts {
+		if folder != itself && !workspace.KnownFolder(folder) && has["head"] && (has["commondir"] || has["objects"] && has["refs"]) {
+			code, why := workspace.Obeyed("HEAD", false)
+			o.found = append(o.found, workspace.Problem{Severity: workspace.Error, File: folder, Message: why, Code: code})
 		}
 	}
-	return path.Base(folder) != ".git"
 }
 
 // otherFolders points out folders that are none of the layout, by their name or

@@ -38,12 +38,12 @@ func TestWhatOtherProgramsObeyIsRefused(t *testing.T) {
 	tree(t, dir, map[string]string{
 		"svc.json": "w", "HEAD": "x", "config": "x", "objects/pack/p": "x", "refs/heads/main": "x", ".svc-write.json": "x",
 		"feature-flags/HEAD": "x", "head.json/": "", "configs/sub/HEAD": "x", "configs/sub/objects/": "", "configs/sub/refs/": "",
-		"docs/HEAD": "x", "docs/objects/": "", "docs/refs/": "", "src/HEAD": "no", ".git/HEAD": "no", ".git/objects/": "", ".git/refs/": "",
+		"docs/HEAD": "x", "docs/objects/": "", "docs/refs/": "", "src/HEAD": "no", "a/b/c/d/head": "x", "a/b/c/d/commondir": "x", ".git/HEAD": "no", ".git/objects/": "", ".git/refs/": "",
 	})
 	checkProblems(t, Overlooked(dir), []string{
 		"error .svc-write.json: versions before the first release take this for a change that was cut short",
 		"error HEAD: git takes HEAD, config, objects and refs in a directory for a repository, whose settings say what it runs",
-		"error config: git takes HEAD,", "warning configs/sub: this folder is left out", "error configs/sub: git takes HEAD,", "error docs: git takes HEAD,",
+		"error a/b/c/d: git takes HEAD,", "error config: git takes HEAD,", "error configs/sub: git takes HEAD,", "warning configs/sub: this folder is left out", "error docs: git takes HEAD,",
 		"error feature-flags/HEAD: git takes HEAD,", "error objects: git takes HEAD,", "error refs: git takes HEAD,",
 	})
 }

@@ -3,10 +3,10 @@ package git
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,8 +14,8 @@ import (
 // unspecified or a value.
 type Attributes map[string]string
 
-// Attributes are those of files, by their paths in the directory, as they hold at a
-// commit; "" for the checkout.
+// Attributes are those of files, by their paths from the top, as they hold at a commit; ""
+// for the checkout.
 func (r *Repository) Attributes(ctx context.Context, commit string, files []string) (map[string]Attributes, error) {
 	all := map[string]Attributes{}
 	if len(files) == 0 {
@@ -30,8 +30,8 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files []stri
 		defer remove()
 		ask, at = append(ask, "--cached"), append(at, "GIT_INDEX_FILE="+index)
 	}
-	ask = append(ask, "filter", "ident", "working-tree-encoding", "text", "crlf", "eol")
-	said, err := run(ctx, r.dir, at, strings.NewReader(strings.Join(files, "\x00")+"\x00"), ask...)
+	ask = append(ask, "filter", "ident", workingTreeEncoding, "export-subst", "text", "crlf", "eol")
+	said, err := run(ctx, r.top, at, strings.NewReader(strings.Join(files, "\x00")+"\x00"), ask...)
 	fields := strings.Split(string(said), "\x00") // path, name and value, and again
 	for ; len(fields) > 3; fields = fields[3:] {
 		if all[fields[0]] == nil {
@@ -53,9 +53,9 @@ func (r *Repository) attributesOf(ctx context.Context, commit string, files []st
 	seen := map[string]bool{}
 	list := []string{"ls-tree", "--full-tree", "-z", commit, "--"}
 	for _, file := range files {
-		for at := path.Dir(path.Join(r.Prefix, file)); !seen[at]; at = path.Dir(at) {
+		for at := path.Dir(file); !seen[at]; at = path.Dir(at) {
 			seen[at] = true
-			list = append(list, path.Join(at, ".gitattributes"))
+			list = append(list, path.Join(at, attributesName))
 		}
 	}
 	index = filepath.Join(folder, "index")
@@ -86,16 +86,55 @@ func (a Attributes) Filter() string {
 	return ""
 }
 
-// Rewrites says how git itself makes the file in a checkout another one than it holds, but
-// for ends of lines; "" when it does not.
+// Rewrites is the attribute that has git itself write other content of a file into a checkout
+// or an archive than it holds, but for ends of lines: "" for none.
 func (a Attributes) Rewrites(content []byte) string {
-	switch encoding := a.Value("working-tree-encoding"); {
+	switch encoding := a.Value(workingTreeEncoding); {
 	case encoding != "" && encoding != "set" && !strings.EqualFold(encoding, "utf-8"):
-		return fmt.Sprintf("writes it into a checkout in the encoding %.80q (working-tree-encoding)", encoding)
+		return workingTreeEncoding + "=" + encoding
 	case a.Value("ident") == "set" && bytes.Contains(content, []byte("$Id")):
-		return "replaces what stands behind $Id in it (ident)"
+		return "ident"
+	case a.Value("export-subst") == "set" && bytes.Contains(content, []byte("$Format:")):
+		return "export-subst"
 	}
 	return ""
+}
+
+const workingTreeEncoding = "working-tree-encoding"
+
+// SetAt is where the work tree sets an attribute, as Rewrites names it, for a file of the
+// directory, or for a macro: the path from the directory, and the line. Where only git's own
+// settings can have set it, there is no line.
+func (r *Repository) SetAt(file, attribute string) (name string, line int) {
+	for folder := path.Join(r.Prefix, path.Dir(file)); ; folder = path.Dir(folder) {
+		at := filepath.Join(r.top, filepath.FromSlash(folder), attributesName)
+		if line := lastLine(at, attribute); line > 0 {
+			name, _ := filepath.Rel(r.dir, at)
+			return filepath.ToSlash(name), line
+		}
+		if folder == "." {
+			return file, 0
+		}
+	}
+}
+
+const attributesName = ".gitattributes"
+
+// lastLine is the last line of a file that gives paths an attribute, 0 for none.
+func lastLine(path, attribute string) (line int) {
+	const most = 1 << 20
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return 0
+	}
+	text, _ := os.ReadFile(path)
+	number := 0
+	for one := range strings.Lines(string(text)) {
+		number++
+		if fields := strings.Fields(one); len(fields) > 0 && fields[0][0] != '#' && slices.Contains(fields[1:], attribute) {
+			line = number
+		}
+	}
+	return line
 }
 
 // ConvertsLineEnds reports whether git holds a file with ends of lines that may be others
@@ -114,10 +153,9 @@ func (a Attributes) ConvertsLineEnds(automatic string) bool {
 	return true
 }
 
-// Submodules are those of the paths, and of what lies below them, of which git holds the
-// name of a commit in another repository.
-func (r *Repository) Submodules(ctx context.Context, paths ...string) ([]string, error) {
-	list, err := r.Run(ctx, nil, append([]string{"ls-files", "-s", "-z", "--"}, paths...)...)
+// Submodules are what lies below the directory and is a commit of another repository.
+func (r *Repository) Submodules(ctx context.Context) ([]string, error) {
+	list, err := r.Run(ctx, nil, "ls-files", "-s", "-z")
 	var found []string
 	for line := range strings.SplitSeq(string(list), "\x00") {
 		if about, at, _ := strings.Cut(line, "\t"); strings.HasPrefix(about, "160000 ") {
