@@ -73,13 +73,13 @@ func TestDecodeReportsEverythingAtOnce(t *testing.T) {
 		"environments": [3, {"id": "a", "rules": []}], "variants": [{}]}`))
 	want := []string{
 		"/key: key is a string, not a number",
-		"/type: type is missing: expected a string",
+		"/type: type is missing: one of feature_flag, config, log_level and segment",
 		"/tags/1: a tag is a string, not a number",
 		"/default/rules/0: a rule is an object, not a number",
 		"/default/rules/1/criteria: criteria is an array, not an object",
 		"/default/rules/1/value/value: a bool value is a boolean, not a number",
 		"/environments/0: an entry of environments is an object, not a number",
-		"/variants/0/value: a value is missing: expected an object",
+		`/variants/0/value: value is missing: a variant has a value, such as {"type": "bool", "value": true}`,
 	}
 	if got := lines(issues); !slices.Equal(got, want) {
 		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))

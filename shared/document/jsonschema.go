@@ -19,12 +19,12 @@ import (
 	"svc.example/svc/shared/problem"
 )
 
-// Schema is a JSON Schema ready to check values: the stored document's own, or
-// one that a config's schemaKey names.
+// Schema is a JSON Schema ready to check values: one that a config's schemaKey
+// names, or of a request's body.
 type Schema struct {
 	tree     *jsontree.Node
 	compiled *jsonschema.Schema
-	graph    *graph // nil for one of our own: it is checked at any cost
+	graph    *graph
 	refused  *Issue // it asks for too much of every value
 }
 
@@ -224,36 +224,23 @@ func (s *Schema) CheckWithin(budget *Budget, n *jsontree.Node) []Issue {
 	if s.refused != nil {
 		return []Issue{{Message: "cannot be checked: " + s.refused.Message + " (at " + cmp.Or(s.refused.Pointer, "the root") + " in the schema)"}}
 	}
-	if s.graph != nil {
-		if over := s.graph.measure(n, budget); over != nil {
-			return []Issue{*over}
-		}
+	if over := s.graph.measure(n, budget); over != nil {
+		return []Issue{*over}
 	}
-	var issues []Issue
-	for _, v := range s.violations(n) {
-		issues = append(issues, v.Issue)
-	}
-	return distinct(issues)
-}
-
-func (s *Schema) violations(n *jsontree.Node) []violation {
 	err := s.compiled.Validate(plain(n))
 	if err == nil {
 		return nil
 	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
-		return []violation{{Issue: Issue{Code: problem.InvalidField, Message: "does not fit the schema"}}}
-	}
-	if s.graph == nil {
-		return translator{schema: s.tree}.all(invalid)
+		return []Issue{{Code: problem.InvalidField, Message: "does not fit the schema"}}
 	}
 	var count violationCount
 	found := translator{s.tree, &count}.all(invalid)
 	if count.full() { // which ones were found is chance
-		return []violation{{Issue: Issue{Code: problem.InvalidField, Message: fmt.Sprintf("does not fit the schema in more than %d places", maxViolations)}}}
+		return []Issue{{Code: problem.InvalidField, Message: fmt.Sprintf("does not fit the schema in more than %d places", maxViolations)}}
 	}
-	return found
+	return distinct(found)
 }
 
 // nowhere is the loader of a compiler that must not read files or the network.
@@ -275,7 +262,7 @@ func compileIssues(tree *jsontree.Node, err error) []Issue {
 		var issues []Issue
 		for _, v := range (translator{}).all(details) {
 			v.Pointer = fragment(invalid.URL) + v.Pointer
-			issues = append(issues, v.Issue)
+			issues = append(issues, v)
 		}
 		return distinct(issues)
 	case errors.As(err, &load):

@@ -3,10 +3,23 @@ package document
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
 )
+
+var storedSchema = sync.OnceValue(func() *Schema {
+	tree, err := jsontree.Parse(SchemaJSON())
+	if err != nil {
+		panic(err)
+	}
+	schema, issues := CompileSchema(tree)
+	if len(issues) > 0 {
+		panic(lines(issues))
+	}
+	return schema
+})
 
 func TestSchemaJSON(t *testing.T) {
 	text := SchemaJSON()

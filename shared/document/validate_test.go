@@ -397,27 +397,10 @@ func TestValidateKeepsSecrets(t *testing.T) {
 	}
 }
 
-func TestRecognisedIsInUse(t *testing.T) {
-	for _, text := range []string{threeRuleFlag, secretConfig, logLevels, betaUsers} {
-		tree := parse(t, text)
-		if !View(tree).recognised(tree) {
-			t.Errorf("not recognised, so that the slow way is taken: %s", text)
-		}
-	}
-}
-
 func BenchmarkValidate(b *testing.B) {
 	tree := parse(b, threeRuleFlag)
-	b.Run("recognised", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			Validate(tree)
-		}
-	})
-	b.Run("by the schema", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			storedSchema().violations(tree)
-		}
-	})
+	b.ReportAllocs()
+	for b.Loop() {
+		Validate(tree)
+	}
 }

@@ -27,6 +27,9 @@ const (
 	SchemaValue     ValueType = "schema" // legacy
 )
 
+// Levels are those of a logger, most talkative first.
+var Levels = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
+
 // Value is a Value object, or a rule's weighted value.
 type Value struct {
 	Type ValueType
@@ -105,7 +108,7 @@ func (v Value) Bool() (boolean, ok bool) {
 	return v.Content.Bool()
 }
 
-// contentProblem says what is wrong with a value's content for its type, or
+// ContentProblem says what is wrong with a value's content for its type, or
 // "". Ciphertext and what is masked are not looked into.
 func (v Value) ContentProblem() string {
 	if Masked(v.Content) {
@@ -132,10 +135,6 @@ func (v Value) ContentProblem() string {
 			return err.Error()
 		}
 		return ""
-	case JSONValue:
-		if v.Content == nil {
-			return "a json value is needed here"
-		}
 	case ProvidedValue:
 		return Want(v.Content, jsontree.Object, "a provided value (with source and lookup)")
 	}

@@ -15,13 +15,6 @@ import (
 	"svc.example/svc/shared/terminal"
 )
 
-// violation is an issue that a JSON Schema found.
-type violation struct {
-	Issue
-	// explained: a member is missing and the message says what it should be.
-	explained bool
-}
-
 // translator turns the schema library's errors into issues. A schema's own
 // errorMessage, next to the keyword that failed, comes before our words.
 type translator struct {
@@ -45,7 +38,7 @@ func (c *violationCount) add() {
 }
 
 // all flattens an error into the violations at its leaves.
-func (t translator) all(err *jsonschema.ValidationError) []violation {
+func (t translator) all(err *jsonschema.ValidationError) []Issue {
 	if t.found.full() {
 		return nil
 	}
@@ -57,7 +50,7 @@ func (t translator) all(err *jsonschema.ValidationError) []violation {
 	case *kind.Dependency:
 		return t.missing(err, k.Missing, k.Prop)
 	case *kind.AdditionalProperties:
-		var found []violation
+		var found []Issue
 		for _, name := range k.Properties {
 			if t.found.full() {
 				break
@@ -66,24 +59,24 @@ func (t translator) all(err *jsonschema.ValidationError) []violation {
 		}
 		return found
 	case *kind.PropertyNames:
-		return []violation{t.one(err, []string{k.Property}, t.nameProblem(err))}
+		return []Issue{t.one(err, []string{k.Property}, t.nameProblem(err))}
 	case *kind.AnyOf:
 		return t.alternatives(err, "anyOf")
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			return []violation{t.one(err, nil, "fits several of the forms of which it must fit one (oneOf)")}
+			return []Issue{t.one(err, nil, "fits several of the forms of which it must fit one (oneOf)")}
 		}
 		return t.alternatives(err, "oneOf")
 	case *kind.Group, *kind.AllOf, *kind.Schema, *kind.Reference, nil:
 		return t.causes(err)
 	case *kind.FalseSchema:
-		return []violation{t.one(err, nil, "the schema allows nothing here")}
+		return []Issue{t.one(err, nil, "the schema allows nothing here")}
 	}
-	return []violation{t.one(err, nil, words(err.ErrorKind))}
+	return []Issue{t.one(err, nil, words(err.ErrorKind))}
 }
 
-func (t translator) causes(err *jsonschema.ValidationError) []violation {
-	var found []violation
+func (t translator) causes(err *jsonschema.ValidationError) []Issue {
+	var found []Issue
 	for _, cause := range err.Causes {
 		found = append(found, t.all(cause)...)
 	}
@@ -101,7 +94,7 @@ func (t translator) nameProblem(err *jsonschema.ValidationError) string {
 
 // alternatives reports the one form that was meant, when only one has the
 // right JSON type; all the others would only be noise.
-func (t translator) alternatives(err *jsonschema.ValidationError, keyword string) []violation {
+func (t translator) alternatives(err *jsonschema.ValidationError, keyword string) []Issue {
 	var meant []*jsonschema.ValidationError
 	for _, cause := range err.Causes {
 		if !otherType(cause, len(err.InstanceLocation)) {
@@ -111,7 +104,7 @@ func (t translator) alternatives(err *jsonschema.ValidationError, keyword string
 	if len(meant) == 1 {
 		return t.all(meant[0])
 	}
-	return []violation{t.one(err, nil, fmt.Sprintf("fits none of the %d forms that the schema allows (%s)", len(err.Causes), keyword))}
+	return []Issue{t.one(err, nil, fmt.Sprintf("fits none of the %d forms that the schema allows (%s)", len(err.Causes), keyword))}
 }
 
 // otherType reports whether a form fails on the JSON type of the value itself.
@@ -131,16 +124,16 @@ func otherType(err *jsonschema.ValidationError, depth int) bool {
 }
 
 // one is a violation at the error's place, or at a member of it.
-func (t translator) one(err *jsonschema.ValidationError, member []string, message string) violation {
+func (t translator) one(err *jsonschema.ValidationError, member []string, message string) Issue {
 	t.found.add()
 	if own := t.own(err, ""); own != "" {
 		message = own
 	}
-	return violation{Issue: Issue{Code: problem.InvalidField, Pointer: pointer(err, member...), Message: message}.Cut()}
+	return Issue{Code: problem.InvalidField, Pointer: pointer(err, member...), Message: message}.Cut()
 }
 
-func (t translator) missing(err *jsonschema.ValidationError, names []string, because string) []violation {
-	var found []violation
+func (t translator) missing(err *jsonschema.ValidationError, names []string, because string) []Issue {
+	var found []Issue
 	for _, name := range names {
 		if t.found.add(); t.found.full() {
 			break
@@ -149,11 +142,10 @@ func (t translator) missing(err *jsonschema.ValidationError, names []string, bec
 		if because != "" {
 			message += ", which " + brief(because) + " needs beside it"
 		}
-		hint := t.own(err, "/properties"+jsontree.Pointer(name))
-		if hint != "" {
+		if hint := t.own(err, "/properties"+jsontree.Pointer(name)); hint != "" {
 			message += ": " + strings.TrimPrefix(hint, name+" is ")
 		}
-		found = append(found, violation{Issue{Code: problem.MissingField, Pointer: pointer(err, name), Message: message}.Cut(), hint != ""})
+		found = append(found, Issue{Code: problem.MissingField, Pointer: pointer(err, name), Message: message}.Cut())
 	}
 	return found
 }

@@ -13,7 +13,7 @@ func TestProblemsCostLittle(t *testing.T) {
 		rule string
 		most float64
 	}{
-		"no rule at all":        {`1`, 12},
+		"no rule at all":        {`1`, 13},
 		"a number that is none": {`{"criteria":[],"value":{"type":"int","value":"x"}}`, 40},
 		"a misspelt name":       {`{"critera":[],"value":{"type":"int","value":1}}`, 60},
 		"another type":          {`{"criteria":[],"value":{"type":"string","value":"x"}}`, 38},

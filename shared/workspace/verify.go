@@ -39,7 +39,7 @@ func (v *verifier) verify(said map[place]string) {
 		if said != nil {
 			v.saidOf = messages(issues)
 		}
-		v.add(Error, f, document.ValidateDecoded(item.Tree, item.View, issues)...)
+		v.add(Error, f, document.Validate(item.Tree)...)
 		v.add(Error, f, placeIssues(item)...)
 		v.add(Error, f, v.index.referenceIssues(item)...)
 		v.add(Error, f, schemaIssues(v.ws, item, new(document.Budget), everywhere)...)

@@ -9,9 +9,6 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// levelNames are the levels a logger can be set to, most talkative first.
-var levelNames = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
-
 // TypedValue makes a Value object of a bare JSON value, or says why the value
 // is not one of that type. Numbers stay as they were written; the object holds
 // the value itself, no copy.
@@ -36,7 +33,7 @@ func bareProblem(valueType document.ValueType, bare *jsontree.Node) string {
 			return fmt.Sprintf("a value of type %s is a number, not %s", valueType, bare.Kind)
 		}
 	case document.LogLevelValue:
-		if text, ok := bare.Text(); !ok || !slices.Contains(levelNames, text) {
+		if text, ok := bare.Text(); !ok || !slices.Contains(document.Levels, text) {
 			return levelProblem
 		}
 	default:
@@ -49,7 +46,7 @@ func bareProblem(valueType document.ValueType, bare *jsontree.Node) string {
 	return value.NewContentProblem()
 }
 
-var levelProblem = "a level is one of " + strings.Join(levelNames, ", ")
+var levelProblem = "a level is one of " + strings.Join(document.Levels, ", ")
 
 func valueObject(valueType document.ValueType, content *jsontree.Node) *jsontree.Node {
 	return jsontree.NewObject(
