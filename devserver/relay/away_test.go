@@ -18,15 +18,18 @@ import (
 // TestHostileServices: what cannot be served never takes the place of what is, and the
 // key goes nowhere else.
 func TestHostileServices(t *testing.T) {
+	t.Parallel()
 	var strayed atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
-	defer elsewhere.Close()
+	t.Cleanup(func() {
+		elsewhere.Close()
+		if strayed.Load() > 0 {
+			t.Error("a redirect was followed")
+		}
+	})
 	foreign := newWorld(t, shop)
 	foreignBody := foreign.ask(foreign.front, "GET", "/api/v2/configs", foreign.key(access.KindSecretSDK, "production"), "").body
-	w := newWorld(t, shop)
-	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
-	development := w.ask(w.front, "GET", "/api/v2/configs", w.key(access.KindSecretSDK, "development"), "").body
-	own := w.ask(w.front, "GET", "/api/v2/configs", secret, "").body
+	half := func(body string) string { return body[:len(body)/2] }
 	says := func(status int, body string) http.HandlerFunc {
 		return func(rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("Content-Type", "text/event-stream")
@@ -38,31 +41,38 @@ func TestHostileServices(t *testing.T) {
 			_, _ = rw.Write([]byte(text))
 		}
 	}
-	for name, instead := range map[string]http.HandlerFunc{
-		"401": says(401, `{"error":"UNAUTHORIZED","message":"no"}`),
-		"401 that tells a key": func(rw http.ResponseWriter, r *http.Request) {
-			_, key, _ := r.BasicAuth()
-			says(401, `{"message":"not `+key+`"}`)(rw, r)
+	// Each is told what the service says of its own environment, and of another one.
+	for name, hostile := range map[string]func(own, development string) http.HandlerFunc{
+		"401": func(string, string) http.HandlerFunc { return says(401, `{"error":"UNAUTHORIZED","message":"no"}`) },
+		"401 that tells a key": func(string, string) http.HandlerFunc {
+			return func(rw http.ResponseWriter, r *http.Request) {
+				_, key, _ := r.BasicAuth()
+				says(401, `{"message":"not `+key+`"}`)(rw, r)
+			}
 		},
-		"500":         says(500, "<html>"),
-		"a page":      func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("<!doctype html>")) },
-		"half a body": func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(own[:len(own)/2])) },
-		"a body that ends": func(rw http.ResponseWriter, _ *http.Request) {
-			rw.Header().Set("Content-Length", "100000")
-			_, _ = rw.Write([]byte(own[:100]))
+		"500":         func(string, string) http.HandlerFunc { return says(500, "<html>") },
+		"a page":      func(string, string) http.HandlerFunc { return answering("<!doctype html>") },
+		"half a body": func(own, _ string) http.HandlerFunc { return answering(half(own)) },
+		"a body that ends": func(own, _ string) http.HandlerFunc {
+			return func(rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("Content-Length", "100000")
+				_, _ = rw.Write([]byte(own[:100]))
+			}
 		},
-		"another workspace":     func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(foreignBody)) },
-		"another environment":   func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(development)) },
-		"events of another one": says(200, foreignBody),
-		"half an event":         says(200, own[:len(own)/2]),
-		"a redirect": func(rw http.ResponseWriter, r *http.Request) {
-			http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		"another workspace":     func(string, string) http.HandlerFunc { return answering(foreignBody) },
+		"another environment":   func(_, development string) http.HandlerFunc { return answering(development) },
+		"events of another one": func(string, string) http.HandlerFunc { return says(200, foreignBody) },
+		"half an event":         func(own, _ string) http.HandlerFunc { return says(200, half(own)) },
+		"a redirect": func(string, string) http.HandlerFunc {
+			return http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP
 		},
-		"nothing": gone,
+		"nothing": func(string, string) http.HandlerFunc { return gone },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w.T = t
-			w.answers(nil)
+			t.Parallel()
+			w := newWorld(t, shop)
+			public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+			instead := hostile(w.ask(w.front, "GET", "/api/v2/configs", secret, "").body, w.ask(w.front, "GET", "/api/v2/configs", w.key(access.KindSecretSDK, "development"), "").body)
 			r := w.relay(Options{Keys: []string{secret}})
 			w.must(r.Await(t.Context()))
 			want := w.ask(r.Server, "GET", polls+someone, public, "")
@@ -92,14 +102,16 @@ func TestHostileServices(t *testing.T) {
 			}
 		})
 	}
-	if strayed.Load() > 0 {
-		t.Error("a redirect was followed")
-	}
+}
+
+func answering(body string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(body)) }
 }
 
 // TestARelayStartsFromItsCache while the service is away: keys that were good are, and
 // others are 503, until it is back.
 func TestARelayStartsFromItsCache(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret, revoked, unseen := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production")
 	options := Options{Keys: []string{secret}, Cache: filepath.Join(t.TempDir(), "cache")}
@@ -159,6 +171,7 @@ func TestARelayStartsFromItsCache(t *testing.T) {
 // TestACacheThatOthersCanWriteTo is told of: they decide what is served while the service
 // is away.
 func TestACacheThatOthersCanWriteTo(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("modes say nothing of who may write there")
 	}
@@ -176,6 +189,7 @@ func TestACacheThatOthersCanWriteTo(t *testing.T) {
 
 // TestABrokenCacheIsNoReasonNotToStart, and nothing is served of one that is another key's.
 func TestABrokenCacheIsNoReasonNotToStart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret, staging := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "development")
 	options := Options{Keys: []string{secret, staging}, Cache: t.TempDir()}
@@ -214,6 +228,7 @@ func TestABrokenCacheIsNoReasonNotToStart(t *testing.T) {
 
 // TestAServiceThatHangsHoldsNobodyUp whose key was good: the question goes on beside.
 func TestAServiceThatHangsHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}})
@@ -247,6 +262,7 @@ func TestAServiceThatHangsHoldsNobodyUp(t *testing.T) {
 
 // TestHowLongAServiceThatIsAwayIsLeftAlone, with clients and without.
 func TestHowLongAServiceThatIsAwayIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		clients  bool
 		failures int
@@ -279,6 +295,7 @@ func TestHowLongAServiceThatIsAwayIsLeftAlone(t *testing.T) {
 
 // TestAClientEndsTheRestOfARelay that nobody has asked for long.
 func TestAClientEndsTheRestOfARelay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	secret := w.key(access.KindSecretSDK, "production")
 	w.answers(gone)

@@ -14,6 +14,7 @@ import (
 // TestAPageThatHeardFromAnotherRelay gets what that one has told of, though this one has
 // not asked for it yet: there may be no other event for long.
 func TestAPageThatHeardFromAnotherRelay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	w.withoutStreams()
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")

@@ -9,6 +9,7 @@ import (
 // The console of a relay is its service's: nobody shows a key to the relay, and the
 // relay lends nobody its own.
 func TestTheConsoleIsThatOfTheService(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	secret := w.key(access.KindSecretSDK, "production")
 	leads := w.relay(Options{URL: w.front.URL + "/v1", Keys: []string{secret}, LeadToConsole: true})

@@ -22,6 +22,7 @@ import (
 // TestKeysAreAskedAboutOnce and remembered, refusals for less long; many who ask at once
 // are one question.
 func TestKeysAreAskedAboutOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	elsewhere, gone := w.key(access.KindPublicSDK, "development"), w.key(access.KindPublicSDK, "production")
@@ -74,6 +75,7 @@ func TestKeysAreAskedAboutOnce(t *testing.T) {
 
 // TestWhoLookedBeforeTheAnswerCame finds it, and asks no second time.
 func TestWhoLookedBeforeTheAnswerCame(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, gone := w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production")
 	parsed, err := access.ParseKey(gone)
@@ -99,6 +101,7 @@ func TestWhoLookedBeforeTheAnswerCame(t *testing.T) {
 // TestStrangersCostTheServiceLittle: an address that makes up keys is stopped, and keys
 // that are known are not.
 func TestStrangersCostTheServiceLittle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}})
@@ -129,6 +132,7 @@ func TestStrangersCostTheServiceLittle(t *testing.T) {
 
 // TestTokensOfStreams: of keys that were shown here, of others, and of nobody.
 func TestTokensOfStreams(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "development")
 	r := w.relay(Options{Keys: []string{secret}})
@@ -166,6 +170,7 @@ func TestTokensOfStreams(t *testing.T) {
 
 // TestOneKeyForAllBrowsers is asked of nobody.
 func TestOneKeyForAllBrowsers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
@@ -193,6 +198,7 @@ func TestOneKeyForAllBrowsers(t *testing.T) {
 // TestAClockThatJumps, back or forth, makes no key good for longer and no refusal, and
 // does not keep the service from being asked.
 func TestAClockThatJumps(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}})

@@ -15,6 +15,7 @@ import (
 // TestWhateverAClientHasItHearsOfThePresentState: a version of another environment, of a
 // history that was forced away, or none at all.
 func TestWhateverAClientHasItHearsOfThePresentState(t *testing.T) {
+	t.Parallel()
 	program := testenv.Program(t, "install git", "git")
 	w := newWorld(t, shop)
 	git := func(args ...string) string {

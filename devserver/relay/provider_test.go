@@ -15,6 +15,7 @@ import (
 // TestTheGoProviderFollowsARelay over its event stream, and over polls where there is
 // none; it says which.
 func TestTheGoProviderFollowsARelay(t *testing.T) {
+	t.Parallel()
 	for name, streams := range map[string]int{"an event stream": 100, "polls": -1} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, shop)

@@ -40,6 +40,7 @@ func token(context string) string { return base64.RawURLEncoding.EncodeToString(
 
 // TestAnswersAreThoseOfTheService, byte for byte, good ones and refusals.
 func TestAnswersAreThoseOfTheService(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "development")
 	r := w.relay(Options{Keys: []string{secret, w.key(access.KindSecretSDK, "development")}})
@@ -100,6 +101,7 @@ func (w *world) eventsOf(server *httptest.Server, key string) string {
 
 // TestAChangeReachesEverybody, over a stream of the service and over polls.
 func TestAChangeReachesEverybody(t *testing.T) {
+	t.Parallel()
 	for _, streams := range []bool{true, false} {
 		w := newWorld(t, shop)
 		if !streams {
@@ -136,6 +138,7 @@ func TestAChangeReachesEverybody(t *testing.T) {
 
 // TestAClientThatSleepsThroughChanges is told once, of the last.
 func TestAClientThatSleepsThroughChanges(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}})

@@ -45,6 +45,7 @@ func (w *world) evaluations(key string) int {
 
 // TestAReportCountsOnce, whichever ways it comes.
 func TestAReportCountsOnce(t *testing.T) {
+	t.Parallel()
 	const key = "dark"
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")

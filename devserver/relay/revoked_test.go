@@ -12,6 +12,7 @@ import (
 // TestARelayWhoseKeyIsRevoked goes on serving what it has to the keys of others, each of
 // which the service is asked about. Its own key opens nothing any more, for nobody.
 func TestARelayWhoseKeyIsRevoked(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	public, later, revoked, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}})
@@ -58,6 +59,7 @@ func TestARelayWhoseKeyIsRevoked(t *testing.T) {
 
 // TestATokenIsAskedAboutWithAnyKey of its workspace that is still good.
 func TestATokenIsAskedAboutWithAnyKey(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	revoked, good, public := w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "development"), w.key(access.KindPublicSDK, "development")
 	r := w.relay(Options{Keys: []string{revoked, good}})

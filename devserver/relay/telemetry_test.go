@@ -18,6 +18,7 @@ func report(user string) string {
 
 // TestTelemetryIsPassedOn in batches, judged here, and bounded while the service is away.
 func TestTelemetryIsPassedOn(t *testing.T) {
+	t.Parallel()
 	const path = "/api/v1/telemetry/"
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
@@ -83,6 +84,7 @@ func TestTelemetryIsPassedOn(t *testing.T) {
 
 // TestEvaluationsArePassedOn, no more in a batch than a service takes.
 func TestEvaluationsArePassedOn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, shop)
 	secret := w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})

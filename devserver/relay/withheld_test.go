@@ -12,6 +12,7 @@ import (
 // missing here, so no client may take these answers for the service's own. All relays
 // name them alike, and a change still reaches clients.
 func TestOtherAnswersHaveOtherVersions(t *testing.T) {
+	t.Parallel()
 	files := maps.Clone(shop)
 	files["feature-flags/hidden.json"] = `{"key":"hidden","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["hunter2"],"confidential":true}}],"value":{"type":"bool","value":true}},` + always + `{"type":"bool","value":false}}]}}`
 	w := newWorld(t, files)

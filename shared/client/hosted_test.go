@@ -202,6 +202,7 @@ func TestTheLastGoodStateIsKept(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			s := newServer(t, switched("true"))
 			c := open(t, s.options())
 			s.reply(broken)
