@@ -10,7 +10,6 @@ import (
 
 	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/answers"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/database"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/statedir"
@@ -35,7 +34,7 @@ func answersOf(dir string, file *overrides.File) string {
 }
 
 // find is what was landed under an id; nil for nothing, and where that cannot be read.
-func (r *remembered) find(ctx context.Context, id string) *control.Landed {
+func (r *remembered) find(ctx context.Context, id string) *repository.Landed {
 	if id == "" || r.answers.File == nil {
 		return nil
 	}
@@ -43,7 +42,7 @@ func (r *remembered) find(ctx context.Context, id string) *control.Landed {
 	if err != nil || a == nil {
 		return nil
 	}
-	return &control.Landed{Commit: a.Commit, Previous: a.Previous, Request: a.Request, Answer: a.Answer, Until: time.Unix(a.Until, 0)}
+	return &repository.Landed{Commit: a.Commit, Previous: a.Previous, Request: a.Request, Answer: a.Answer, Until: time.Unix(a.Until, 0)}
 }
 
 // keep writes what a request was answered that has changed a directory. A file that is

@@ -295,7 +295,7 @@ func (w *Worktree) At(_ context.Context, _ repository.Head, path, revision strin
 	return w.history.at(w.snapshot, path, revision)
 }
 
-// Recurrences implements control.Recurring.
+// Recurrences implements change.Recurring.
 func (w *Worktree) Recurrences(path, revision string) []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -32,6 +32,6 @@ func TestWhatApplicationsImport(t *testing.T) {
 
 var serverSide = []string{
 	"github.com/aws/...", "github.com/awslabs/...", "github.com/go-git/...", "github.com/spf13/...", "testing",
-	module + "shared/access", module + "shared/control", module + "shared/served", module + "shared/feed", module + "shared/refusal", module + "shared/httpapi", module + "shared/repository", module + "shared/repository/...",
+	module + "shared/access", module + "shared/control", module + "shared/change", module + "shared/served", module + "shared/feed", module + "shared/refusal", module + "shared/httpapi", module + "shared/repository", module + "shared/repository/...",
 	module + "shared/ledger/...", module + "shared/delivery", module + "shared/telemetry", module + "shared/telemetry/...",
 }

@@ -97,10 +97,15 @@ var rules = []struct {
 		why:     "delivery serves tables; where they come from and who may have them is its caller's business",
 	},
 	{
-		who:     []string{"shared/control"},
+		who:     []string{"shared/control", "shared/change"},
 		imports: []string{"os", "log", "log/slog", module + "shared/ledger/...", module + "shared/repository/disk", module + "shared/httpapi", module + "shared/delivery", module + "shared/authentication", module + "shared/ratelimit"},
 		reaches: []string{"net/http", "github.com/aws/..."},
 		why:     "the use cases know their ports, not what stands behind them",
+	},
+	{
+		who:     []string{"shared/change"},
+		reaches: []string{module + "shared/control"},
+		why:     "a change is made for whoever control has admitted",
 	},
 	{
 		who:     []string{"shared/served"},
@@ -110,7 +115,7 @@ var rules = []struct {
 	{
 		who:     []string{"shared/served", "shared/feed", "shared/refusal"},
 		imports: []string{"os", "log", "log/slog"},
-		reaches: []string{"net/http", module + "shared/control", module + "shared/telemetry/...", module + "shared/ledger/..."},
+		reaches: []string{"net/http", module + "shared/change", module + "shared/control", module + "shared/telemetry/...", module + "shared/ledger/..."},
 		why:     "what is served and what commits changed is told without knowing who asks",
 	},
 	{

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
 )
@@ -38,8 +38,8 @@ func wantFeed(t *testing.T, list *feed.ActivityList, want ...string) {
 func TestActivity(t *testing.T) {
 	w := newWorld(t, nil)
 	s := w.boss
-	must[*control.CreationResult](t)(s().CreateFlag(ctx, control.FlagCreation{Key: "f"}))
-	must[*control.PatchResult](t)(s().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
+	must[*change.CreationResult](t)(s().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
+	must[*change.PatchResult](t)(s().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
 	w.repo.push(ada, "by hand", map[string]string{
 		path("f"):         boolFlag("f", `,"tags":["checkout"]`),
 		"configs/c.json":  configOf("c", "string", `"blue"`, ""),
@@ -179,8 +179,8 @@ func TestActivityOfABusyRepository(t *testing.T) {
 
 func TestActivityOfOneItem(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", ""), "schemas/s.json": "{}"})
-	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)}))
-	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "g", "default", control.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "g", "default", change.FlagPatch{Enabled: ptr(true)}))
 	w.repo.push(ada, "gone", map[string]string{path("f"): ""})
 	of := func(kind, key string) (*feed.ActivityList, error) {
 		return w.enter().Activity(ctx, feed.ActivityQuery{Type: kind, Key: key})

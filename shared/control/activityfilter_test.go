@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
@@ -28,7 +29,7 @@ func TestActivityFilters(t *testing.T) {
 		t.Helper()
 		clock = now.Add(at)
 		s := must[*control.Session](t)(service.SessionOf(ctx, key.Reveal()))
-		must[*control.PatchResult](t)(s.PatchFlag(ctx, item, scope, control.FlagPatch{Enabled: ptr(true)}))
+		must[*change.PatchResult](t)(s.Changes().PatchFlag(ctx, item, scope, change.FlagPatch{Enabled: ptr(true)}))
 	}
 	toggles("f", "production", 1*time.Hour)
 	toggles("f", "staging", 2*time.Hour)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
 )
@@ -22,6 +23,15 @@ var (
 	errDisabled       = errors.New("the principal is disabled")
 	errOtherPrincipal = errors.New("the ledger answered with another principal than the key's")
 )
+
+// onceID is what ledgers call a principal's Idempotency-Key, which they do not tell; ""
+// for none.
+func onceID(principal access.ID, idempotencyKey string) string {
+	if idempotencyKey == "" {
+		return ""
+	}
+	return change.Digest([]byte(principal), []byte(idempotencyKey))
+}
 
 // Authenticate asks the ledger, once, whose key this is, and what has landed under
 // an Idempotency-Key, "" for none. Every reason to refuse the key is a fault of the

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
@@ -48,10 +49,10 @@ func configWith(key, more string, rules ...string) string {
 }
 
 // putConfig replaces a config under its current token.
-func (w *world) putConfig(role, key, text string) (*control.PutResult, error) {
+func (w *world) putConfig(role, key, text string) (*change.PutResult, error) {
 	w.t.Helper()
 	stored := must[*control.StoredDocument](w.t)(w.boss().Document(ctx, document.Config, key, nil))
-	return w.enter(role).PutDocument(ctx, document.Config, key, control.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &stored.CommitSHA})
+	return w.enter(role).Changes().PutDocument(ctx, document.Config, key, change.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &stored.CommitSHA})
 }
 
 // TestToBringInADecryptionKeyIsToUseIt: who may not edit the config that holds
@@ -102,22 +103,22 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 	t.Run("by a PATCH over a ciphertext", func(t *testing.T) {
 		for _, dry := range []bool{true, false} {
 			w := vault(t, declaration)
-			patch := control.ConfigPatch{Request: control.Request{DryRun: dry}, Value: node(t, `"`+stolenCiphertext+`"`)}
-			_, err := w.enter("engineer").PatchConfig(ctx, "used", "staging", patch)
+			patch := change.ConfigPatch{Request: change.Request{DryRun: dry}, Value: node(t, `"`+stolenCiphertext+`"`)}
+			_, err := w.enter("engineer").Changes().PatchConfig(ctx, "used", "staging", patch)
 			wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
-			_, err = w.enter("protected_engineer").PatchConfig(ctx, "used", "staging", patch)
+			_, err = w.enter("protected_engineer").Changes().PatchConfig(ctx, "used", "staging", patch)
 			wantRefusal(t, err, "ok")
 		}
 	})
 	t.Run("a PATCH that copies what stands in the default rules", func(t *testing.T) {
 		w := vault(t, declaration)
-		_, err := w.enter("engineer").PatchConfig(ctx, "used", "staging", control.ConfigPatch{Value: node(t, `"b2xk"`)})
+		_, err := w.enter("engineer").Changes().PatchConfig(ctx, "used", "staging", change.ConfigPatch{Value: node(t, `"b2xk"`)})
 		wantRefusal(t, err, "ok")
 	})
 	t.Run("a PATCH that serves what is a variant", func(t *testing.T) {
 		w := vault(t, declaration)
-		for _, patch := range []control.ConfigPatch{{Value: node(t, `"b2xk"`)}} {
-			result, err := w.enter("engineer").PatchConfig(ctx, "offered", "staging", patch)
+		for _, patch := range []change.ConfigPatch{{Value: node(t, `"b2xk"`)}} {
+			result, err := w.enter("engineer").Changes().PatchConfig(ctx, "offered", "staging", patch)
 			if err == nil && strings.Contains(wire(t, must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Config, "offered", nil))), `"id":"staging","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"b2xk","decryptWith"`) {
 				t.Errorf("an engineer decrypts with a key of others: %s", wire(t, result))
 			}
@@ -181,8 +182,8 @@ func TestALookupIsAWarningAndMayBeGuarded(t *testing.T) {
 // TestPlainTextOverASecretIsAWarning: the contract has it written.
 func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	w := vault(t, guardedReferences)
-	patch := func(key, scope, value string) *control.PatchResult {
-		return must[*control.PatchResult](t)(w.enter("engineer").PatchConfig(ctx, key, scope, control.ConfigPatch{Value: node(t, value)}))
+	patch := func(key, scope, value string) *change.PatchResult {
+		return must[*change.PatchResult](t)(w.enter("engineer").Changes().PatchConfig(ctx, key, scope, change.ConfigPatch{Value: node(t, value)}))
 	}
 	for _, c := range []struct{ key, scope, value, want string }{
 		{"looked", "staging", `"plain"`, "/environments/0/rules/0/value"}, // the default rules' lookup has held there until now
@@ -205,7 +206,7 @@ func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	// The server encrypts nothing: a switch over a ciphertext is plain too.
 	sealedBool := strings.Replace(sealed("b2xk", "master"), `"type":"string"`, `"type":"bool"`, 1)
 	w.repo.push(ada, "a sealed flag", map[string]string{path("sealed"): boolFlag("sealed", "", sealedBool)})
-	on := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "sealed", "default", control.FlagPatch{Enabled: ptr(true)}))
+	on := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "sealed", "default", change.FlagPatch{Enabled: ptr(true)}))
 	if len(on.Warnings) != 1 || on.Warnings[0].Pointer != "/default/rules/0/value" {
 		t.Errorf("a switch over a ciphertext: %s", wire(t, on))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
@@ -25,17 +26,17 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 		return func(w *world) { w.repo.push(ada, "by hand", map[string]string{path("f"): text}) }
 	}
 	gone := func(w *world) { w.repo.push(ada, "by hand", map[string]string{path("f"): ""}) }
-	patch := func(scope string, p control.FlagPatch) step {
-		return func(w *world) { must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", scope, p)) }
+	patch := func(scope string, p change.FlagPatch) step {
+		return func(w *world) { must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", scope, p)) }
 	}
-	enabled := func(scope string, on bool) step { return patch(scope, control.FlagPatch{Enabled: &on}) }
+	enabled := func(scope string, on bool) step { return patch(scope, change.FlagPatch{Enabled: &on}) }
 	tagged := func(n int) step {
 		return func(w *world) {
 			for range n {
 				stored := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", nil))
 				next := stored.Document.Clone()
 				next.Set("name", node(t, fmt.Sprintf(`"name %d"`, w.repo.head().Sequence)))
-				must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Document: next, ExpectedCommitSHA: &stored.CommitSHA}))
+				must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: next, ExpectedCommitSHA: &stored.CommitSHA}))
 			}
 		}
 	}
@@ -71,10 +72,10 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 			for _, step := range c.steps {
 				step(w)
 			}
-			rollout := control.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}
+			rollout := change.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}
 			asked, read := w.repo.count("History"), w.repo.count("At")
 			rollout.DryRun = true
-			would := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", c.scope, rollout))
+			would := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", c.scope, rollout))
 			looked := c.read >= 0
 			if n := w.repo.count("At") - read; n != max(c.read, 0) {
 				t.Errorf("%d documents were read, want %d", n, c.read)
@@ -83,7 +84,7 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 				t.Errorf("the history was asked for %d times", n)
 			}
 			rollout.DryRun = false
-			did := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", c.scope, rollout))
+			did := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", c.scope, rollout))
 			stored := node(t, w.stored(path("f")))
 			if got := edit.SplitProperty(stored, c.scope); got != c.want || wire(t, did.Rules) != wire(t, would.Rules) || !strings.Contains(wire(t, did.Rules), `"`+c.want+`"`) {
 				t.Errorf("sticky by %s, want %s: %s, a dry run %s", got, c.want, wire(t, did.Rules), wire(t, would.Rules))
@@ -96,7 +97,7 @@ func TestAHistoryThatCannotBeReadIsNoReasonToSpreadAgain(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.fail["History"] = errStorage
 	n := w.repo.head()
-	_, err := w.boss().PatchFlag(ctx, "f", "staging", control.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)})
+	_, err := w.boss().Changes().PatchFlag(ctx, "f", "staging", change.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)})
 	wantRefusal(t, err, "500 INTERNAL")
 	if w.repo.head() != n {
 		t.Error("written all the same")

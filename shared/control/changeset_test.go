@@ -6,30 +6,32 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
 )
 
-func (w *world) change(message string, operations ...control.Operation) (*control.ChangeSetResult, error) {
+func (w *world) change(message string, operations ...change.Operation) (*change.ChangeSetResult, error) {
 	w.t.Helper()
-	return w.boss().Change(ctx, control.ChangeSet{Message: message, Operations: operations})
+	return w.boss().Changes().Change(ctx, change.ChangeSet{Message: message, Operations: operations})
 }
 
-func enable(key, scope string, on bool) control.Operation {
-	return control.Patch(key, scope, control.FlagPatch{Enabled: &on})
+func enable(key, scope string, on bool) change.Operation {
+	return change.Patch(key, scope, change.FlagPatch{Enabled: &on})
 }
 
-func created(key string) control.Operation { return control.Create(control.FlagCreation{Key: key}) }
+func created(key string) change.Operation { return change.Create(change.FlagCreation{Key: key}) }
 
-func deleted(key string) control.Operation {
-	return control.Delete(document.Flag, key, control.Deletion{})
+func deleted(key string) change.Operation {
+	return change.Delete(document.Flag, key, change.Deletion{})
 }
 
-func (w *world) putOf(t document.Type, key, text string) control.Operation {
-	return control.Put(t, key, control.DocumentPut{Document: node(w.t, text)})
+func (w *world) putOf(t document.Type, key, text string) change.Operation {
+	return change.Put(t, key, change.DocumentPut{Document: node(w.t, text)})
 }
 
 // issues are the pointers and messages of a refusal, a line each.
@@ -45,7 +47,7 @@ func issues(f *fault.Fault) string {
 func TestAChangeSetIsOneCommit(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", ""), path("c"): boolFlag("c", "")})
 	start, n := w.last().SHA, len(w.repo.commits)
-	r := must[*control.ChangeSetResult](t)(w.change("Launch\n\nAll of it.",
+	r := must[*change.ChangeSetResult](t)(w.change("Launch\n\nAll of it.",
 		enable("a", "production", true), created("new"), enable("new", "staging", true), deleted("b"),
 		w.putOf(document.Flag, "c", boolFlag("c", `,"name":"C"`)), enable("c", "default", false)))
 	if len(w.repo.commits) != n+1 || r.CommitSHA != w.last().SHA || r.PreviousCommitSHA != start || !r.Changed || len(r.Results) != 6 {
@@ -71,7 +73,7 @@ func TestAChangeSetIsOneCommit(t *testing.T) {
 	if got := strings.Join(of, "\n"); !strings.Contains(got, "updated a production: ") || !strings.Contains(got, `created new flag "new" created`) || !strings.Contains(got, `deleted b flag "b" deleted`) || !strings.Contains(got, "updated c name: ") {
 		t.Errorf("the feed says\n%s", got)
 	}
-	again := must[*control.ChangeSetResult](t)(w.change("", enable("a", "production", true)))
+	again := must[*change.ChangeSetResult](t)(w.change("", enable("a", "production", true)))
 	if again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" || len(w.repo.commits) != n+1 {
 		t.Errorf("%+v", again)
 	}
@@ -80,7 +82,7 @@ func TestAChangeSetIsOneCommit(t *testing.T) {
 func TestARehearsedChangeSetWritesNothing(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
 	n := len(w.repo.commits)
-	r := must[*control.ChangeSetResult](t)(w.boss().Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true}, Operations: []control.Operation{
+	r := must[*change.ChangeSetResult](t)(w.boss().Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true}, Operations: []change.Operation{
 		enable("a", "production", true), created("new"), enable("new", "production", true)}}))
 	if !r.DryRun || !r.Changed || r.CommitSHA != w.last().SHA || len(r.Results) != 3 || len(w.repo.commits) != n {
 		t.Errorf("%+v", r)
@@ -102,47 +104,47 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 	})
 	before := w.repo.commits[0].SHA
 	old := w.last().SHA
-	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "late", "default", control.FlagPatch{Enabled: ptr(true)}))
-	set := func(key string, value string) control.Operation {
-		return control.Patch(key, "default", control.ConfigPatch{Value: node(t, value)})
+	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "late", "default", change.FlagPatch{Enabled: ptr(true)}))
+	set := func(key string, value string) change.Operation {
+		return change.Patch(key, "default", change.ConfigPatch{Value: node(t, value)})
 	}
 	for _, tt := range []struct {
 		name, role string
-		operations []control.Operation
+		operations []change.Operation
 		want       string
 		issues     []string
 	}{
 		{"nothing", "", nil, "400 BAD_REQUEST", []string{"/operations operations has 1 to 2000 entries, not 0"}},
-		{"too many", "", slices.Repeat([]control.Operation{enable("a", "default", true)}, 2001), "400 BAD_REQUEST", []string{"/operations operations has"}},
-		{"the third of four", "", []control.Operation{enable("a", "default", true), created("x"), enable("none", "default", true), enable("x", "default", true)},
+		{"too many", "", slices.Repeat([]change.Operation{enable("a", "default", true)}, 2001), "400 BAD_REQUEST", []string{"/operations operations has"}},
+		{"the third of four", "", []change.Operation{enable("a", "default", true), created("x"), enable("none", "default", true), enable("x", "default", true)},
 			"404 NOT_FOUND", []string{`/operations/2 there is no flag "none"`}},
-		{"all of them", "", []control.Operation{enable("none", "default", true), created("a"), enable("a", "nowhere", true), control.Patch("a", "default", control.FlagPatch{})},
+		{"all of them", "", []change.Operation{enable("none", "default", true), created("a"), enable("a", "nowhere", true), change.Patch("a", "default", change.FlagPatch{})},
 			"404 NOT_FOUND", []string{"/operations/0 there is no flag", "/operations/1 the key \"a\" is held", "/operations/2 there is no environment \"nowhere\"", "/operations/3/body send exactly one of"}},
-		{"on what was refused", "engineer", []control.Operation{enable("b", "production", true), created("x"), created("x"), enable("y", "default", true)},
+		{"on what was refused", "engineer", []change.Operation{enable("b", "production", true), created("x"), created("x"), enable("y", "default", true)},
 			"403 FORBIDDEN PERMISSION_DENIED", []string{"/operations/0 ", "/operations/2 the key \"x\" is held", "/operations/3 there is no flag \"y\""}},
-		{"a token from before another's change", "", []control.Operation{enable("a", "default", true), control.Patch("late", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &old})},
+		{"a token from before another's change", "", []change.Operation{enable("a", "default", true), change.Patch("late", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &old})},
 			"409 CONFLICT STALE_COMMIT_SHA", []string{"/operations/1 the flag \"late\" has changed since"}},
-		{"an empty token", "", []control.Operation{control.Patch("a", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: ptr("")}), control.Delete(document.Flag, "a", control.Deletion{ExpectedCommitSHA: ptr("")})},
+		{"an empty token", "", []change.Operation{change.Patch("a", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: ptr("")}), change.Delete(document.Flag, "a", change.Deletion{ExpectedCommitSHA: ptr("")})},
 			"400 BAD_REQUEST", []string{"/operations/0/expectedCommitSha expectedCommitSha is empty", "/operations/1/expectedCommitSha expectedCommitSha is empty"}},
-		{"deleted, then patched", "", []control.Operation{deleted("a"), enable("a", "default", true)}, "404 NOT_FOUND", []string{"/operations/1 there is no flag \"a\""}},
-		{"what is referred to", "", []control.Operation{control.Delete(document.Segment, "beta", control.Deletion{})}, "409 CONFLICT REFERENCED", []string{"/operations/0 the segment \"beta\" cannot be deleted"}},
-		{"deleted, then referred to", "", []control.Operation{control.Delete(document.Segment, "beta", control.Deletion{}),
+		{"deleted, then patched", "", []change.Operation{deleted("a"), enable("a", "default", true)}, "404 NOT_FOUND", []string{"/operations/1 there is no flag \"a\""}},
+		{"what is referred to", "", []change.Operation{change.Delete(document.Segment, "beta", change.Deletion{})}, "409 CONFLICT REFERENCED", []string{"/operations/0 the segment \"beta\" cannot be deleted"}},
+		{"deleted, then referred to", "", []change.Operation{change.Delete(document.Segment, "beta", change.Deletion{}),
 			w.putOf(document.Flag, "member", strings.Replace(w.stored(path("member")), `"type"`, `"name":"again","type"`, 1))},
 			"422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", []string{"/operations/1/document/default/rules/0/criteria/0/valueToMatch there is no segment"}},
-		{"a value that the schema does not allow", "", []control.Operation{enable("a", "default", true), set("limit", "4")},
+		{"a value that the schema does not allow", "", []change.Operation{enable("a", "default", true), set("limit", "4")},
 			"400 BAD_REQUEST SCHEMA_VIOLATION", []string{`/operations/1 the schema "small" does not allow this: at "/default/rules/0/value/value": `}},
-		{"a value that the later schema does not allow", "", []control.Operation{set("limit", "3"), w.putOf(control.Schema, "small", `{"maximum":2}`)},
+		{"a value that the later schema does not allow", "", []change.Operation{set("limit", "3"), w.putOf(workspace.SchemaType, "small", `{"maximum":2}`)},
 			"400 BAD_REQUEST SCHEMA_VIOLATION", []string{`/operations/0 the schema "small" does not allow this`}},
-		{"a schema that stored values break", "", []control.Operation{w.putOf(control.Schema, "small", `{"maximum":0}`), enable("a", "default", true)},
+		{"a schema that stored values break", "", []change.Operation{w.putOf(workspace.SchemaType, "small", `{"maximum":0}`), enable("a", "default", true)},
 			"422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", []string{`/operations/0/document the config "limit", at /default/rules/0/value/value`}},
-		{"a document that is wrong", "", []control.Operation{w.putOf(document.Flag, "a", boolFlag("a", `,"name":"A"`)), w.putOf(document.Flag, "a", boolFlag("z", ""))},
+		{"a document that is wrong", "", []change.Operation{w.putOf(document.Flag, "a", boolFlag("a", `,"name":"A"`)), w.putOf(document.Flag, "a", boolFlag("z", ""))},
 			"400 BAD_REQUEST", []string{"/operations/1/document/key the document's key must be"}},
-		{"what is no object", "", []control.Operation{enable("bad", "default", true)}, "422 UNPROCESSABLE_CONTENT", []string{"/operations/0 what is stored as the flag \"bad\""}},
-		{"a commit that did not touch it", "", []control.Operation{control.Revert(document.Flag, "late", control.Reversion{CommitSHA: before, Mode: "undo"})},
+		{"what is no object", "", []change.Operation{enable("bad", "default", true)}, "422 UNPROCESSABLE_CONTENT", []string{"/operations/0 what is stored as the flag \"bad\""}},
+		{"a commit that did not touch it", "", []change.Operation{change.Revert(document.Flag, "late", change.Reversion{CommitSHA: before, Mode: "undo"})},
 			"422 UNPROCESSABLE_CONTENT", []string{"/operations/0 the commit " + before + " did not touch the flag"}},
-		{"no mode", "", []control.Operation{control.Revert(document.Flag, "late", control.Reversion{CommitSHA: "x", Mode: "redo"})},
+		{"no mode", "", []change.Operation{change.Revert(document.Flag, "late", change.Reversion{CommitSHA: "x", Mode: "redo"})},
 			"400 BAD_REQUEST", []string{"/operations/0/commitSha commitSha is", "/operations/0/mode mode is"}},
-		{"what cannot be read", "", []control.Operation{created("x"), control.NoOperation([]document.Issue{{Pointer: "/op", Message: "what?"}})}, "400 BAD_REQUEST", []string{"/operations/1/op what?"}},
+		{"what cannot be read", "", []change.Operation{created("x"), change.NoOperation([]document.Issue{{Pointer: "/op", Message: "what?"}})}, "400 BAD_REQUEST", []string{"/operations/1/op what?"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, dry := range []bool{true, false} {
@@ -151,7 +153,7 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 				if role == "" {
 					role = "protected_engineer"
 				}
-				_, err := w.enter(role).Change(ctx, control.ChangeSet{Request: control.Request{DryRun: dry}, Operations: tt.operations})
+				_, err := w.enter(role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: dry}, Operations: tt.operations})
 				f := wantRefusal(t, err, tt.want)
 				lines := strings.Split(issues(f), "\n")
 				if len(lines) != len(tt.issues) {
@@ -181,14 +183,14 @@ func TestWhatOnlyAChangeSetCanDo(t *testing.T) {
 		path("kept"):         boolFlag("kept", ""),
 	})
 	old := w.last().SHA
-	raise := func(value string) control.Operation {
-		return control.Patch("limit", "default", control.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: &old})
+	raise := func(value string) change.Operation {
+		return change.Patch("limit", "default", change.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: &old})
 	}
 	in := strings.Replace(targets("x", "bool", "true"), `"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["x"]}`, `"IN_SEG","valueToMatch":{"type":"string","value":"late"}`, 1)
-	must[*control.ChangeSetResult](t)(w.change("", raise("9"), w.putOf(control.Schema, "small", `{"maximum":10}`), raise("10"),
-		control.Delete(control.Schema, "other", control.Deletion{}), w.putOf(control.Schema, "new", `{}`),
-		w.putOf(document.Flag, "kept", boolFlag("kept", "", in, serves("bool", "false"))), control.Create(control.SegmentCreation{Key: "late"}),
-		deleted("gone"), control.Create(control.ConfigCreation{Key: "gone", ValueType: "int", Value: node(t, "1")})))
+	must[*change.ChangeSetResult](t)(w.change("", raise("9"), w.putOf(workspace.SchemaType, "small", `{"maximum":10}`), raise("10"),
+		change.Delete(workspace.SchemaType, "other", change.Deletion{}), w.putOf(workspace.SchemaType, "new", `{}`),
+		w.putOf(document.Flag, "kept", boolFlag("kept", "", in, serves("bool", "false"))), change.Create(change.SegmentCreation{Key: "late"}),
+		deleted("gone"), change.Create(change.ConfigCreation{Key: "gone", ValueType: "int", Value: node(t, "1")})))
 	if got := w.stored("configs/limit.json"); !strings.Contains(got, "10") {
 		t.Error(got)
 	}
@@ -196,12 +198,12 @@ func TestWhatOnlyAChangeSetCanDo(t *testing.T) {
 		t.Error(got)
 	}
 	n := len(w.repo.commits)
-	r := must[*control.ChangeSetResult](t)(w.change("", enable("kept", "staging", true), created("brief"), deleted("brief"),
-		control.Revert(document.Flag, "kept", control.Reversion{CommitSHA: w.last().SHA, Mode: "restore"})))
+	r := must[*change.ChangeSetResult](t)(w.change("", enable("kept", "staging", true), created("brief"), deleted("brief"),
+		change.Revert(document.Flag, "kept", change.Reversion{CommitSHA: w.last().SHA, Mode: "restore"})))
 	if r.Changed || len(w.repo.commits) != n || !r.Results[0].Changed || !r.Results[3].Changed {
 		t.Errorf("what ends as it began is %+v", r)
 	}
-	must[*control.ChangeSetResult](t)(w.change("", control.Delete(document.Config, "gone", control.Deletion{}), control.Revert(document.Flag, "gone", control.Reversion{CommitSHA: old, Mode: "restore"})))
+	must[*change.ChangeSetResult](t)(w.change("", change.Delete(document.Config, "gone", change.Deletion{}), change.Revert(document.Flag, "gone", change.Reversion{CommitSHA: old, Mode: "restore"})))
 	if got := w.stored(path("gone")); got != boolFlag("gone", "") {
 		t.Error(got)
 	}
@@ -210,11 +212,11 @@ func TestWhatOnlyAChangeSetCanDo(t *testing.T) {
 func TestAnItemThatWasNotThere(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), "schemas/old.json": `{}`})
 	put := func(key, token, text string) string {
-		_, err := w.change("", control.Put(control.Schema, key, control.DocumentPut{Document: node(t, text), ExpectedCommitSHA: &token}))
+		_, err := w.change("", change.Put(workspace.SchemaType, key, change.DocumentPut{Document: node(t, text), ExpectedCommitSHA: &token}))
 		return refusal(err)
 	}
 	seen := w.last().SHA
-	must[*control.ChangeSetResult](t)(w.change("", enable("a", "staging", true)))
+	must[*change.ChangeSetResult](t)(w.change("", enable("a", "staging", true)))
 	for _, tt := range []struct{ key, token, text, want string }{
 		{"new", strings.Repeat("0", 40), `{}`, "409 CONFLICT STALE_COMMIT_SHA"},
 		{"new", seen, `{}`, "ok"},
@@ -227,7 +229,7 @@ func TestAnItemThatWasNotThere(t *testing.T) {
 		}
 	}
 	level := func(level, token string) string {
-		_, err := w.change("", control.PatchLevel("shop", control.LogLevelPatch{Level: &level, ExpectedCommitSHA: &token}))
+		_, err := w.change("", change.PatchLevel("shop", change.LogLevelPatch{Level: &level, ExpectedCommitSHA: &token}))
 		return refusal(err)
 	}
 	if got := level("DEBUG", seen); got != "ok" {
@@ -247,9 +249,9 @@ func TestAChangeSetIsBounded(t *testing.T) {
 		files[path(key)] = boolFlag(key, `,"tags":["t"]`)
 	}
 	w := newWorld(t, files)
-	var patches, toggles []control.Operation
+	var patches, toggles []change.Operation
 	for i := range 2000 {
-		patches = append(patches, control.Patch("large", "production", control.ConfigPatch{Value: node(t, fmt.Sprint(`"`, i, `"`))}))
+		patches = append(patches, change.Patch("large", "production", change.ConfigPatch{Value: node(t, fmt.Sprint(`"`, i, `"`))}))
 		toggles = append(toggles, enable("f0", "production", i%2 == 0))
 	}
 	_, err := w.change("", patches...)
@@ -257,23 +259,23 @@ func TestAChangeSetIsBounded(t *testing.T) {
 	if !strings.Contains(issues(f), "read and write more than 32 MiB") || strings.Contains(issues(f), "\n") {
 		t.Error(issues(f))
 	}
-	must[*control.ChangeSetResult](t)(w.change("", toggles...))
-	var reversions []control.Operation
+	must[*change.ChangeSetResult](t)(w.change("", toggles...))
+	var reversions []change.Operation
 	for i := range 501 {
-		reversions = append(reversions, control.Revert(document.Flag, fmt.Sprint("f", i), control.Reversion{CommitSHA: w.last().Parent, Mode: "undo"}))
+		reversions = append(reversions, change.Revert(document.Flag, fmt.Sprint("f", i), change.Reversion{CommitSHA: w.last().Parent, Mode: "undo"}))
 	}
 	_, err = w.change("", reversions...)
 	if f := fault.Of(err); !strings.HasSuffix(issues(f), "/operations/500 500 operations need the history of their items before this one, which is the most for one request; send them in several") {
 		t.Errorf("%.200s", issues(f))
 	}
-	_, err = w.change("", control.Copy(control.Copying{From: "staging", To: "production", Tag: ptr("t")}))
+	_, err = w.change("", change.Copy(change.Copying{From: "staging", To: "production", Tag: ptr("t")}))
 	f = wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT")
 	if !strings.Contains(f.Message, "2001 items") {
 		t.Error(f.Message)
 	}
-	var copies []control.Operation
+	var copies []change.Operation
 	for range 200 {
-		copies = append(copies, control.Copy(control.Copying{From: "staging", To: "production", Tag: ptr("t")}))
+		copies = append(copies, change.Copy(change.Copying{From: "staging", To: "production", Tag: ptr("t")}))
 	}
 	_, err = w.change("", copies...)
 	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT"); pointers(f, "issues") != "/operations/0" {
@@ -290,15 +292,15 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 	}
 	w := newWorld(t, files)
 	token := w.last().SHA
-	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f7", "staging", control.FlagPatch{Enabled: ptr(true)}))
-	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f8", "staging", control.FlagPatch{Enabled: ptr(true)}))
-	must[*control.ChangeSetResult](t)(w.change("", control.Revert(document.Flag, "f8", control.Reversion{CommitSHA: token, Mode: "restore"})))
-	var operations []control.Operation
+	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f7", "staging", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f8", "staging", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.ChangeSetResult](t)(w.change("", change.Revert(document.Flag, "f8", change.Reversion{CommitSHA: token, Mode: "restore"})))
+	var operations []change.Operation
 	for i := range 50 {
-		operations = append(operations, control.Patch(fmt.Sprint("f", i), "production", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))
+		operations = append(operations, change.Patch(fmt.Sprint("f", i), "production", change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))
 	}
 	s, n := w.boss(), w.repo.count("At")
-	_, err := s.Change(ctx, control.ChangeSet{Operations: operations})
+	_, err := s.Changes().Change(ctx, change.ChangeSet{Operations: operations})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 	if got := pointers(f, "issues"); got != "/operations/7" {
 		t.Errorf("refused are %s", got)
@@ -307,7 +309,7 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 	if asked := w.repo.count("At") - n; asked > 4 { // of both that were touched, and for the words of what was done to one
 		t.Errorf("%d documents were asked for", asked)
 	}
-	must[*control.ChangeSetResult](t)(w.change("", operations...))
+	must[*change.ChangeSetResult](t)(w.change("", operations...))
 }
 
 // TestChangeSetsInSmallRoom are refused where what they lead to has no place, by the
@@ -320,14 +322,14 @@ func TestChangeSetsInSmallRoom(t *testing.T) {
 	settings := w.settings()
 	settings.MaxTexts = 22_000
 	w.service = control.New(settings)
-	create := func(key string, n int) control.Operation {
-		return control.Create(control.ConfigCreation{Key: key, ValueType: "string", Value: node(t, `"`+strings.Repeat("x", n)+`"`)})
+	create := func(key string, n int) change.Operation {
+		return change.Create(change.ConfigCreation{Key: key, ValueType: "string", Value: node(t, `"`+strings.Repeat("x", n)+`"`)})
 	}
 	_, err := w.change("", enable("a", "staging", true), create("b", 3000), create("c", 3000))
 	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/2" || !strings.Contains(f.Message, "the workspace is full") {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
 	}
-	must[*control.ChangeSetResult](t)(w.change("", control.Delete(document.Config, "large", control.Deletion{}), create("b", 3000), create("c", 3000)))
+	must[*change.ChangeSetResult](t)(w.change("", change.Delete(document.Config, "large", change.Deletion{}), create("b", 3000), create("c", 3000)))
 
 	w = fullOfExpressions(t)
 	_, err = w.change("", enable("z", "staging", true), w.putOf(document.Flag, "f0", boolFlag("f0", `,"name":"n"`)), w.putOf(document.Flag, "f1", matching("f1", 11)), w.putOf(document.Flag, "z", matching("z", 12)), w.putOf(document.Flag, "f2", matching("f2", 2)))
@@ -337,7 +339,7 @@ func TestChangeSetsInSmallRoom(t *testing.T) {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
 	}
 	w.repo.fail["Commit"] = fmt.Errorf("in configs: %w: new.json has mode 040000", repository.ErrOccupied)
-	_, err = w.change("", enable("z", "staging", false), control.Create(control.ConfigCreation{Key: "new", ValueType: "int", Value: node(t, "1")}))
+	_, err = w.change("", enable("z", "staging", false), change.Create(change.ConfigCreation{Key: "new", ValueType: "int", Value: node(t, "1")}))
 	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1" {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
 	}
@@ -349,7 +351,7 @@ func TestChangeSetsWithoutAWorkspaceFile(t *testing.T) {
 	entry := `,"environments":[{"id":"canary","rules":[` + serves("bool", "true") + `]}]`
 	_, err := w.change("", enable("a", "canary", false))
 	wantRefusal(t, err, "404 NOT_FOUND")
-	must[*control.ChangeSetResult](t)(w.change("", w.putOf(document.Flag, "a", boolFlag("a", entry)), enable("a", "canary", false)))
+	must[*change.ChangeSetResult](t)(w.change("", w.putOf(document.Flag, "a", boolFlag("a", entry)), enable("a", "canary", false)))
 }
 
 // TestATokenOfACommitBefore: what is created goes on to hold the token of a commit that
@@ -357,13 +359,13 @@ func TestChangeSetsWithoutAWorkspaceFile(t *testing.T) {
 func TestATokenOfACommitBefore(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
 	before := w.last().SHA
-	put := func(text string, token *string) control.Operation {
-		return control.Put(control.Schema, "s", control.DocumentPut{Document: node(t, text), ExpectedCommitSHA: token})
+	put := func(text string, token *string) change.Operation {
+		return change.Put(workspace.SchemaType, "s", change.DocumentPut{Document: node(t, text), ExpectedCommitSHA: token})
 	}
-	level := control.PatchLevel("shop", control.LogLevelPatch{Level: ptr("WARN")})
-	guard := control.PatchLevel("shop", control.LogLevelPatch{Level: ptr("WARN"), ExpectedCommitSHA: &before})
-	must[*control.ChangeSetResult](t)(w.change("", put(`{}`, nil), put(`{}`, &before), level, guard))
-	for _, operations := range [][]control.Operation{{put(`{"type":"string"}`, nil), put(`{"type":"string"}`, &before)}, {level, guard}} {
+	level := change.PatchLevel("shop", change.LogLevelPatch{Level: ptr("WARN")})
+	guard := change.PatchLevel("shop", change.LogLevelPatch{Level: ptr("WARN"), ExpectedCommitSHA: &before})
+	must[*change.ChangeSetResult](t)(w.change("", put(`{}`, nil), put(`{}`, &before), level, guard))
+	for _, operations := range [][]change.Operation{{put(`{"type":"string"}`, nil), put(`{"type":"string"}`, &before)}, {level, guard}} {
 		_, err := w.change("", operations...)
 		f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 		if !strings.Contains(f.Message, "has been created since the commit in expectedCommitSha") || f.Details["changes"] == nil {
@@ -379,21 +381,21 @@ func TestASchemasTierIsThatOfTheConfigsSoFar(t *testing.T) {
 		"configs/c.json": configOf("c", "int", "1", ""), "configs/guarded.json": configOf("guarded", "int", "1", `,"schemaKey":"s","access":"protected-env"`),
 		"schemas/s.json": `{}`, "schemas/free.json": `{}`,
 	})
-	put := func(key string) control.Operation { return w.putOf(control.Schema, key, `{"maximum":9}`) }
-	bind := func(key, access string) control.Operation {
+	put := func(key string) change.Operation { return w.putOf(workspace.SchemaType, key, `{"maximum":9}`) }
+	bind := func(key, access string) change.Operation {
 		return w.putOf(document.Config, key, configOf(key, "int", "1", `,"schemaKey":"free","access":"`+access+`"`))
 	}
 	for _, tt := range []struct {
 		role, want string
-		operations []control.Operation
+		operations []change.Operation
 	}{
-		{"engineer", "ok", []control.Operation{put("free"), bind("c", "standard"), put("free")}},
-		{"engineer", "403 FORBIDDEN PERMISSION_DENIED", []control.Operation{put("free"), put("s")}},
-		{"engineer", "403 FORBIDDEN PERMISSION_DENIED", []control.Operation{control.Delete(document.Config, "guarded", control.Deletion{}), put("s")}},
-		{"support", "403 FORBIDDEN PERMISSION_DENIED", []control.Operation{put("free")}},
-		{"protected_engineer", "ok", []control.Operation{bind("guarded", "protected-env"), put("s"), put("free")}},
+		{"engineer", "ok", []change.Operation{put("free"), bind("c", "standard"), put("free")}},
+		{"engineer", "403 FORBIDDEN PERMISSION_DENIED", []change.Operation{put("free"), put("s")}},
+		{"engineer", "403 FORBIDDEN PERMISSION_DENIED", []change.Operation{change.Delete(document.Config, "guarded", change.Deletion{}), put("s")}},
+		{"support", "403 FORBIDDEN PERMISSION_DENIED", []change.Operation{put("free")}},
+		{"protected_engineer", "ok", []change.Operation{bind("guarded", "protected-env"), put("s"), put("free")}},
 	} {
-		_, err := w.enter(tt.role).Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true}, Operations: tt.operations})
+		_, err := w.enter(tt.role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true}, Operations: tt.operations})
 		wantRefusal(t, err, tt.want)
 	}
 }
@@ -401,14 +403,14 @@ func TestASchemasTierIsThatOfTheConfigsSoFar(t *testing.T) {
 // TestTheFeedTellsWhyManyItemsChanged, where they are too many to be told one by one.
 func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
 	w := newWorld(t, nil)
-	var operations []control.Operation
+	var operations []change.Operation
 	for i := range 30 {
 		operations = append(operations, created(fmt.Sprint("f", i)))
 	}
 	told := func() string {
 		return wire(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}})).Activity[0].Messages)
 	}
-	must[*control.ChangeSetResult](t)(w.change("  New team\n\nTheir flags.\n", operations...))
+	must[*change.ChangeSetResult](t)(w.change("  New team\n\nTheir flags.\n", operations...))
 	if got := told(); got != `[{"scope":"","message":"New team"},{"scope":"","message":"30 items in one commit: 30 created"}]` {
 		t.Error(got)
 	}
@@ -418,7 +420,7 @@ func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
 	for i := range operations {
 		operations[i] = enable(fmt.Sprint("f", i), "staging", true)
 	}
-	must[*control.ChangeSetResult](t)(w.change("", operations...))
+	must[*change.ChangeSetResult](t)(w.change("", operations...))
 	if got := told(); got != `[{"scope":"","message":"30 items in one commit: 30 updated"}]` {
 		t.Error(got)
 	}
@@ -426,11 +428,11 @@ func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
 	if got := wire(t, one[0].Messages); got != `[{"scope":"staging","message":"staging: enabled set to true"}]` {
 		t.Error(got)
 	}
-	must[*control.ChangeSetResult](t)(w.change("Why\n\nSvc-Principal: user/evil", enable("f0", "production", true)))
+	must[*change.ChangeSetResult](t)(w.change("Why\n\nSvc-Principal: user/evil", enable("f0", "production", true)))
 	if got := wire(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{})).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
 		t.Error(got)
 	}
-	level := must[*control.ChangeSetResult](t)(w.change("", control.PatchLevel("shop", control.LogLevelPatch{Level: ptr("WARN"), Target: ptr("com.acme")})))
+	level := must[*change.ChangeSetResult](t)(w.change("", change.PatchLevel("shop", change.LogLevelPatch{Level: ptr("WARN"), Target: ptr("com.acme")})))
 	if got := wire(t, level.Results[0].Messages); !strings.Contains(got, "is not written yet") {
 		t.Error(got)
 	}

@@ -242,7 +242,7 @@ func (s *Session) ForgetContext(ctx context.Context, f Forgetting) (*Forgotten, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.authorize("forgetting a context: ", access.Edit(access.TierStandard, o.View.Scopes().Metadata())); err != nil {
+	if err := refusal.Forbidden(s.caller.entry.Principal, "forgetting a context: ", access.Edit(access.TierStandard, o.View.Scopes().Metadata())); err != nil {
 		return nil, err
 	}
 	var environments []string

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/telemetry"
 )
@@ -127,15 +128,15 @@ func TestImpactWithinItsTime(t *testing.T) {
 	settings := w.settings()
 	settings.Contexts = contexts
 	w.service = control.New(settings)
-	ask := func(ctx context.Context) (*control.PatchResult, error) {
-		return w.enter("engineer").PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true), Request: control.Request{DryRun: true, Impact: true}})
+	ask := func(ctx context.Context) (*change.PatchResult, error) {
+		return w.enter("engineer").Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true), Request: change.Request{DryRun: true, Impact: true}})
 	}
-	got := must[*control.PatchResult](t)(ask(ctx)).Impact["production"]
+	got := must[*change.PatchResult](t)(ask(ctx)).Impact["production"]
 	if got.Contexts != 5 || got.Changed != 5 || !got.Complete || len(contexts.walks) != 1 || contexts.walks[0] != (telemetry.Walk{Environment: "production"}) {
 		t.Errorf("%+v; walked %v", got, contexts.walks)
 	}
 	w.service.NoTime()
-	if got := wire(t, must[*control.PatchResult](t)(ask(ctx)).Impact["production"]); got != `{"contexts":0,"changed":0,"complete":false,"values":[],"examples":[]}` {
+	if got := wire(t, must[*change.PatchResult](t)(ask(ctx)).Impact["production"]); got != `{"contexts":0,"changed":0,"complete":false,"values":[],"examples":[]}` {
 		t.Error(got)
 	}
 	w.service = control.New(settings)
@@ -185,11 +186,11 @@ func TestTheImpactOfAChangeSet(t *testing.T) {
 	settings := w.settings()
 	settings.Contexts = contexts
 	w.service = control.New(settings)
-	patch := func(key string, enabled bool) control.Operation {
-		return control.Patch(key, "production", control.FlagPatch{Enabled: &enabled})
+	patch := func(key string, enabled bool) change.Operation {
+		return change.Patch(key, "production", change.FlagPatch{Enabled: &enabled})
 	}
-	got := must[*control.ChangeSetResult](t)(w.enter("engineer").Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true, Impact: true},
-		Operations: []control.Operation{patch("f", true), patch("g", true), patch("g", false)}}))
+	got := must[*change.ChangeSetResult](t)(w.enter("engineer").Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true},
+		Operations: []change.Operation{patch("f", true), patch("g", true), patch("g", false)}}))
 	if e := got.Impact["production"]; len(got.Impact) != 1 || e.Changed != 4 || len(e.Values) != 1 || e.Values[0].Key != "f" {
 		t.Errorf("%s", wire(t, got.Impact))
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 )
 
 func TestCopyingAnEnvironment(t *testing.T) {
@@ -26,16 +26,16 @@ func TestCopyingAnEnvironment(t *testing.T) {
 		"segments/s.json":      segmentOf("s", serves("bool", "true")),
 		"configs/escaped.json": configOf("escaped", "int", "1", `,"tags":["check\u006fut"]`),
 	})
-	copying := func(from, to string, tag string, keys ...string) control.Operation {
-		c := control.Copying{From: from, To: to, Keys: keys}
+	copying := func(from, to string, tag string, keys ...string) change.Operation {
+		c := change.Copying{From: from, To: to, Keys: keys}
 		if tag != "" {
 			c.Tag = &tag
 		}
-		return control.Copy(c)
+		return change.Copy(c)
 	}
 	for _, tt := range []struct {
 		name      string
-		operation control.Operation
+		operation change.Operation
 		role      string
 		want      string
 	}{
@@ -54,12 +54,12 @@ func TestCopyingAnEnvironment(t *testing.T) {
 		{"by who may not all", copying("staging", "production", "checkout"), "engineer", "403 FORBIDDEN PERMISSION_DENIED"},
 		{"from what is protected", copying("production", "staging", "", "both"), "engineer_nonprotected", "ok"},
 	} {
-		_, err := w.enter(tt.role).Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true}, Operations: []control.Operation{tt.operation}})
+		_, err := w.enter(tt.role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true}, Operations: []change.Operation{tt.operation}})
 		if got := refusal(err); got != tt.want {
 			t.Errorf("%s: %s, %v", tt.name, got, err)
 		}
 	}
-	r := must[*control.ChangeSetResult](t)(w.change("", copying("staging", "production", "checkout"), copying("staging", "production", "", "c", "untagged")))
+	r := must[*change.ChangeSetResult](t)(w.change("", copying("staging", "production", "checkout"), copying("staging", "production", "", "c", "untagged")))
 	var changed []string
 	for _, result := range r.Results {
 		if result.Changed {
@@ -87,21 +87,21 @@ func TestCopyingAnEnvironment(t *testing.T) {
 // TestACopyOfWhatWasSeen is refused where any of its items has changed since.
 func TestACopyOfWhatWasSeen(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", `,"tags":["t"]`), path("b"): boolFlag("b", `,"tags":["t"]`), path("c"): boolFlag("c", "")})
-	must[*control.ChangeSetResult](t)(w.change("", enable("a", "staging", true), enable("b", "staging", true)))
+	must[*change.ChangeSetResult](t)(w.change("", enable("a", "staging", true), enable("b", "staging", true)))
 	seen, tag := w.last().SHA, "t"
 	copied := func(token string) string {
-		_, err := w.change("", control.Copy(control.Copying{From: "staging", To: "production", Tag: &tag, ExpectedCommitSHA: &token}))
+		_, err := w.change("", change.Copy(change.Copying{From: "staging", To: "production", Tag: &tag, ExpectedCommitSHA: &token}))
 		return refusal(err)
 	}
 	if got := copied("seen"); got != "400 BAD_REQUEST" && got != "409 CONFLICT STALE_COMMIT_SHA" {
 		t.Errorf("what is no token: %s", got)
 	}
-	must[*control.ChangeSetResult](t)(w.change("", enable("b", "production", true)))
+	must[*change.ChangeSetResult](t)(w.change("", enable("b", "production", true)))
 	if got := copied(seen); got != "409 CONFLICT STALE_COMMIT_SHA" {
 		t.Errorf("after a change of one of them: %s", got)
 	}
 	seen = w.last().SHA
-	must[*control.ChangeSetResult](t)(w.change("", enable("c", "production", true)))
+	must[*change.ChangeSetResult](t)(w.change("", enable("c", "production", true)))
 	if got := copied(seen); got != "ok" {
 		t.Errorf("after a change of another item: %s", got)
 	}

@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/workspace"
 )
 
 func TestCreateFlag(t *testing.T) {
 	w := newWorld(t, nil)
 	parent := w.last().SHA
-	r := must[*control.CreationResult](t)(w.enter("engineer_nonprotected", "engineer").CreateFlag(ctx, control.FlagCreation{Key: "new-nav", Description: "D", Tags: []string{"web"}}))
+	r := must[*change.CreationResult](t)(w.enter("engineer_nonprotected", "engineer").Changes().CreateFlag(ctx, change.FlagCreation{Key: "new-nav", Description: "D", Tags: []string{"web"}}))
 	want := `{"$schema":"https://svc.test/schemas/v1/stored-config.json","key":"new-nav","type":"feature_flag","valueType":"bool","description":"D",` +
 		`"access":"standard","tags":["web"],"default":{"rules":[` + serves("bool", "false") + `]},"environments":[],` +
 		`"variants":[{"value":{"type":"bool","value":false}},{"value":{"type":"bool","value":true}}]}`
@@ -37,30 +39,30 @@ func TestCreationsThatAreRefused(t *testing.T) {
 	w := newWorld(t, nil)
 	s := w.boss
 	one := node(t, "1")
-	flag := func(c control.FlagCreation) error { _, err := s().CreateFlag(ctx, c); return err }
-	config := func(c control.ConfigCreation) error { _, err := s().CreateConfig(ctx, c); return err }
+	flag := func(c change.FlagCreation) error { _, err := s().Changes().CreateFlag(ctx, c); return err }
+	config := func(c change.ConfigCreation) error { _, err := s().Changes().CreateConfig(ctx, c); return err }
 	for _, test := range []struct {
 		name string
 		err  error
 		at   string
 	}{
-		{"no key", flag(control.FlagCreation{}), "/key"},
-		{"leading dot", flag(control.FlagCreation{Key: ".a"}), "/key"},
-		{"a slash", flag(control.FlagCreation{Key: "a/b"}), "/key"},
-		{"a space", flag(control.FlagCreation{Key: "a b"}), "/key"},
-		{"201 characters", flag(control.FlagCreation{Key: strings.Repeat("a", 201)}), "/key"},
-		{"an empty type", flag(control.FlagCreation{Key: "a", Type: ptr("")}), "/type"},
-		{"an unknown type", flag(control.FlagCreation{Key: "a", Type: ptr("log_level"), Value: one}), "/type"},
-		{"a value for a bool", flag(control.FlagCreation{Key: "a", Value: node(t, "false")}), "/value"},
-		{"a value for a boolean", flag(control.FlagCreation{Key: "a", Type: ptr("boolean"), Value: node(t, "null")}), "/value"},
-		{"no value", flag(control.FlagCreation{Key: "a", Type: ptr("int")}), "/value"},
-		{"another value", flag(control.FlagCreation{Key: "a", Type: ptr("string"), Value: one}), "/value"},
-		{"null", flag(control.FlagCreation{Key: "a", Type: ptr("string"), Value: node(t, "null")}), "/value"},
-		{"all at once", flag(control.FlagCreation{Key: "a b", Type: ptr("int"), Value: node(t, "true")}), "/key /value"},
-		{"with what was found before", flag(control.FlagCreation{Key: "a b", Request: control.Request{Malformed: issuesAt("/tag")}}), "/tag /key"},
-		{"no config type", config(control.ConfigCreation{Key: "a", Value: one}), "/valueType"},
-		{"no config value", config(control.ConfigCreation{Key: "a", ValueType: "bool"}), "/value"},
-		{"a duration that is none", config(control.ConfigCreation{Key: "a", ValueType: "duration", Value: node(t, `"PT"`)}), "/value"},
+		{"no key", flag(change.FlagCreation{}), "/key"},
+		{"leading dot", flag(change.FlagCreation{Key: ".a"}), "/key"},
+		{"a slash", flag(change.FlagCreation{Key: "a/b"}), "/key"},
+		{"a space", flag(change.FlagCreation{Key: "a b"}), "/key"},
+		{"201 characters", flag(change.FlagCreation{Key: strings.Repeat("a", 201)}), "/key"},
+		{"an empty type", flag(change.FlagCreation{Key: "a", Type: ptr("")}), "/type"},
+		{"an unknown type", flag(change.FlagCreation{Key: "a", Type: ptr("log_level"), Value: one}), "/type"},
+		{"a value for a bool", flag(change.FlagCreation{Key: "a", Value: node(t, "false")}), "/value"},
+		{"a value for a boolean", flag(change.FlagCreation{Key: "a", Type: ptr("boolean"), Value: node(t, "null")}), "/value"},
+		{"no value", flag(change.FlagCreation{Key: "a", Type: ptr("int")}), "/value"},
+		{"another value", flag(change.FlagCreation{Key: "a", Type: ptr("string"), Value: one}), "/value"},
+		{"null", flag(change.FlagCreation{Key: "a", Type: ptr("string"), Value: node(t, "null")}), "/value"},
+		{"all at once", flag(change.FlagCreation{Key: "a b", Type: ptr("int"), Value: node(t, "true")}), "/key /value"},
+		{"with what was found before", flag(change.FlagCreation{Key: "a b", Request: change.Request{Malformed: issuesAt("/tag")}}), "/tag /key"},
+		{"no config type", config(change.ConfigCreation{Key: "a", Value: one}), "/valueType"},
+		{"no config value", config(change.ConfigCreation{Key: "a", ValueType: "bool"}), "/value"},
+		{"a duration that is none", config(change.ConfigCreation{Key: "a", ValueType: "duration", Value: node(t, `"PT"`)}), "/value"},
 	} {
 		f := wantRefusal(t, test.err, "400 BAD_REQUEST")
 		if got := pointers(f, "issues"); got != test.at {
@@ -77,7 +79,7 @@ func TestCreationsThatAreRefused(t *testing.T) {
 func TestACreationThatCannotBeStored(t *testing.T) {
 	w := newWorld(t, nil)
 	value := node(t, `"`+strings.Repeat("a", 700_000)+`"`)
-	_, err := w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "a", ValueType: "string", Value: value})
+	_, err := w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "a", ValueType: "string", Value: value})
 	if got := refusal(err); !strings.HasPrefix(got, "400 BAD_REQUEST VALIDATION_FAILED") || !strings.Contains(err.Error(), "at most 1048576 bytes can be stored") {
 		t.Errorf("%s", got)
 	}
@@ -89,21 +91,21 @@ func TestCreatableTypes(t *testing.T) {
 		"string": {`"x"`, "string"}, "int": {"9007199254740993", "int"}, "double": {"1.0", "double"}, "string_list": {`["a"]`, "string_list"},
 		"string-list": {`[]`, "string_list"}, "json": {`{"b":1,"a":null}`, "json"}, "duration": {`"PT1H30M"`, "duration"},
 	} {
-		r := must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "flag-" + name, Type: &name, Value: node(t, test.value)}))
+		r := must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "flag-" + name, Type: &name, Value: node(t, test.value)}))
 		stored := `{"type":"` + test.canonical + `","value":` + test.value + `}`
 		if r.ValueType != test.canonical || string(r.Document.At("/default/rules/0/value").Compact()) != stored || string(r.Document.At("/variants/0/value").Compact()) != stored {
 			t.Errorf("%s: %s", name, wire(t, r))
 		}
-		c := must[*control.CreationResult](t)(w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "config-" + name, ValueType: name, Value: node(t, test.value)}))
+		c := must[*change.CreationResult](t)(w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "config-" + name, ValueType: name, Value: node(t, test.value)}))
 		if c.ValueType != test.canonical || string(c.Document.Get("sendToClientSdk").Compact()) != "false" || string(c.Document.Get("access").Compact()) != `"standard"` {
 			t.Errorf("%s: %s", name, wire(t, c))
 		}
 	}
-	r := must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "b", Type: ptr("boolean")}))
+	r := must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "b", Type: ptr("boolean")}))
 	if r.ValueType != "bool" {
 		t.Errorf("boolean is %s", r.ValueType)
 	}
-	must[*control.CreationResult](t)(w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "c", ValueType: "bool", Value: node(t, "true")}))
+	must[*change.CreationResult](t)(w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "c", ValueType: "bool", Value: node(t, "true")}))
 }
 
 func TestKeysArePooledIgnoringCase(t *testing.T) {
@@ -125,22 +127,22 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 		{"ODD", "log_level", "odd"},
 		{"BROKEN", "feature_flag", "broken"},
 	} {
-		_, err := w.boss().CreateFlag(ctx, control.FlagCreation{Key: test.key})
+		_, err := w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: test.key})
 		f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 		if f.Details["collidingType"] != test.kind || f.Details["collidingKey"] != test.held {
 			t.Errorf("%s: %v", test.key, f.Details)
 		}
-		_, err = w.boss().CreateConfig(ctx, control.ConfigCreation{Key: test.key, ValueType: "bool", Value: node(t, "true")})
+		_, err = w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: test.key, ValueType: "bool", Value: node(t, "true")})
 		wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 	}
 	n := w.repo.head().Sequence
 	for _, key := range []string{"free", "a", "log-level.b"} {
-		must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: key}))
+		must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: key}))
 	}
 	if w.repo.head().Sequence != n+3 {
 		t.Error("not every creation is a commit")
 	}
-	_, err := w.boss().PatchLogLevel(ctx, "b", control.LogLevelPatch{Level: ptr("INFO")})
+	_, err := w.boss().Changes().PatchLogLevel(ctx, "b", change.LogLevelPatch{Level: ptr("INFO")})
 	f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 	if f.Details["collidingType"] != "feature_flag" || f.Details["collidingKey"] != "log-level.b" {
 		t.Errorf("%v", f.Details)
@@ -150,9 +152,9 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 func TestTheFirstCommitOfAWorkspace(t *testing.T) {
 	w := newWorld(t, nil)
 	w.repo.commits = nil
-	must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"}))
+	must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
 	w.repo.commits = nil
-	r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "a", control.LogLevelPatch{Level: ptr("INFO")}))
+	r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Level: ptr("INFO")}))
 	if r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
 		t.Errorf("%+v", r)
 	}
@@ -163,13 +165,13 @@ func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
 	settings := w.settings()
 	settings.PublicURL = ""
 	w.service = control.New(settings)
-	r := must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"}))
+	r := must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
 	if r.Document.Get("$schema") != nil {
 		t.Error(wire(t, r))
 	}
 	settings.PublicURL = "https://svc.test/base/"
 	w.service = control.New(settings)
-	r = must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "g"}))
+	r = must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "g"}))
 	if text, _ := r.Document.Get("$schema").Text(); text != "https://svc.test/base/schemas/v1/stored-config.json" {
 		t.Error(text)
 	}
@@ -178,15 +180,15 @@ func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
 // TestANameThatWindowsCannotHaveIsWarnedOf by the write that creates it, and by no other.
 func TestANameThatWindowsCannotHaveIsWarnedOf(t *testing.T) {
 	w := newWorld(t, nil)
-	made := must[*control.CreationResult](t)(w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "con", ValueType: "string", Value: node(t, `"x"`)}))
+	made := must[*change.CreationResult](t)(w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "con", ValueType: "string", Value: node(t, `"x"`)}))
 	if said := wire(t, made.Warnings); !strings.Contains(said, "cannot be checked out on Windows") {
 		t.Errorf("no warning: %s", said)
 	}
-	set := must[*control.ChangeSetResult](t)(w.change("", created("nul"), w.putOf(control.Schema, "aux", `{"type":"string"}`), created("fine")))
+	set := must[*change.ChangeSetResult](t)(w.change("", created("nul"), w.putOf(workspace.SchemaType, "aux", `{"type":"string"}`), created("fine")))
 	if len(set.Warnings) != 2 {
 		t.Errorf("%s", wire(t, set.Warnings))
 	}
-	patched := must[*control.PatchResult](t)(w.boss().PatchConfig(ctx, "con", "default", control.ConfigPatch{Value: node(t, `"y"`)}))
+	patched := must[*change.PatchResult](t)(w.boss().Changes().PatchConfig(ctx, "con", "default", change.ConfigPatch{Value: node(t, `"y"`)}))
 	if len(patched.Warnings) != 0 {
 		t.Errorf("%s", wire(t, patched.Warnings))
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 )
 
@@ -34,11 +35,11 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 					t.Errorf("the environments are\n%s, want\n%s", got, want)
 				}
 				for _, scope := range []string{"production", "default"} {
-					_, err := w.enter("engineer_nonprotected").PatchFlag(ctx, "f", scope, control.FlagPatch{Enabled: ptr(true)})
+					_, err := w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", scope, change.FlagPatch{Enabled: ptr(true)})
 					wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
 				}
 				for _, enabled := range []bool{true, false} {
-					must[*control.PatchResult](t)(w.enter("engineer_nonprotected").PatchFlag(ctx, "f", "staging", control.FlagPatch{Enabled: ptr(enabled)}))
+					must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", "staging", change.FlagPatch{Enabled: ptr(enabled)}))
 				}
 				if now := w.delivered(); !now.Declared || len(now.Environments) != 4 {
 					t.Errorf("what is served has the environments %+v, declared: %t", now.Environments, now.Declared)
@@ -50,7 +51,7 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 				w.service = control.New(w.settings())
 			}
 			w.repo.push(ada, "Mend it", map[string]string{"svc.json": `{"environments":["production"]}`})
-			must[*control.PatchResult](t)(w.enter("engineer_nonprotected").PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
+			must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
 			if d := w.detail(); d.BrokenDocuments != 0 {
 				t.Errorf("the detail is %+v", d)
 			}

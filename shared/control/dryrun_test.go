@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
@@ -21,53 +22,53 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 		name   string
 		path   string
 		change bool
-		ask    func(t *testing.T, s *control.Session, r control.Request, token string) (any, error)
+		ask    func(t *testing.T, s *control.Session, r change.Request, token string) (any, error)
 	}{
-		{"flag creation", path("new"), true, func(t *testing.T, s *control.Session, r control.Request, _ string) (any, error) {
-			return s.CreateFlag(ctx, control.FlagCreation{Request: r, Key: "new"})
+		{"flag creation", path("new"), true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
+			return s.Changes().CreateFlag(ctx, change.FlagCreation{Request: r, Key: "new"})
 		}},
-		{"config creation", "configs/new.json", true, func(t *testing.T, s *control.Session, r control.Request, _ string) (any, error) {
-			return s.CreateConfig(ctx, control.ConfigCreation{Request: r, Key: "new", ValueType: "int", Value: node(t, "1")})
+		{"config creation", "configs/new.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
+			return s.Changes().CreateConfig(ctx, change.ConfigCreation{Request: r, Key: "new", ValueType: "int", Value: node(t, "1")})
 		}},
-		{"flag", path("f"), true, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
-			return s.PatchFlag(ctx, "f", "production", control.FlagPatch{Request: r, Enabled: ptr(true), ReplaceTargeting: true, ExpectedCommitSHA: &token})
+		{"flag", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Request: r, Enabled: ptr(true), ReplaceTargeting: true, ExpectedCommitSHA: &token})
 		}},
-		{"flag, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
-			return s.PatchFlag(ctx, "f", "default", control.FlagPatch{Request: r, Enabled: ptr(false)})
+		{"flag, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Request: r, Enabled: ptr(false)})
 		}},
-		{"config", "configs/c.json", true, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
-			return s.PatchConfig(ctx, "c", "staging", control.ConfigPatch{Request: r, Value: node(t, "2")})
+		{"config", "configs/c.json", true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().PatchConfig(ctx, "c", "staging", change.ConfigPatch{Request: r, Value: node(t, "2")})
 		}},
-		{"log level", "log-levels/log-level.a.json", true, func(t *testing.T, s *control.Session, r control.Request, _ string) (any, error) {
-			return s.PatchLogLevel(ctx, "a", control.LogLevelPatch{Request: r, Level: ptr("INFO")})
+		{"log level", "log-levels/log-level.a.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
+			return s.Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Request: r, Level: ptr("INFO")})
 		}},
-		{"first log level", "log-levels/log-level.b.json", true, func(t *testing.T, s *control.Session, r control.Request, _ string) (any, error) {
-			return s.PatchLogLevel(ctx, "b", control.LogLevelPatch{Request: r, Level: ptr("INFO"), Target: ptr("x")})
+		{"first log level", "log-levels/log-level.b.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
+			return s.Changes().PatchLogLevel(ctx, "b", change.LogLevelPatch{Request: r, Level: ptr("INFO"), Target: ptr("x")})
 		}},
-		{"document", path("f"), true, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
-			return s.PutDocument(ctx, document.Flag, "f", control.DocumentPut{Request: r, Document: node(t, boolFlag("f", `,"name":"n"`)), ExpectedCommitSHA: &token})
+		{"document", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Request: r, Document: node(t, boolFlag("f", `,"name":"n"`)), ExpectedCommitSHA: &token})
 		}},
-		{"deletion", path("f"), true, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
-			return s.Delete(ctx, document.Flag, "f", control.Deletion{Request: r, ExpectedCommitSHA: &token})
+		{"deletion", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().Delete(ctx, document.Flag, "f", change.Deletion{Request: r, ExpectedCommitSHA: &token})
 		}},
-		{"undo", path("f"), true, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
-			return s.Revert(ctx, document.Flag, "f", control.Reversion{Request: r, CommitSHA: token, Mode: "undo"})
+		{"undo", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: r, CommitSHA: token, Mode: "undo"})
 		}},
-		{"restoration, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
-			return s.Revert(ctx, document.Flag, "f", control.Reversion{Request: r, CommitSHA: token, Mode: "restore"})
+		{"restoration, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: r, CommitSHA: token, Mode: "restore"})
 		}},
-		{"document, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
-			return s.PutDocument(ctx, document.Flag, "f", control.DocumentPut{Request: r, Document: node(t, files[path("f")]), ExpectedCommitSHA: &token})
+		{"document, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Request: r, Document: node(t, files[path("f")]), ExpectedCommitSHA: &token})
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, files)
 			head := w.repo.head()
-			tried, err := test.ask(t, w.boss(), control.Request{DryRun: true}, head.Commit)
+			tried, err := test.ask(t, w.boss(), change.Request{DryRun: true}, head.Commit)
 			if err != nil || w.repo.head() != head || w.repo.count("Commit") != 0 {
 				t.Fatalf("%v; head %v", err, w.repo.head())
 			}
-			done, err := test.ask(t, w.boss(), control.Request{}, head.Commit)
+			done, err := test.ask(t, w.boss(), change.Request{}, head.Commit)
 			if err != nil || (w.repo.head() != head) != test.change {
 				t.Fatalf("%v; head %v", err, w.repo.head())
 			}
@@ -111,7 +112,7 @@ func TestADryRunNamesTheItemsCommit(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	of := w.last().SHA
 	head := w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")}).SHA
-	r := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Request: control.Request{DryRun: true}, Enabled: ptr(true)}))
+	r := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Request: change.Request{DryRun: true}, Enabled: ptr(true)}))
 	if !r.Changed || r.CommitSHA != of || r.PreviousCommitSHA != head {
 		t.Error(wire(t, r))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
@@ -16,48 +17,50 @@ import (
 
 // writer carries writes out alone, or each as a change set of one operation.
 type writer interface {
-	PatchFlag(ctx any, key, scope string, p control.FlagPatch) (any, error)
-	PatchConfig(ctx any, key, scope string, p control.ConfigPatch) (any, error)
-	PatchLogLevel(ctx any, service string, p control.LogLevelPatch) (any, error)
-	PutDocument(ctx any, t document.Type, key string, p control.DocumentPut) (any, error)
-	CreateFlag(ctx any, c control.FlagCreation) (any, error)
-	CreateSegment(ctx any, c control.SegmentCreation) (any, error)
-	Delete(ctx any, t document.Type, key string, d control.Deletion) (any, error)
-	Revert(ctx any, t document.Type, key string, r control.Reversion) (any, error)
+	PatchFlag(ctx any, key, scope string, p change.FlagPatch) (any, error)
+	PatchConfig(ctx any, key, scope string, p change.ConfigPatch) (any, error)
+	PatchLogLevel(ctx any, service string, p change.LogLevelPatch) (any, error)
+	PutDocument(ctx any, t document.Type, key string, p change.DocumentPut) (any, error)
+	CreateFlag(ctx any, c change.FlagCreation) (any, error)
+	CreateSegment(ctx any, c change.SegmentCreation) (any, error)
+	Delete(ctx any, t document.Type, key string, d change.Deletion) (any, error)
+	Revert(ctx any, t document.Type, key string, r change.Reversion) (any, error)
 	// anew is the same after somebody else has written.
 	anew(w *world) writer
 }
 
 type alone struct{ s *control.Session }
 
-func (a alone) PatchFlag(_ any, key, scope string, p control.FlagPatch) (any, error) {
-	return a.s.PatchFlag(ctx, key, scope, p)
+func (a alone) PatchFlag(_ any, key, scope string, p change.FlagPatch) (any, error) {
+	return a.s.Changes().PatchFlag(ctx, key, scope, p)
 }
 
-func (a alone) PatchConfig(_ any, key, scope string, p control.ConfigPatch) (any, error) {
-	return a.s.PatchConfig(ctx, key, scope, p)
+func (a alone) PatchConfig(_ any, key, scope string, p change.ConfigPatch) (any, error) {
+	return a.s.Changes().PatchConfig(ctx, key, scope, p)
 }
 
-func (a alone) PatchLogLevel(_ any, service string, p control.LogLevelPatch) (any, error) {
-	return a.s.PatchLogLevel(ctx, service, p)
+func (a alone) PatchLogLevel(_ any, service string, p change.LogLevelPatch) (any, error) {
+	return a.s.Changes().PatchLogLevel(ctx, service, p)
 }
 
-func (a alone) PutDocument(_ any, t document.Type, key string, p control.DocumentPut) (any, error) {
-	return a.s.PutDocument(ctx, t, key, p)
+func (a alone) PutDocument(_ any, t document.Type, key string, p change.DocumentPut) (any, error) {
+	return a.s.Changes().PutDocument(ctx, t, key, p)
 }
 
-func (a alone) CreateFlag(_ any, c control.FlagCreation) (any, error) { return a.s.CreateFlag(ctx, c) }
-
-func (a alone) CreateSegment(_ any, c control.SegmentCreation) (any, error) {
-	return a.s.CreateSegment(ctx, c)
+func (a alone) CreateFlag(_ any, c change.FlagCreation) (any, error) {
+	return a.s.Changes().CreateFlag(ctx, c)
 }
 
-func (a alone) Delete(_ any, t document.Type, key string, d control.Deletion) (any, error) {
-	return a.s.Delete(ctx, t, key, d)
+func (a alone) CreateSegment(_ any, c change.SegmentCreation) (any, error) {
+	return a.s.Changes().CreateSegment(ctx, c)
 }
 
-func (a alone) Revert(_ any, t document.Type, key string, r control.Reversion) (any, error) {
-	return a.s.Revert(ctx, t, key, r)
+func (a alone) Delete(_ any, t document.Type, key string, d change.Deletion) (any, error) {
+	return a.s.Changes().Delete(ctx, t, key, d)
+}
+
+func (a alone) Revert(_ any, t document.Type, key string, r change.Reversion) (any, error) {
+	return a.s.Changes().Revert(ctx, t, key, r)
 }
 
 func (a alone) anew(w *world) writer {
@@ -66,47 +69,47 @@ func (a alone) anew(w *world) writer {
 
 type inChangeSet struct{ alone }
 
-func (c inChangeSet) one(r control.Request, o control.Operation) (any, error) {
-	return c.s.Change(ctx, control.ChangeSet{Request: r, Operations: []control.Operation{o}})
+func (c inChangeSet) one(r change.Request, o change.Operation) (any, error) {
+	return c.s.Changes().Change(ctx, change.ChangeSet{Request: r, Operations: []change.Operation{o}})
 }
 
-func (c inChangeSet) PatchFlag(_ any, key, scope string, p control.FlagPatch) (any, error) {
-	return c.one(p.Request, control.Patch(key, scope, p))
+func (c inChangeSet) PatchFlag(_ any, key, scope string, p change.FlagPatch) (any, error) {
+	return c.one(p.Request, change.Patch(key, scope, p))
 }
 
-func (c inChangeSet) PatchConfig(_ any, key, scope string, p control.ConfigPatch) (any, error) {
-	return c.one(p.Request, control.Patch(key, scope, p))
+func (c inChangeSet) PatchConfig(_ any, key, scope string, p change.ConfigPatch) (any, error) {
+	return c.one(p.Request, change.Patch(key, scope, p))
 }
 
-func (c inChangeSet) PatchLogLevel(_ any, service string, p control.LogLevelPatch) (any, error) {
-	return c.one(p.Request, control.PatchLevel(service, p))
+func (c inChangeSet) PatchLogLevel(_ any, service string, p change.LogLevelPatch) (any, error) {
+	return c.one(p.Request, change.PatchLevel(service, p))
 }
 
-func (c inChangeSet) PutDocument(_ any, t document.Type, key string, p control.DocumentPut) (any, error) {
-	return c.one(p.Request, control.Put(t, key, p))
+func (c inChangeSet) PutDocument(_ any, t document.Type, key string, p change.DocumentPut) (any, error) {
+	return c.one(p.Request, change.Put(t, key, p))
 }
 
-func (c inChangeSet) CreateFlag(_ any, p control.FlagCreation) (any, error) {
-	return c.one(p.Request, control.Create(p))
+func (c inChangeSet) CreateFlag(_ any, p change.FlagCreation) (any, error) {
+	return c.one(p.Request, change.Create(p))
 }
 
-func (c inChangeSet) CreateSegment(_ any, p control.SegmentCreation) (any, error) {
-	return c.one(p.Request, control.Create(p))
+func (c inChangeSet) CreateSegment(_ any, p change.SegmentCreation) (any, error) {
+	return c.one(p.Request, change.Create(p))
 }
 
-func (c inChangeSet) Delete(_ any, t document.Type, key string, d control.Deletion) (any, error) {
-	return c.one(d.Request, control.Delete(t, key, d))
+func (c inChangeSet) Delete(_ any, t document.Type, key string, d change.Deletion) (any, error) {
+	return c.one(d.Request, change.Delete(t, key, d))
 }
 
-func (c inChangeSet) Revert(_ any, t document.Type, key string, r control.Reversion) (any, error) {
-	return c.one(r.Request, control.Revert(t, key, r))
+func (c inChangeSet) Revert(_ any, t document.Type, key string, r change.Reversion) (any, error) {
+	return c.one(r.Request, change.Revert(t, key, r))
 }
 
 func (c inChangeSet) anew(w *world) writer { return inChangeSet{c.alone.anew(w).(alone)} }
 
 // both is an operation of a change set, and the write that it is alone.
 type both struct {
-	set   control.Operation
+	set   change.Operation
 	alone func(s *control.Session) error
 	words string
 }
@@ -119,7 +122,7 @@ func drawWrite(rt *rapid.T, commits []string) both {
 	words := fmt.Sprint(key, " ", scope, tier)
 	switch kind := draw("kind", "enable", "rollout", "off", "create", "segment", "put", "put segment", "delete", "delete segment", "undo", "restore", "level"); kind {
 	case "enable", "off", "rollout":
-		p := control.FlagPatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
+		p := change.FlagPatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
 		switch kind {
 		case "enable":
 			p.Enabled = ptr(true)
@@ -132,13 +135,13 @@ func drawWrite(rt *rapid.T, commits []string) both {
 			}
 			p.Rollout = tree
 		}
-		return both{control.Patch(key, scope, p), func(s *control.Session) error { _, err := s.PatchFlag(ctx, key, scope, p); return err }, kind + " " + words}
+		return both{change.Patch(key, scope, p), func(s *control.Session) error { _, err := s.Changes().PatchFlag(ctx, key, scope, p); return err }, kind + " " + words}
 	case "create":
-		c := control.FlagCreation{Key: key}
-		return both{control.Create(c), func(s *control.Session) error { _, err := s.CreateFlag(ctx, c); return err }, kind + " " + words}
+		c := change.FlagCreation{Key: key}
+		return both{change.Create(c), func(s *control.Session) error { _, err := s.Changes().CreateFlag(ctx, c); return err }, kind + " " + words}
 	case "segment":
-		c := control.SegmentCreation{Key: key}
-		return both{control.Create(c), func(s *control.Session) error { _, err := s.CreateSegment(ctx, c); return err }, kind + " " + words}
+		c := change.SegmentCreation{Key: key}
+		return both{change.Create(c), func(s *control.Session) error { _, err := s.Changes().CreateSegment(ctx, c); return err }, kind + " " + words}
 	case "put", "put segment":
 		t, text := document.Flag, boolFlag(key, tier, rapid.SampledFrom([][]string{{serves("bool", "true")}, {inSegment("d"), serves("bool", "false")}}).Draw(rt, "rules")...)
 		if kind == "put segment" {
@@ -149,11 +152,11 @@ func drawWrite(rt *rapid.T, commits []string) both {
 			rt.Fatal(err)
 		}
 		// Alone it needs a token.
-		p := control.DocumentPut{Document: tree}
-		return both{control.Put(t, key, p), func(s *control.Session) error {
+		p := change.DocumentPut{Document: tree}
+		return both{change.Put(t, key, p), func(s *control.Session) error {
 			p := p
 			p.ExpectedCommitSHA = ptr(s.Head().Commit)
-			_, err := s.PutDocument(ctx, t, key, p)
+			_, err := s.Changes().PutDocument(ctx, t, key, p)
 			return err
 		}, kind + " " + text}
 	case "delete", "delete segment":
@@ -161,13 +164,16 @@ func drawWrite(rt *rapid.T, commits []string) both {
 		if kind != "delete" {
 			t = document.Segment
 		}
-		return both{control.Delete(t, key, control.Deletion{}), func(s *control.Session) error { _, err := s.Delete(ctx, t, key, control.Deletion{}); return err }, kind + " " + words}
+		return both{change.Delete(t, key, change.Deletion{}), func(s *control.Session) error {
+			_, err := s.Changes().Delete(ctx, t, key, change.Deletion{})
+			return err
+		}, kind + " " + words}
 	case "undo", "restore":
-		r := control.Reversion{Mode: kind, CommitSHA: rapid.SampledFrom(commits).Draw(rt, "commit")}
-		return both{control.Revert(document.Flag, key, r), func(s *control.Session) error { _, err := s.Revert(ctx, document.Flag, key, r); return err }, kind + " " + words}
+		r := change.Reversion{Mode: kind, CommitSHA: rapid.SampledFrom(commits).Draw(rt, "commit")}
+		return both{change.Revert(document.Flag, key, r), func(s *control.Session) error { _, err := s.Changes().Revert(ctx, document.Flag, key, r); return err }, kind + " " + words}
 	}
-	p := control.LogLevelPatch{Level: ptr("WARN"), Environment: &scope}
-	return both{control.PatchLevel("shop", p), func(s *control.Session) error { _, err := s.PatchLogLevel(ctx, "shop", p); return err }, "level " + words}
+	p := change.LogLevelPatch{Level: ptr("WARN"), Environment: &scope}
+	return both{change.PatchLevel("shop", p), func(s *control.Session) error { _, err := s.Changes().PatchLogLevel(ctx, "shop", p); return err }, "level " + words}
 }
 
 // manyTiers is a small workspace in which much is guarded, with some history.
@@ -192,7 +198,7 @@ func TestAChangeSetIsItsWrites(t *testing.T) {
 			commits = append(commits, c.SHA)
 		}
 		role := rapid.SampledFrom([]string{"member", "support", "engineer_nonprotected", "engineer", "protected_engineer"}).Draw(rt, "role")
-		var operations []control.Operation
+		var operations []change.Operation
 		var words []string
 		sequence, forbidden, refused := "ok", false, false
 		for range rapid.IntRange(1, 6).Draw(rt, "operations") {
@@ -204,7 +210,7 @@ func TestAChangeSetIsItsWrites(t *testing.T) {
 			sequence = refusal(o.alone(other.enter(role)))
 			refused, forbidden = sequence != "ok", strings.HasPrefix(sequence, "403")
 		}
-		_, err := one.enter(role).Change(ctx, control.ChangeSet{Operations: operations})
+		_, err := one.enter(role).Changes().Change(ctx, change.ChangeSet{Operations: operations})
 		got := refusal(err)
 		say := func(what string) {
 			rt.Fatalf("%s, as %s:\n%s\nthe change set is %s (%v), one after the other they are %s", what, role, strings.Join(words, "\n"), got, err, sequence)

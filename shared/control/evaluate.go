@@ -64,7 +64,7 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 		return nil, err
 	}
 	if q.Explain {
-		leave, err := s.service.large.Take(ctx, string(s.caller.entry.Principal.ID), largest(ws))
+		leave, err := s.service.large.Take(ctx, string(s.caller.entry.Principal.ID), ws.Largest())
 		if err != nil {
 			return nil, err
 		}
@@ -90,16 +90,16 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 
 func (q EvaluationQuery) issues() []document.Issue {
 	var issues []document.Issue
-	if q.Environment == "" && !hasIssueAt(q.Malformed, "/environment") {
+	if q.Environment == "" && !refusal.HasIssueAt(q.Malformed, "/environment") {
 		issues = append(issues, document.Issue{Pointer: "/environment", Message: refusal.NoEnvironmentNamed})
 	}
 	if len(q.Keys) > explanation.MaxKeys {
 		issues = append(issues, document.Issue{Pointer: "/keys", Message: fmt.Sprintf("keys has at most %d entries, not %d", explanation.MaxKeys, len(q.Keys))})
 	}
-	if q.At != nil && !hasIssueAt(q.Malformed, "/at") && !object.IsRevision(*q.At) {
-		issues = append(issues, document.Issue{Pointer: "/at", Message: "at " + isRevision})
+	if q.At != nil && !refusal.HasIssueAt(q.Malformed, "/at") && !object.IsRevision(*q.At) {
+		issues = append(issues, document.Issue{Pointer: "/at", Message: "at " + refusal.IsRevision})
 	}
-	if !hasIssueAt(q.Malformed, "/context") {
+	if !refusal.HasIssueAt(q.Malformed, "/context") {
 		issues = append(issues, explanation.ContextIssues(q.Context, "/context")...)
 	}
 	return issues
@@ -117,7 +117,7 @@ func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
 	}
 	sha, _, err := repo.At(ctx, s.caller.entry.Head, workspace.File, *at)
 	if err != nil && !errors.Is(err, repository.ErrAbsent) && !errors.As(err, new(*workspace.Unread)) {
-		return "", revisionFault("/at", *at, err)
+		return "", refusal.Revision("/at", *at, err)
 	}
 	return sha, nil
 }
@@ -205,14 +205,6 @@ func (s *Session) servedAt(ctx context.Context, commit string) (*workspace.Works
 	}
 	ws, size := served.Past(snapshot)
 	return ws, size, nil
-}
-
-// largest is how many bytes the largest document has.
-func largest(ws *workspace.Workspace) (most int64) {
-	for i := range ws.Items {
-		most = max(most, int64(len(ws.Items[i].Text)))
-	}
-	return most
 }
 
 // evaluates refuses an environment that nothing is served for.

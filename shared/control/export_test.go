@@ -8,13 +8,10 @@ import (
 )
 
 // Pause replaces the wait between two tries of a write.
-func (p *Service) Pause(pause func(ctx context.Context, try int) error) { p.pause = pause }
+func (p *Service) Pause(pause func(ctx context.Context, try int) error) { p.changes.Pause = pause }
 
 // NoTime leaves dry runs no time for saved contexts.
-func (p *Service) NoTime() { p.impactTime = 0 }
-
-// MaxTries is how often a write is tried.
-const MaxTries = maxTries
+func (p *Service) NoTime() { p.changes.ImpactTime = 0 }
 
 // Held is how many bytes are remembered of workspaces.
 func (p *Service) Held() int64 { return p.served.Held() + p.feed.Held() }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/feed"
@@ -47,13 +47,13 @@ func FuzzPatch(f *testing.F) {
 			"configs/lists.json": configOf("lists", "string_list", "[]", ""),
 		})
 		for _, key := range []string{"bool", "double"} {
-			for _, patch := range []control.FlagPatch{{Value: n}, {Rollout: n}, {Value: n, Rollout: n}} {
-				_, err := w.boss().PatchFlag(ctx, key, "staging", patch)
+			for _, patch := range []change.FlagPatch{{Value: n}, {Rollout: n}, {Value: n, Rollout: n}} {
+				_, err := w.boss().Changes().PatchFlag(ctx, key, "staging", patch)
 				wantValidOrRefused(t, w, path(key), err)
 			}
 		}
 		for _, key := range []string{"json", "lists"} {
-			_, err := w.boss().PatchConfig(ctx, key, "staging", control.ConfigPatch{Value: n})
+			_, err := w.boss().Changes().PatchConfig(ctx, key, "staging", change.ConfigPatch{Value: n})
 			wantValidOrRefused(t, w, "configs/"+key+".json", err)
 		}
 	})
@@ -71,7 +71,7 @@ func FuzzPut(f *testing.F) {
 			return
 		}
 		w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-		r, err := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Document: n, ExpectedCommitSHA: ptr(w.last().SHA)})
+		r, err := w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: n, ExpectedCommitSHA: ptr(w.last().SHA)})
 		wantValidOrRefused(t, w, path("f"), err)
 		if err == nil && r.Changed {
 			must[*project.FlagDetail](t)(w.boss().Flag(ctx, "f"))

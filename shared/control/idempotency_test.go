@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
 )
@@ -20,10 +21,10 @@ func (w *world) once(key access.Key) *control.Session {
 }
 
 // request is one that may be sent again, and is answered with its result.
-func request() *control.Idempotency {
-	return &control.Idempotency{Request: control.Digest([]byte("a request")), Encode: func(result any) (control.Answer, error) {
+func request() *change.Idempotency {
+	return &change.Idempotency{Request: change.Digest([]byte("a request")), Encode: func(result any) (change.Answer, error) {
 		text, err := json.Marshal(result)
-		return control.Answer{Status: 200, Body: text}, err
+		return change.Answer{Status: 200, Body: text}, err
 	}}
 }
 
@@ -32,33 +33,33 @@ func request() *control.Idempotency {
 func TestWhatALedgerRemembers(t *testing.T) {
 	gone := strings.Repeat("0", 40)
 	for name, test := range map[string]struct {
-		alter   func(l *control.Landed)
+		alter   func(l *repository.Landed)
 		replays bool
 	}{
-		"as it was":                  {func(*control.Landed) {}, true},
-		"it stands earlier by now":   {func(l *control.Landed) { l.Sequence += 1000 }, true},
-		"it stands later by now":     {func(l *control.Landed) { l.Sequence = 1 }, true},
-		"the history has it no more": {func(l *control.Landed) { l.Commit = gone }, false},
-		"just in time":               {func(l *control.Landed) { l.Until = now.Add(time.Nanosecond) }, true},
-		"too late":                   {func(l *control.Landed) { l.Until = now }, false},
+		"as it was":                  {func(*repository.Landed) {}, true},
+		"it stands earlier by now":   {func(l *repository.Landed) { l.Sequence += 1000 }, true},
+		"it stands later by now":     {func(l *repository.Landed) { l.Sequence = 1 }, true},
+		"the history has it no more": {func(l *repository.Landed) { l.Commit = gone }, false},
+		"just in time":               {func(l *repository.Landed) { l.Until = now.Add(time.Nanosecond) }, true},
+		"too late":                   {func(l *repository.Landed) { l.Until = now }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 			key := w.key(access.KindUser, "protected_engineer")
-			patch := control.FlagPatch{Enabled: ptr(true)}
+			patch := change.FlagPatch{Enabled: ptr(true)}
 			patch.Idempotency = request()
-			first := must[*control.PatchResult](t)(w.once(key).PatchFlag(ctx, "f", "default", patch))
-			if w.repo.once == nil || w.repo.once.Request != patch.Idempotency.Request || !w.repo.once.Until.Equal(now.Add(control.Remembered)) || w.repo.once.Instead != "" {
+			first := must[*change.PatchResult](t)(w.once(key).Changes().PatchFlag(ctx, "f", "default", patch))
+			if w.repo.once == nil || w.repo.once.Request != patch.Idempotency.Request || !w.repo.once.Until.Equal(now.Add(change.Remembered)) || w.repo.once.Instead != "" {
 				t.Fatalf("remembered as %+v", w.repo.once)
 			}
-			w.gate.once = &control.Landed{Commit: first.CommitSHA, Request: patch.Idempotency.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: w.repo.once.Answer}
+			w.gate.once = &repository.Landed{Commit: first.CommitSHA, Request: patch.Idempotency.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: w.repo.once.Answer}
 			test.alter(w.gate.once)
 			for i := range 3 {
 				w.repo.push(ada, "", map[string]string{path("f"): boolFlag("f", fmt.Sprintf(`,"n":%d`, i))})
 			}
 			w.repo.once = nil
 			patch.Idempotency = request()
-			_ = must[*control.PatchResult](t)(w.once(key).PatchFlag(ctx, "f", "default", patch))
+			_ = must[*change.PatchResult](t)(w.once(key).Changes().PatchFlag(ctx, "f", "default", patch))
 			again := patch.Idempotency.Answer
 			if replays := string(again.Body) == wire(t, first); replays != test.replays || patch.Idempotency.Replayed != replays || again.Status != 200 {
 				t.Errorf("got %s, after %s", again.Body, wire(t, first))
@@ -79,14 +80,14 @@ func TestWhatCannotBeReadOfAnAnswer(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.push(ada, "something else", map[string]string{path("f"): boolFlag("f", `,"n":1`)})
 	i := request()
-	patch := control.FlagPatch{Enabled: ptr(true), Request: control.Request{Idempotency: i}}
-	w.gate.once = &control.Landed{Commit: w.last().SHA, Request: i.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: []byte("?")}
-	_, err := w.once(w.key(access.KindUser, "protected_engineer")).PatchFlag(ctx, "f", "default", patch)
+	patch := change.FlagPatch{Enabled: ptr(true), Request: change.Request{Idempotency: i}}
+	w.gate.once = &repository.Landed{Commit: w.last().SHA, Request: i.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: []byte("?")}
+	_, err := w.once(w.key(access.KindUser, "protected_engineer")).Changes().PatchFlag(ctx, "f", "default", patch)
 	if said := wantRefusal(t, err, "500 INTERNAL").Message; !strings.Contains(said, w.last().SHA) {
 		t.Error(said)
 	}
 	w.gate.once.Answer = nil
-	if _, err := w.once(w.key(access.KindUser, "protected_engineer")).PatchFlag(ctx, "f", "default", patch); err != nil || i.Answer == nil {
+	if _, err := w.once(w.key(access.KindUser, "protected_engineer")).Changes().PatchFlag(ctx, "f", "default", patch); err != nil || i.Answer == nil {
 		t.Fatal(err, i.Answer)
 	}
 	if want := fmt.Sprintf(`{"changed":true,"commitSha":%q,"previousCommitSha":%q}`, w.last().SHA, w.last().Parent); string(i.Answer.Body) != want || !i.Answer.Truncated || i.Answer.Status != 200 {
@@ -100,9 +101,9 @@ func TestWhatCannotBeReadOfAnAnswer(t *testing.T) {
 func TestAnUnknownOutcomeUnderAKeyIsAskedForAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.repo.fail["Commit"] = fmt.Errorf("asked again: %w", repository.ErrUnknownOutcome)
-	creation := control.FlagCreation{Key: "f"}
+	creation := change.FlagCreation{Key: "f"}
 	creation.Idempotency = request()
-	_, err := w.once(w.key(access.KindUser, "engineer")).CreateFlag(ctx, creation)
+	_, err := w.once(w.key(access.KindUser, "engineer")).Changes().CreateFlag(ctx, creation)
 	if said := wantRefusal(t, err, "503 SERVICE_UNAVAILABLE").Message; !strings.Contains(said, "send the same request again, under the same Idempotency-Key") {
 		t.Error(said)
 	}

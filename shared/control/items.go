@@ -16,9 +16,6 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Schema is the type of schemas.
-const Schema = workspace.SchemaType
-
 // item returns a document at the session's head: 404 when there is none, 422
 // when it is no JSON object.
 func (s *Session) item(ctx context.Context, t document.Type, key string) (*served.View, found, error) {
@@ -35,7 +32,7 @@ func (s *Session) item(ctx context.Context, t document.Type, key string) (*serve
 	if d.Tree.Kind != jsontree.Object {
 		return nil, found{}, refusal.NotAnObject(t, key, d)
 	}
-	if t == Schema {
+	if t == workspace.SchemaType {
 		d.Item = &workspace.Item{Path: path, Key: key, Tree: d.Tree, Text: file.Text}
 	}
 	return o.View, found{d.Item, &file}, nil
@@ -100,23 +97,9 @@ func (s *Session) Document(ctx context.Context, t document.Type, key string, at 
 	return &StoredDocument{p.file.Last.SHA, p.Tree}, nil
 }
 
-const isRevision = "is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"
-
-// revisionFault is why a revision that a request has at a place names no commit, or
-// cannot be looked up.
-func revisionFault(pointer, revision string, err error) error {
-	switch {
-	case errors.Is(err, repository.ErrAmbiguous):
-		return refusal.Malformed(document.Issue{Pointer: pointer, Message: "several commits begin with " + revision + "; send more digits"})
-	case errors.Is(err, repository.ErrUnknownCommit):
-		return fault.New(fault.NotFound, "the workspace's history has no commit %s", revision)
-	}
-	return repository.Fault(err)
-}
-
 func (s *Session) documentAt(ctx context.Context, t document.Type, key, at string) (*StoredDocument, error) {
 	if !object.IsRevision(at) {
-		return nil, refusal.Malformed(document.Issue{Pointer: "?at", Message: "at " + isRevision})
+		return nil, refusal.Malformed(document.Issue{Pointer: "?at", Message: "at " + refusal.IsRevision})
 	}
 	path, ok := workspace.PathOf(t, key)
 	if !ok {
@@ -132,7 +115,7 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 	}
 	d := workspace.Decode(path, text)
 	if d.Tree.Kind != jsontree.Object {
-		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), terminal.Quote(key), d.Why())
+		return nil, refusal.NotAnObjectAt(at, t, key, d)
 	}
 	return &StoredDocument{at, d.Tree}, nil
 }
@@ -140,7 +123,7 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 // absentAt says why a commit gives no document.
 func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha string, err error) error {
 	if !errors.Is(err, repository.ErrAbsent) {
-		return revisionFault("?at", at, err)
+		return refusal.Revision("?at", at, err)
 	}
 	o, err := s.open(ctx)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 )
@@ -20,21 +21,21 @@ func TestADocumentIsNotRenderedToLearnItsSize(t *testing.T) {
 		"configs/c.json": configOf("c", "json", "{}", ""),
 		"configs/d.json": configOf("d", "json", deep, ""), // as it may be pushed
 	}
-	asks := map[string]func(s *control.Session, r control.Request, token string) error{
-		"creation": func(s *control.Session, r control.Request, _ string) error {
-			_, err := s.CreateConfig(ctx, control.ConfigCreation{Request: r, Key: "new", ValueType: "json", Value: node(t, deep)})
+	asks := map[string]func(s *control.Session, r change.Request, token string) error{
+		"creation": func(s *control.Session, r change.Request, _ string) error {
+			_, err := s.Changes().CreateConfig(ctx, change.ConfigCreation{Request: r, Key: "new", ValueType: "json", Value: node(t, deep)})
 			return err
 		},
-		"patch": func(s *control.Session, r control.Request, _ string) error {
-			_, err := s.PatchConfig(ctx, "c", "production", control.ConfigPatch{Request: r, Value: node(t, deep)})
+		"patch": func(s *control.Session, r change.Request, _ string) error {
+			_, err := s.Changes().PatchConfig(ctx, "c", "production", change.ConfigPatch{Request: r, Value: node(t, deep)})
 			return err
 		},
-		"patch of what is large": func(s *control.Session, r control.Request, _ string) error {
-			_, err := s.PatchConfig(ctx, "d", "production", control.ConfigPatch{Request: r, Value: node(t, "1")})
+		"patch of what is large": func(s *control.Session, r change.Request, _ string) error {
+			_, err := s.Changes().PatchConfig(ctx, "d", "production", change.ConfigPatch{Request: r, Value: node(t, "1")})
 			return err
 		},
-		"document": func(s *control.Session, r control.Request, token string) error {
-			_, err := s.PutDocument(ctx, document.Flag, "f", control.DocumentPut{Request: r,
+		"document": func(s *control.Session, r change.Request, token string) error {
+			_, err := s.Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Request: r,
 				Document: node(t, boolFlag("f", `,"extra":`+deep)), ExpectedCommitSHA: &token})
 			return err
 		},
@@ -48,7 +49,7 @@ func TestADocumentIsNotRenderedToLearnItsSize(t *testing.T) {
 			}{{w.enter("member"), "403"}, {w.boss(), ""}} {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				err := ask(who.session, control.Request{DryRun: dry}, w.repo.head().Commit)
+				err := ask(who.session, change.Request{DryRun: dry}, w.repo.head().Commit)
 				runtime.ReadMemStats(&after)
 				if got := refusal(err); !strings.HasPrefix(got, who.refusal) || err != nil && who.refusal == "" {
 					t.Errorf("%s, dry run %v: %s %v", name, dry, got, err)
@@ -80,7 +81,7 @@ func TestWhatIsTooLargeIndentedIsEdited(t *testing.T) {
 	}
 	for _, environment := range []string{"default", "production"} { // which gets rules of its own
 		for _, on := range []bool{false, true} {
-			if r, err := w.boss().PatchFlag(ctx, "f", environment, control.FlagPatch{Enabled: &on}); err != nil || !r.Changed {
+			if r, err := w.boss().Changes().PatchFlag(ctx, "f", environment, change.FlagPatch{Enabled: &on}); err != nil || !r.Changed {
 				t.Errorf("%s to %v: %v", environment, on, err)
 			}
 			lines(fmt.Sprint(environment, on), 1)
@@ -90,7 +91,7 @@ func TestWhatIsTooLargeIndentedIsEdited(t *testing.T) {
 		t.Errorf("a replacement: %v", err)
 	}
 	lines("a replacement", 1)
-	if _, err := w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(false)}); !strings.HasPrefix(refusal(err), "400") || !strings.Contains(err.Error(), "without white space") {
+	if _, err := w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(false)}); !strings.HasPrefix(refusal(err), "400") || !strings.Contains(err.Error(), "without white space") {
 		t.Errorf("more than can be stored: %v", err)
 	}
 	if _, err := w.put("f", document(1, "u", "")); err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 )
@@ -12,12 +13,12 @@ const levelPath = "log-levels/log-level.shop.json"
 
 func TestPatchLogLevel(t *testing.T) {
 	w := newWorld(t, nil)
-	patch := func(p control.LogLevelPatch) *control.LevelResult {
+	patch := func(p change.LogLevelPatch) *change.LevelResult {
 		t.Helper()
-		return must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p))
+		return must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", p))
 	}
 	start := w.last().SHA
-	r := patch(control.LogLevelPatch{Level: ptr("INFO")})
+	r := patch(change.LogLevelPatch{Level: ptr("INFO")})
 	want := `{"key":"log-level.shop","environment":"default","target":null,"level":"INFO","created":true,"changed":true,"commitSha":"` +
 		w.last().SHA + `","previousCommitSha":"` + start + `"}`
 	if got := wire(t, r); got != want {
@@ -27,10 +28,10 @@ func TestPatchLogLevel(t *testing.T) {
 	if got := string(doc.Get("default").Compact()); got != `{"rules":[`+serves("log_level", `"INFO"`)+`]}` || len(doc.Get("environments").Items) != 0 {
 		t.Errorf("a new document has a single unconditional default rule: %s", doc.Compact())
 	}
-	if r = patch(control.LogLevelPatch{Level: ptr("INFO")}); r.Changed || r.Created || r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
+	if r = patch(change.LogLevelPatch{Level: ptr("INFO")}); r.Changed || r.Created || r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
 		t.Errorf("again: %s", wire(t, r))
 	}
-	debug := control.LogLevelPatch{Level: ptr("DEBUG"), Target: ptr("com.acme"), Environment: ptr("staging")}
+	debug := change.LogLevelPatch{Level: ptr("DEBUG"), Target: ptr("com.acme"), Environment: ptr("staging")}
 	r = patch(debug)
 	want = `{"key":"log-level.shop","environment":"staging","target":"com.acme","level":"DEBUG","created":false,"changed":true,"commitSha":"` +
 		w.last().SHA + `","previousCommitSha":"` + w.last().Parent + `"}`
@@ -46,13 +47,13 @@ func TestPatchLogLevel(t *testing.T) {
 		t.Error(got)
 	}
 	// The prefix may be there already.
-	if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "log-level.shop", debug)); r.Key != "log-level.shop" || r.Changed {
+	if r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "log-level.shop", debug)); r.Key != "log-level.shop" || r.Changed {
 		t.Error(wire(t, r))
 	}
 	undo := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.LogLevel, "log-level.shop", ptr(w.last().Parent)))
 	current := w.last().SHA
-	if r := must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.LogLevel, "log-level.shop",
-		control.DocumentPut{Document: undo.Document, ExpectedCommitSHA: &current})); !r.Changed {
+	if r := must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.LogLevel, "log-level.shop",
+		change.DocumentPut{Document: undo.Document, ExpectedCommitSHA: &current})); !r.Changed {
 		t.Error(wire(t, r))
 	}
 }
@@ -62,19 +63,19 @@ func TestPatchLogLevel(t *testing.T) {
 func TestTheFirstLevelSaysWhatWasWritten(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		patch control.LogLevelPatch
+		patch change.LogLevelPatch
 		told  string // the scope and a part of the message
 	}{
-		{"nothing more", control.LogLevelPatch{Level: ptr("WARN")}, ""},
-		{"default by name", control.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("default")}, ""},
-		{"an environment", control.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("production")}, "production: production is not written yet"},
-		{"a target", control.LogLevelPatch{Level: ptr("WARN"), Target: ptr("com.acme")}, `default: the target "com.acme" in default is not written yet`},
-		{"both", control.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("production"), Target: ptr("com.acme")}, `production: the target "com.acme" in production is not written yet`},
+		{"nothing more", change.LogLevelPatch{Level: ptr("WARN")}, ""},
+		{"default by name", change.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("default")}, ""},
+		{"an environment", change.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("production")}, "production: production is not written yet"},
+		{"a target", change.LogLevelPatch{Level: ptr("WARN"), Target: ptr("com.acme")}, `default: the target "com.acme" in default is not written yet`},
+		{"both", change.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("production"), Target: ptr("com.acme")}, `production: the target "com.acme" in production is not written yet`},
 	} {
 		for _, dry := range []bool{true, false} {
 			w := newWorld(t, nil)
 			c.patch.DryRun = dry
-			r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", c.patch))
+			r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", c.patch))
 			if r.Environment != "default" || r.Target != nil || !r.Created {
 				t.Errorf("%s: %s", c.name, wire(t, r))
 			}
@@ -98,13 +99,13 @@ func TestTheFirstLevelSaysWhatWasWritten(t *testing.T) {
 // The same request again changes nothing, also when the first one created the
 // document.
 func TestACreatingLevelConverges(t *testing.T) {
-	for _, p := range []control.LogLevelPatch{
+	for _, p := range []change.LogLevelPatch{
 		{Level: ptr("WARN"), Target: ptr("com.acme")},
 		{Level: ptr("WARN"), Environment: ptr("production")},
 		{Level: ptr("WARN"), Environment: ptr("production"), Target: ptr("com.acme")},
 	} {
 		w := newWorld(t, nil)
-		if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p)); !r.Created || !r.Changed {
+		if r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", p)); !r.Created || !r.Changed {
 			t.Error(wire(t, r))
 		}
 		if fallback := node(t, w.stored(levelPath)).At("/default/rules"); string(fallback.Items[len(fallback.Items)-1].Compact()) != serves("log_level", `"WARN"`) {
@@ -114,10 +115,10 @@ func TestACreatingLevelConverges(t *testing.T) {
 			t.Errorf("more than a single unconditional default rule: %s", w.stored(levelPath))
 		}
 		// The next call adds what was named, and from there on nothing changes.
-		if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p)); r.Created || !r.Changed {
+		if r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", p)); r.Created || !r.Changed {
 			t.Error(wire(t, r))
 		}
-		if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p)); r.Changed || r.Created {
+		if r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", p)); r.Changed || r.Created {
 			t.Error(wire(t, r))
 		}
 	}
@@ -128,23 +129,23 @@ func TestLevelsThatAreRefused(t *testing.T) {
 	token := w.last().SHA
 	for _, test := range []struct {
 		name, service string
-		patch         control.LogLevelPatch
+		patch         change.LogLevelPatch
 		want, at      string
 	}{
-		{"no level", "shop", control.LogLevelPatch{}, "400 BAD_REQUEST", "/level"},
-		{"an unknown level", "shop", control.LogLevelPatch{Level: ptr("LOUD")}, "400 BAD_REQUEST", "/level"},
-		{"lower case", "shop", control.LogLevelPatch{Level: ptr("info")}, "400 BAD_REQUEST", "/level"},
-		{"empty target", "shop", control.LogLevelPatch{Level: ptr("INFO"), Target: ptr("")}, "400 BAD_REQUEST", "/target"},
-		{"empty environment", "shop", control.LogLevelPatch{Level: ptr("INFO"), Environment: ptr("")}, "400 BAD_REQUEST", "/environment"},
-		{"empty token", "shop", control.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: ptr("")}, "400 BAD_REQUEST", "/expectedCommitSha"},
-		{"no service", "log-level.", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
-		{"a key that cannot be", "a b", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
-		{"a way out", "../../x", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
-		{"found before", "shop", control.LogLevelPatch{Request: control.Request{Malformed: issuesAt("/level")}}, "400 BAD_REQUEST", "/level"},
-		{"a token and no document", "shop", control.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: &token}, "404 NOT_FOUND", ""},
-		{"an unknown environment", "shop", control.LogLevelPatch{Level: ptr("INFO"), Environment: ptr("x")}, "404 NOT_FOUND", ""},
+		{"no level", "shop", change.LogLevelPatch{}, "400 BAD_REQUEST", "/level"},
+		{"an unknown level", "shop", change.LogLevelPatch{Level: ptr("LOUD")}, "400 BAD_REQUEST", "/level"},
+		{"lower case", "shop", change.LogLevelPatch{Level: ptr("info")}, "400 BAD_REQUEST", "/level"},
+		{"empty target", "shop", change.LogLevelPatch{Level: ptr("INFO"), Target: ptr("")}, "400 BAD_REQUEST", "/target"},
+		{"empty environment", "shop", change.LogLevelPatch{Level: ptr("INFO"), Environment: ptr("")}, "400 BAD_REQUEST", "/environment"},
+		{"empty token", "shop", change.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: ptr("")}, "400 BAD_REQUEST", "/expectedCommitSha"},
+		{"no service", "log-level.", change.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
+		{"a key that cannot be", "a b", change.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
+		{"a way out", "../../x", change.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
+		{"found before", "shop", change.LogLevelPatch{Request: change.Request{Malformed: issuesAt("/level")}}, "400 BAD_REQUEST", "/level"},
+		{"a token and no document", "shop", change.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: &token}, "404 NOT_FOUND", ""},
+		{"an unknown environment", "shop", change.LogLevelPatch{Level: ptr("INFO"), Environment: ptr("x")}, "404 NOT_FOUND", ""},
 	} {
-		_, err := w.boss().PatchLogLevel(ctx, test.service, test.patch)
+		_, err := w.boss().Changes().PatchLogLevel(ctx, test.service, test.patch)
 		f := wantRefusal(t, err, test.want)
 		if got := pointers(f, "issues"); got != test.at {
 			t.Errorf("%s: at %s", test.name, got)

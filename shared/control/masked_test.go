@@ -7,9 +7,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/workspace"
 )
 
 // guesses are what is tried, and also what confidential values are.
@@ -88,7 +90,7 @@ func secretWorld(t testing.TB, secrets [3]secretState) *world {
 
 // drawQuestion draws an operation that asks about a confidential value, given the ids of
 // the workspace's commits.
-func drawQuestion(rt *rapid.T) (words string, make func(t testing.TB, commits []string) control.Operation) {
+func drawQuestion(rt *rapid.T) (words string, make func(t testing.TB, commits []string) change.Operation) {
 	draw := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
 	guess, scope, commit := draw("guess", guesses...), draw("scope", "default", "production", "staging"), rapid.IntRange(0, 2).Draw(rt, "commit")
 	token := func(commits []string) *string { return nil }
@@ -101,32 +103,32 @@ func drawQuestion(rt *rapid.T) (words string, make func(t testing.TB, commits []
 		kind = document.Config
 	}
 	what := draw("what", "patch", "put", "schema", "restore", "undo", "copy", "delete", "rollout")
-	return fmt.Sprint(what, " ", item, " ", scope, " ", guess, " ", commit), func(t testing.TB, commits []string) control.Operation {
+	return fmt.Sprint(what, " ", item, " ", scope, " ", guess, " ", commit), func(t testing.TB, commits []string) change.Operation {
 		switch what {
 		case "put":
 			plain := secretWorld(t, [3]secretState{2: {words: [3]string{guess, guess, guess}, note: "this"}}).stored(map[string]string{"c": "configs/c.json", "b": path("b"), "v": path("v")}[item])
 			if scope == "staging" {
 				plain = strings.ReplaceAll(plain, `,"confidential":true`, "")
 			}
-			return control.Put(kind, item, control.DocumentPut{Document: node(t, plain), ExpectedCommitSHA: token(commits)})
+			return change.Put(kind, item, change.DocumentPut{Document: node(t, plain), ExpectedCommitSHA: token(commits)})
 		case "schema":
-			return control.Put(control.Schema, "s", control.DocumentPut{Document: node(t, `{"type":"string","pattern":"^(`+guess+`|fits)$"}`)})
+			return change.Put(workspace.SchemaType, "s", change.DocumentPut{Document: node(t, `{"type":"string","pattern":"^(`+guess+`|fits)$"}`)})
 		case "restore", "undo":
-			return control.Revert(kind, item, control.Reversion{CommitSHA: commits[commit], Mode: what, ExpectedCommitSHA: token(commits)})
+			return change.Revert(kind, item, change.Reversion{CommitSHA: commits[commit], Mode: what, ExpectedCommitSHA: token(commits)})
 		case "copy":
-			return control.Copy(control.Copying{From: "production", To: "staging", Keys: []string{item}})
+			return change.Copy(change.Copying{From: "production", To: "staging", Keys: []string{item}})
 		case "delete":
-			return control.Delete(kind, item, control.Deletion{ExpectedCommitSHA: token(commits)})
+			return change.Delete(kind, item, change.Deletion{ExpectedCommitSHA: token(commits)})
 		case "rollout":
-			return control.Patch("v", scope, control.FlagPatch{Rollout: node(t, `[{"value":"`+guess+`","percent":10},{"value":"plain","percent":90}]`)})
+			return change.Patch("v", scope, change.FlagPatch{Rollout: node(t, `[{"value":"`+guess+`","percent":10},{"value":"plain","percent":90}]`)})
 		}
 		switch item {
 		case "c":
-			return control.Patch("c", scope, control.ConfigPatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
+			return change.Patch("c", scope, change.ConfigPatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
 		case "b":
-			return control.Patch("b", scope, control.FlagPatch{Value: node(t, fmt.Sprint(guess == guesses[0])), ExpectedCommitSHA: token(commits)})
+			return change.Patch("b", scope, change.FlagPatch{Value: node(t, fmt.Sprint(guess == guesses[0])), ExpectedCommitSHA: token(commits)})
 		}
-		return control.Patch("v", scope, control.FlagPatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
+		return change.Patch("v", scope, change.FlagPatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
 	}
 }
 
@@ -137,7 +139,7 @@ func TestAConfidentialValueAnswersNoQuestion(t *testing.T) {
 		one, other := drawSecrets(rt)
 		role := rapid.SampledFrom([]string{"protected_engineer", "engineer_nonprotected"}).Draw(rt, "role")
 		var asked []string
-		var questions []func(t testing.TB, commits []string) control.Operation
+		var questions []func(t testing.TB, commits []string) change.Operation
 		for range rapid.IntRange(1, 4).Draw(rt, "operations") {
 			words, question := drawQuestion(rt)
 			asked, questions = append(asked, words), append(questions, question)
@@ -148,11 +150,11 @@ func TestAConfidentialValueAnswersNoQuestion(t *testing.T) {
 			for i, c := range w.repo.commits {
 				commits, names = append(commits, c.SHA), append(names, c.SHA, fmt.Sprint("commit ", i))
 			}
-			var operations []control.Operation
+			var operations []change.Operation
 			for _, question := range questions {
 				operations = append(operations, question(t, commits))
 			}
-			r, err := w.enter(role).Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true, Impact: true}, Operations: operations})
+			r, err := w.enter(role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true}, Operations: operations})
 			said := refusal(err) + wire(t, r)
 			if err != nil {
 				said += wire(t, err)
@@ -181,12 +183,12 @@ func TestADryRunOfWhatIsMaskedIsTrue(t *testing.T) {
 	}
 	settings.Contexts = &fakeContexts{found: found}
 	w.service = control.New(settings)
-	dry := control.Request{DryRun: true, Impact: true}
-	rollout := control.FlagPatch{Request: dry, Rollout: node(t, `[{"value":"red","percent":10},{"value":"blue","percent":90}]`)}
-	if _, err := w.boss().PatchFlag(ctx, "v", "production", rollout); err != nil {
+	dry := change.Request{DryRun: true, Impact: true}
+	rollout := change.FlagPatch{Request: dry, Rollout: node(t, `[{"value":"red","percent":10},{"value":"blue","percent":90}]`)}
+	if _, err := w.boss().Changes().PatchFlag(ctx, "v", "production", rollout); err != nil {
 		t.Error(err)
 	}
-	r, err := w.boss().PatchFlag(ctx, "some", "production", control.FlagPatch{Request: dry, Enabled: ptr(true)})
+	r, err := w.boss().Changes().PatchFlag(ctx, "some", "production", change.FlagPatch{Request: dry, Enabled: ptr(true)})
 	if err != nil || r.Impact["production"].Changed != 2 {
 		t.Errorf("%v, %s", err, wire(t, r))
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
@@ -38,45 +39,45 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 			inside = pick(d.malformed, "other", key)
 			access := pick(d.invalid, `,"access":"odd"`, `,"name":"new"`)
 			rule := pick(d.unsound, inSegment("none"), serves("bool", "true"))
-			_, err := s.PutDocument(ctx, document.Flag, key, control.DocumentPut{
+			_, err := s.Changes().PutDocument(ctx, document.Flag, key, change.DocumentPut{
 				Document: node(t, boolFlag(inside, access, rule)), ExpectedCommitSHA: w.token(d.stale)})
 			return err
 		}, [8]string{paid, shape, there, may, fresh, valid, verify, yes}},
 		{"PATCH of a flag", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			patch := control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: w.token(d.stale)}
+			patch := change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: w.token(d.stale)}
 			if d.invalid {
 				patch.Enabled, patch.Value = nil, node(t, `"no bool"`)
 			}
 			patch.ExpectedCommitSHA = pick(d.malformed, ptr(""), patch.ExpectedCommitSHA)
-			_, err := s.PatchFlag(ctx, "f", pick(d.missing, "nope", "production"), patch)
+			_, err := s.Changes().PatchFlag(ctx, "f", pick(d.missing, "nope", "production"), patch)
 			return err
 		}, [8]string{paid, shape, there, may, fresh, shape, yes, yes}},
 		{"PATCH of a config", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			patch := control.ConfigPatch{Value: node(t, pick(d.invalid, "11", "3")), ExpectedCommitSHA: w.token(d.stale)}
+			patch := change.ConfigPatch{Value: node(t, pick(d.invalid, "11", "3")), ExpectedCommitSHA: w.token(d.stale)}
 			if d.malformed {
 				patch.Value = nil
 			}
-			_, err := s.PatchConfig(ctx, pick(d.missing, "nope", "c"), "production", patch)
+			_, err := s.Changes().PatchConfig(ctx, pick(d.missing, "nope", "c"), "production", patch)
 			return err
 		}, [8]string{paid, shape, there, may, fresh, schema, yes, yes}},
 		{"PATCH of a log level", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			_, err := s.PatchLogLevel(ctx, pick(d.missing, "nope", "a"), control.LogLevelPatch{
+			_, err := s.Changes().PatchLogLevel(ctx, pick(d.missing, "nope", "a"), change.LogLevelPatch{
 				Level: ptr(pick(d.malformed, "LOUD", "WARN")), ExpectedCommitSHA: w.token(d.stale)})
 			return err
 		}, [8]string{paid, shape, there, may, fresh, yes, yes, yes}},
 		{"PATCH of a log level that creates", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			_, err := s.PatchLogLevel(ctx, pick(d.stale, "HELD", "new"), control.LogLevelPatch{
+			_, err := s.Changes().PatchLogLevel(ctx, pick(d.stale, "HELD", "new"), change.LogLevelPatch{
 				Level: ptr(pick(d.malformed, "LOUD", "WARN")), Environment: ptr(pick(d.missing, "nope", "staging"))})
 			return err
 		}, [8]string{paid, shape, there, may, taken, yes, yes, yes}},
 		{"DELETE", func(t *testing.T, w *world, s *control.Session, d defects) error {
 			token := pick(d.malformed, ptr(""), w.token(d.stale))
-			_, err := s.Delete(ctx, document.Segment, pick(d.missing, "nope", pick(d.unsound, "used", "free")), control.Deletion{ExpectedCommitSHA: token})
+			_, err := s.Changes().Delete(ctx, document.Segment, pick(d.missing, "nope", pick(d.unsound, "used", "free")), change.Deletion{ExpectedCommitSHA: token})
 			return err
 		}, [8]string{paid, shape, there, may, fresh, referenced, referenced, yes}},
 		{"undo", func(t *testing.T, w *world, s *control.Session, d defects) error {
 			commit := pick(d.unsound, w.repo.commits[2].SHA, w.last().SHA) // changed again since
-			_, err := s.Revert(ctx, document.Flag, "g", control.Reversion{CommitSHA: pick(d.missing, absent, commit), Mode: pick(d.malformed, "redo", "undo"), ExpectedCommitSHA: w.token(d.stale)})
+			_, err := s.Changes().Revert(ctx, document.Flag, "g", change.Reversion{CommitSHA: pick(d.missing, absent, commit), Mode: pick(d.malformed, "redo", "undo"), ExpectedCommitSHA: w.token(d.stale)})
 			return err
 		}, [8]string{paid, shape, there, may, fresh, overlap, overlap, yes}},
 		{"restore", func(t *testing.T, w *world, s *control.Session, d defects) error {
@@ -85,15 +86,15 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 				commit = w.repo.commits[2].SHA // when there was a segment
 			}
 			commit = pick(d.invalid, w.repo.commits[4].SHA, commit)
-			_, err := s.Revert(ctx, document.Flag, "g", control.Reversion{CommitSHA: pick(d.missing, absent, commit), Mode: pick(d.malformed, "redo", "restore"), ExpectedCommitSHA: w.token(d.stale)})
+			_, err := s.Changes().Revert(ctx, document.Flag, "g", change.Reversion{CommitSHA: pick(d.missing, absent, commit), Mode: pick(d.malformed, "redo", "restore"), ExpectedCommitSHA: w.token(d.stale)})
 			return err
 		}, [8]string{paid, shape, there, may, fresh, valid, verify, yes}},
 		{"POST of a flag", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			_, err := s.CreateFlag(ctx, control.FlagCreation{Key: pick(d.stale, "F", "new"), Type: ptr(pick(d.malformed, "nope", "bool"))})
+			_, err := s.Changes().CreateFlag(ctx, change.FlagCreation{Key: pick(d.stale, "F", "new"), Type: ptr(pick(d.malformed, "nope", "bool"))})
 			return err
 		}, [8]string{paid, shape, may, may, taken, yes, yes, yes}},
 		{"POST of a config", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			_, err := s.CreateConfig(ctx, control.ConfigCreation{Key: pick(d.stale, "F", "new"), ValueType: "int", Value: node(t, pick(d.malformed, "true", "1"))})
+			_, err := s.Changes().CreateConfig(ctx, change.ConfigCreation{Key: pick(d.stale, "F", "new"), ValueType: "int", Value: node(t, pick(d.malformed, "true", "1"))})
 			return err
 		}, [8]string{paid, shape, may, may, taken, yes, yes, yes}},
 	} {
@@ -162,7 +163,7 @@ func TestReadingNeedsNoSubscription(t *testing.T) {
 	s := must[*control.Session](t)(w.service.OpenFor(ctx, key, control.Read))
 	must[*project.FlagDetail](t)(s.Flag(ctx, "f"))
 	must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{}))
-	_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)})
+	_, err := s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "500 INTERNAL")
 	_, err = w.service.SessionOf(ctx, key)
 	wantRefusal(t, err, "402 BILLING_INACTIVE")

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/workspace"
 )
 
 // The matrix of roles and tiers is tested in access; this is that each write
@@ -22,51 +24,51 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 	const none, support, standard, guarded = "", "config.edit.support", "config.edit.standard", "config.edit.protected"
 	patch := func(key, scope string) func(writer, *world) error {
 		return func(s writer, _ *world) error {
-			_, err := s.PatchFlag(ctx, key, scope, control.FlagPatch{Enabled: ptr(true)})
+			_, err := s.PatchFlag(ctx, key, scope, change.FlagPatch{Enabled: ptr(true)})
 			return err
 		}
 	}
 	put := func(key, more string, rules ...string) func(writer, *world) error {
 		return func(s writer, w *world) error {
-			_, err := s.PutDocument(ctx, document.Flag, key, control.DocumentPut{Document: node(w.t, boolFlag(key, more, rules...)), ExpectedCommitSHA: ptr(w.last().SHA)})
+			_, err := s.PutDocument(ctx, document.Flag, key, change.DocumentPut{Document: node(w.t, boolFlag(key, more, rules...)), ExpectedCommitSHA: ptr(w.last().SHA)})
 			return err
 		}
 	}
 	create := func(s writer, _ *world) error {
-		_, err := s.CreateFlag(ctx, control.FlagCreation{Key: "new"})
+		_, err := s.CreateFlag(ctx, change.FlagCreation{Key: "new"})
 		return err
 	}
 	level := func(service, scope string) func(writer, *world) error {
 		return func(s writer, _ *world) error {
-			_, err := s.PatchLogLevel(ctx, service, control.LogLevelPatch{Level: ptr("WARN"), Environment: &scope})
+			_, err := s.PatchLogLevel(ctx, service, change.LogLevelPatch{Level: ptr("WARN"), Environment: &scope})
 			return err
 		}
 	}
 	remove := func(t document.Type, key string) func(writer, *world) error {
 		return func(s writer, _ *world) error {
-			_, err := s.Delete(ctx, t, key, control.Deletion{})
+			_, err := s.Delete(ctx, t, key, change.Deletion{})
 			return err
 		}
 	}
 	schema := func(key string) func(writer, *world) error {
 		return func(s writer, w *world) error {
-			put := control.DocumentPut{Document: node(w.t, `{"description":"x"}`), ExpectedCommitSHA: ptr(w.last().SHA)}
+			put := change.DocumentPut{Document: node(w.t, `{"description":"x"}`), ExpectedCommitSHA: ptr(w.last().SHA)}
 			if key == "new" {
 				put.ExpectedCommitSHA = nil
 			}
-			_, err := s.PutDocument(ctx, control.Schema, key, put)
+			_, err := s.PutDocument(ctx, workspace.SchemaType, key, put)
 			return err
 		}
 	}
 	segment := func(key string) func(writer, *world) error {
 		return func(s writer, w *world) error {
 			if key == "" {
-				_, err := s.CreateSegment(ctx, control.SegmentCreation{Key: "new"})
+				_, err := s.CreateSegment(ctx, change.SegmentCreation{Key: "new"})
 				return err
 			}
 			stored := node(w.t, w.stored("segments/"+key+".json"))
 			stored.Set("default", node(w.t, `{"rules":[`+serves("bool", "false")+`]}`))
-			_, err := s.PutDocument(ctx, document.Segment, key, control.DocumentPut{Document: stored, ExpectedCommitSHA: ptr(w.last().SHA)})
+			_, err := s.PutDocument(ctx, document.Segment, key, change.DocumentPut{Document: stored, ExpectedCommitSHA: ptr(w.last().SHA)})
 			return err
 		}
 	}
@@ -98,7 +100,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 				w.repo.push(ada, "again", map[string]string{path(key): strings.Replace(after, "true", "false", 1)})
 			}
 			s = s.anew(w)
-			_, err := s.Revert(ctx, document.Flag, key, control.Reversion{CommitSHA: commit, Mode: mode})
+			_, err := s.Revert(ctx, document.Flag, key, change.Reversion{CommitSHA: commit, Mode: mode})
 			return err
 		}
 	}
@@ -109,18 +111,18 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 			if !single { // no change set has these
 				s = by.(inChangeSet).alone
 			}
-			f := control.ManifestFlag{Key: key, Type: "boolean", Description: description}
+			f := change.ManifestFlag{Key: key, Type: "boolean", Description: description}
 			if value != nil {
 				f.DefaultValue = node(w.t, fmt.Sprint(*value))
 			}
 			var err error
 			switch {
 			case key == "new":
-				_, err = s.s.CreateManifestFlag(ctx, f)
+				_, err = s.s.Changes().CreateManifestFlag(ctx, f)
 			case description == "delete":
-				_, err = s.s.DeleteManifestFlag(ctx, key, control.Request{})
+				_, err = s.s.Changes().DeleteManifestFlag(ctx, key, change.Request{})
 			default:
-				_, err = s.s.ChangeManifestFlag(ctx, key, f)
+				_, err = s.s.Changes().ChangeManifestFlag(ctx, key, f)
 			}
 			return err
 		}
@@ -149,11 +151,11 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"a misspelt tier", "engineer", patch("odd", "staging"), guarded},
 		{"a tier that is no string", "engineer", patch("number", "staging"), guarded},
 		{"a no-op needs it too", "member", func(s writer, _ *world) error {
-			_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false)})
+			_, err := s.PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(false)})
 			return err
 		}, standard},
 		{"a dry run needs it too", "member", func(s writer, _ *world) error {
-			_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true), Request: control.Request{DryRun: true}})
+			_, err := s.PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true), Request: change.Request{DryRun: true}})
 			return err
 		}, standard},
 
@@ -181,9 +183,9 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"deletion of protected-all-envs", "engineer", remove(document.Flag, "all"), guarded},
 		{"deletion of a misspelt tier", "engineer", remove(document.Flag, "odd"), guarded},
 		{"deletion of what is no object", "engineer", remove(document.Flag, "broken"), guarded},
-		{"deletion of a schema that nobody names", "engineer", remove(control.Schema, "free"), none},
-		{"deletion of a schema by nonprotected", "engineer_nonprotected", remove(control.Schema, "free"), standard},
-		{"deletion of a schema of a guarded config", "engineer", remove(control.Schema, "bound"), guarded},
+		{"deletion of a schema that nobody names", "engineer", remove(workspace.SchemaType, "free"), none},
+		{"deletion of a schema by nonprotected", "engineer_nonprotected", remove(workspace.SchemaType, "free"), standard},
+		{"deletion of a schema of a guarded config", "engineer", remove(workspace.SchemaType, "bound"), guarded},
 
 		{"a first schema by nonprotected", "engineer_nonprotected", schema("new"), standard},
 		{"a first schema by engineer", "engineer", schema("new"), none},
@@ -202,20 +204,20 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"a segment that a flag of a misspelt tier uses", "engineer", segment("of-odd"), guarded},
 		{"a segment in a circle by engineer", "engineer", segment("round"), none},
 		{"a dry run on a segment that a guarded flag uses", "engineer", func(s writer, w *world) error {
-			_, err := s.PutDocument(ctx, document.Segment, "shared", control.DocumentPut{Document: node(w.t, segmentOf("shared", serves("bool", "false"))),
-				ExpectedCommitSHA: ptr(w.last().SHA), Request: control.Request{DryRun: true}})
+			_, err := s.PutDocument(ctx, document.Segment, "shared", change.DocumentPut{Document: node(w.t, segmentOf("shared", serves("bool", "false"))),
+				ExpectedCommitSHA: ptr(w.last().SHA), Request: change.Request{DryRun: true}})
 			return err
 		}, guarded},
 		{"deletion of a segment that a guarded flag uses", "engineer", remove(document.Segment, "shared"), guarded},
 		{"restoring a segment that a guarded flag uses", "engineer", func(s writer, w *world) error {
 			commit := w.last().SHA
 			w.repo.push(ada, "after", map[string]string{"segments/shared.json": segmentOf("shared", serves("bool", "false"))})
-			_, err := s.anew(w).Revert(ctx, document.Segment, "shared", control.Reversion{CommitSHA: commit, Mode: "restore"})
+			_, err := s.anew(w).Revert(ctx, document.Segment, "shared", change.Reversion{CommitSHA: commit, Mode: "restore"})
 			return err
 		}, guarded},
 		{"a first segment that a guarded flag names already", "engineer", func(s writer, w *world) error {
 			w.repo.push(ada, "ahead", map[string]string{path("all"): boolFlag("all", `,"access":"protected-all-envs"`, inSegment("new"))})
-			_, err := s.anew(w).CreateSegment(ctx, control.SegmentCreation{Key: "new"})
+			_, err := s.anew(w).CreateSegment(ctx, change.SegmentCreation{Key: "new"})
 			return err
 		}, guarded},
 
@@ -298,7 +300,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 func TestWithoutProtectedEnvironmentsNothingIsGuarded(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "svc.json": `{"environments":["production"]}`})
 	for _, scope := range []string{"default", "production"} {
-		_, err := w.enter("engineer_nonprotected").PatchFlag(ctx, "f", scope, control.FlagPatch{Enabled: ptr(true)})
+		_, err := w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", scope, change.FlagPatch{Enabled: ptr(true)})
 		wantRefusal(t, err, "ok")
 	}
 }
@@ -309,12 +311,12 @@ func TestAWorkspaceFileThatCanNotBeReadGuardsEverything(t *testing.T) {
 	for _, file := range []string{"", "{", "[]", "{}", `{"environments":["production","staging",{"name":"x","protected":"yes"}]}`, "\xff\xfe{\x00}\x00"} {
 		w := newWorld(t, map[string]string{path("f"): flag, "svc.json": file + " "})
 		for _, scope := range []string{"default", "production", "staging"} {
-			_, err := w.enter("engineer_nonprotected").PatchFlag(ctx, "f", scope, control.FlagPatch{Enabled: ptr(true)})
+			_, err := w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", scope, change.FlagPatch{Enabled: ptr(true)})
 			if got := refusal(err); got != "403 FORBIDDEN PERMISSION_DENIED" && got != "404 NOT_FOUND" {
 				t.Errorf("%q: %s: %s", file, scope, got)
 			}
 		}
-		_, err := w.enter("engineer_nonprotected").PutDocument(ctx, document.Flag, "f", control.DocumentPut{ExpectedCommitSHA: ptr(w.last().SHA),
+		_, err := w.enter("engineer_nonprotected").Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{ExpectedCommitSHA: ptr(w.last().SHA),
 			Document: node(t, strings.Replace(flag, `"rules":[]`, `"rules":[`+serves("bool", "true")+`]`, 1))})
 		wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
 	}
@@ -327,7 +329,7 @@ func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
 	p.Name = " Deploy <bot>\nAuthor: evil "
 	w.gate.people[key.Principal()] = p
 	s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-	must[*control.CreationResult](t)(s.CreateFlag(ctx, control.FlagCreation{Key: "f"}))
+	must[*change.CreationResult](t)(s.Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
 	c := w.last()
 	if c.Author.Name != "Deploy bot Author: evil" || c.Author.Email != string(key.Principal())+"@service-accounts.svc" {
 		t.Errorf("%+v", c.Author)
@@ -338,7 +340,7 @@ func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
 	p.Name, p.Type = " \n", "user"
 	w.gate.people[key.Principal()] = p
 	s = must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-	must[*control.CreationResult](t)(s.CreateFlag(ctx, control.FlagCreation{Key: "g"}))
+	must[*change.CreationResult](t)(s.Changes().CreateFlag(ctx, change.FlagCreation{Key: "g"}))
 	if c := w.last(); c.Author.Name != string(key.Principal()) || c.Author.Email != string(key.Principal())+"@users.svc" {
 		t.Errorf("%+v", c.Author)
 	}

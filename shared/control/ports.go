@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/telemetry"
 )
@@ -21,23 +22,9 @@ type Entry struct {
 	Unreadable *UnreadableHead
 	// Landed is what the request's Idempotency-Key has led to; nil for none. Its
 	// commit is one of those up to Head, as far as the ledger knows.
-	Landed *Landed
+	Landed *repository.Landed
 	// Now is the ledger's own time; zero where it has none but this machine's.
 	Now time.Time
-}
-
-// Landed is the commit that was made under an Idempotency-Key.
-type Landed struct {
-	Commit  string
-	Request string // that it was made for; see repository.Once
-	Answer  []byte // the same
-	// Previous is what the answer names as the version before. It is of a store of files;
-	// elsewhere it is the commit's parent.
-	Previous string
-	// Sequence is where the commit stood when it landed. A history that was
-	// replaced may have it elsewhere, or not at all.
-	Sequence int64
-	Until    time.Time // it counts, by the ledger's time
 }
 
 // UnreadableHead is a head that is not served, and why.
@@ -77,24 +64,9 @@ type KeyFinder interface {
 // only wraps repository.ErrBusy or a context's error, and is answered with 503;
 // any other failure of the storage is answered with 500.
 type Repository interface {
-	// Snapshot returns everything at a head, from memory when it can.
-	Snapshot(ctx context.Context, head repository.Head) (*repository.Snapshot, error)
-	// Commit writes on top of a snapshot and returns the one that it leads to, or
-	// fails with repository.ErrMoved.
-	Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error)
-	// History returns a page of history, newest first.
-	History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error)
-	// At returns a file as it was in a commit, and the commit's full SHA.
-	At(ctx context.Context, head repository.Head, path, revision string) (sha string, content []byte, err error)
+	change.Repository
 	// Past returns everything as it was in a commit.
 	Past(ctx context.Context, head repository.Head, revision string) (*repository.Snapshot, error)
-}
-
-// Recurring is a Repository in which an id may be that of several commits of an item.
-type Recurring interface {
-	// Recurrences are the times of the commits of a file that an id is of, which may be
-	// abbreviated, where these are several.
-	Recurrences(path, revision string) []time.Time
 }
 
 // SavedContexts finds saved example contexts. What fails for a while only wraps
@@ -102,8 +74,7 @@ type Recurring interface {
 type SavedContexts interface {
 	// Contexts finds those that match, most recently seen first.
 	Contexts(ctx context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error)
-	// Walk visits those of an environment; see telemetry.Store.
-	Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) (more bool)) error
+	change.SavedContexts
 	// Forget deletes those of a person; see telemetry.Store.
 	Forget(ctx context.Context, workspace string, environments []string, contextType, key string, now time.Time) (found bool, err error)
 }

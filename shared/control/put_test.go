@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
@@ -15,16 +16,16 @@ import (
 )
 
 // put replaces a flag's document with a fresh token.
-func (w *world) put(key, text string) (*control.PutResult, error) {
+func (w *world) put(key, text string) (*change.PutResult, error) {
 	w.t.Helper()
 	token := w.last().SHA
-	return w.boss().PutDocument(ctx, document.Flag, key, control.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &token})
+	return w.boss().Changes().PutDocument(ctx, document.Flag, key, change.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &token})
 }
 
 func TestPut(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", `,"name":"old","zzz":1`)})
 	start := w.last().SHA
-	r := must[*control.PutResult](t)(w.put("f", boolFlag("f", `,"tags":["web"],"$schema":"http://evil.test"`)))
+	r := must[*change.PutResult](t)(w.put("f", boolFlag("f", `,"tags":["web"],"$schema":"http://evil.test"`)))
 	if want := `{"key":"f","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
 		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 	}
@@ -45,8 +46,8 @@ func TestAPutWarns(t *testing.T) {
 	text := `{"key":"f","type":"feature_flag","valueType":"bool","enviroments":[],"default":{"rules":[` + everybody + `]}}`
 	for _, dry := range []bool{true, false} {
 		token := w.last().SHA
-		r := must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Flag, "f",
-			control.DocumentPut{Document: node(t, text), ExpectedCommitSHA: &token, Request: control.Request{DryRun: dry}}))
+		r := must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Flag, "f",
+			change.DocumentPut{Document: node(t, text), ExpectedCommitSHA: &token, Request: change.Request{DryRun: dry}}))
 		if len(r.Warnings) != 2 || r.Warnings[0].Pointer != "/default/rules/0/criteria/0" || r.Warnings[1].Pointer != "/enviroments" || !r.Changed {
 			t.Errorf("%+v", r)
 		}
@@ -62,13 +63,13 @@ func TestAPutThatSaysTheSameIsNoCommit(t *testing.T) {
 		`{"bad":"xxxxxxxxxx","n":1,"default":{"rules":[{"value":{"value":1e1,"type":"double"},"criteria":[{"operator":"ALWAYS_TRUE"}]}]},"valueType":"double","key":"f","type":"feature_flag"}`,
 		strings.Replace(stored, "{", `{"$schema":"http://other.test",`, 1),
 	} {
-		r := must[*control.PutResult](t)(w.put("f", text))
+		r := must[*change.PutResult](t)(w.put("f", text))
 		if want := `{"key":"f","changed":false,"commitSha":"` + n.Commit + `"}`; wire(t, r) != want {
 			t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 		}
 	}
 	// A no-op is found out before the document is judged.
-	if r := must[*control.PutResult](t)(w.put("imperfect", w.stored(path("imperfect")))); r.Changed {
+	if r := must[*change.PutResult](t)(w.put("imperfect", w.stored(path("imperfect")))); r.Changed {
 		t.Error(wire(t, r))
 	}
 	if w.repo.head() != n {
@@ -124,17 +125,17 @@ func TestPutShape(t *testing.T) {
 	good := node(t, boolFlag("f", ""))
 	for _, test := range []struct {
 		name string
-		put  control.DocumentPut
+		put  change.DocumentPut
 		at   string
 	}{
-		{"no token", control.DocumentPut{Document: good}, "/expectedCommitSha"},
-		{"an empty token", control.DocumentPut{Document: good, ExpectedCommitSHA: ptr("")}, "/expectedCommitSha"},
-		{"no document", control.DocumentPut{ExpectedCommitSHA: &token}, "/document"},
-		{"nothing", control.DocumentPut{}, "/expectedCommitSha /document"},
-		{"nothing, said before", control.DocumentPut{Request: control.Request{Malformed: issuesAt("/document", "/expectedCommitSha")}}, "/document /expectedCommitSha"},
-		{"too deep", control.DocumentPut{ExpectedCommitSHA: &token, Document: deepFlag(t)}, "/document"},
+		{"no token", change.DocumentPut{Document: good}, "/expectedCommitSha"},
+		{"an empty token", change.DocumentPut{Document: good, ExpectedCommitSHA: ptr("")}, "/expectedCommitSha"},
+		{"no document", change.DocumentPut{ExpectedCommitSHA: &token}, "/document"},
+		{"nothing", change.DocumentPut{}, "/expectedCommitSha /document"},
+		{"nothing, said before", change.DocumentPut{Request: change.Request{Malformed: issuesAt("/document", "/expectedCommitSha")}}, "/document /expectedCommitSha"},
+		{"too deep", change.DocumentPut{ExpectedCommitSHA: &token, Document: deepFlag(t)}, "/document"},
 	} {
-		_, err := w.boss().PutDocument(ctx, document.Flag, "f", test.put)
+		_, err := w.boss().Changes().PutDocument(ctx, document.Flag, "f", test.put)
 		f := wantRefusal(t, err, "400 BAD_REQUEST")
 		if got := pointers(f, "issues"); got != test.at {
 			t.Errorf("%s: at %s", test.name, got)
@@ -154,7 +155,7 @@ func TestPutOfOtherFamilies(t *testing.T) {
 	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "int", "1", `,"schemaKey":"s"`), "log-levels/log-level.a.json": level, "schemas/s.json": `{"maximum":5}`})
 	token := w.last().SHA
 	put := func(t document.Type, key, text string) error {
-		_, err := w.boss().PutDocument(ctx, t, key, control.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &token})
+		_, err := w.boss().Changes().PutDocument(ctx, t, key, change.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &token})
 		return err
 	}
 	wantRefusal(t, put(document.LogLevel, "log-level.a", strings.Replace(level, "INFO", "WARN", 1)), "ok")
@@ -172,13 +173,13 @@ func TestPutOfOtherFamilies(t *testing.T) {
 func TestAPutMendsWhatIsNoObject(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): "no JSON"})
 	token := w.last().SHA
-	put := control.DocumentPut{Document: node(t, boolFlag("f", "")), ExpectedCommitSHA: &token}
-	_, err := w.enter("engineer").PutDocument(ctx, document.Flag, "f", put)
+	put := change.DocumentPut{Document: node(t, boolFlag("f", "")), ExpectedCommitSHA: &token}
+	_, err := w.enter("engineer").Changes().PutDocument(ctx, document.Flag, "f", put)
 	f := wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
 	if f.Details["required"] != "config.edit.protected" {
 		t.Errorf("whose tier cannot be read is in the strictest: %v", f.Details)
 	}
-	must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Flag, "f", put))
+	must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Flag, "f", put))
 	wantFeed(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}})),
 		`updated feature_flag/f [] flag "f" is a JSON object again`)
 }
@@ -205,9 +206,9 @@ func TestCompareAndSetIsOnContent(t *testing.T) {
 		{"upper case", strings.ToUpper(head), "409 CONFLICT STALE_COMMIT_SHA"},
 		{"with a line break", head + "\n", "409 CONFLICT STALE_COMMIT_SHA"},
 	} {
-		_, put := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Request: control.Request{DryRun: true}, Document: node(t, boolFlag("f", `,"y":1`)), ExpectedCommitSHA: &test.token})
-		_, patch := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Request: control.Request{DryRun: true}, Enabled: ptr(true), ExpectedCommitSHA: &test.token})
-		_, noop := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &test.token})
+		_, put := w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Request: change.Request{DryRun: true}, Document: node(t, boolFlag("f", `,"y":1`)), ExpectedCommitSHA: &test.token})
+		_, patch := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Request: change.Request{DryRun: true}, Enabled: ptr(true), ExpectedCommitSHA: &test.token})
+		_, noop := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &test.token})
 		for i, err := range []error{put, patch, noop} {
 			if got := refusal(err); got != test.want {
 				t.Errorf("%s (%d): got %s", test.name, i, got)
@@ -231,7 +232,7 @@ func TestAWriteAsksForLittle(t *testing.T) {
 		w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 		s := w.boss()
 		entered := w.gate.entered
-		must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: token(w)}))
+		must[*change.PatchResult](t)(s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: token(w)}))
 		if w.repo.count("Snapshot") != 1 || w.repo.count("Commit") != 1 || w.repo.total() != 2 || w.gate.entered != entered {
 			t.Errorf("%v, authenticated again %d times", w.repo.calls, w.gate.entered-entered)
 		}
@@ -258,7 +259,7 @@ func TestUndoRestoresTheDocument(t *testing.T) {
 			return
 		}
 		current := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", nil))
-		r, err := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Document: undo.Document, ExpectedCommitSHA: &current.CommitSHA})
+		r, err := w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: undo.Document, ExpectedCommitSHA: &current.CommitSHA})
 		if err != nil || !r.Changed || r.PreviousCommitSHA != current.CommitSHA {
 			rt.Fatalf("%v %v", r, err)
 		}
@@ -274,7 +275,7 @@ func TestUndoRestoresTheDocument(t *testing.T) {
 // previousCommitSha.
 func anyWrite(t *testing.T, rt *rapid.T, w *world) string {
 	scope := rapid.SampledFrom([]string{"default", "production", "staging"}).Draw(rt, "scope")
-	patch := control.FlagPatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
+	patch := change.FlagPatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
 	switch rapid.IntRange(0, 3).Draw(rt, "kind") {
 	case 0:
 		patch.Enabled = ptr(rapid.Bool().Draw(rt, "enabled"))
@@ -284,7 +285,7 @@ func anyWrite(t *testing.T, rt *rapid.T, w *world) string {
 		n := rapid.IntRange(0, 100).Draw(rt, "percent")
 		patch.Rollout = node(t, fmt.Sprintf(`[{"value":true,"percent":%d},{"value":false,"percent":%d}]`, n, 100-n))
 	case 3:
-		return must[*control.PutResult](t)(w.put("f", boolFlag("f", fmt.Sprintf(`,"n":%d`, rapid.IntRange(0, 3).Draw(rt, "n"))))).PreviousCommitSHA
+		return must[*change.PutResult](t)(w.put("f", boolFlag("f", fmt.Sprintf(`,"n":%d`, rapid.IntRange(0, 3).Draw(rt, "n"))))).PreviousCommitSHA
 	}
-	return must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", scope, patch)).PreviousCommitSHA
+	return must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", scope, patch)).PreviousCommitSHA
 }

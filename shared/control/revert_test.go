@@ -9,19 +9,21 @@ import (
 
 	"pgregory.net/rapid"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/workspace"
 )
 
-func (w *world) revert(mode, key, commit string) (*control.PutResult, error) {
+func (w *world) revert(mode, key, commit string) (*change.PutResult, error) {
 	w.t.Helper()
-	return w.boss().Revert(ctx, document.Flag, key, control.Reversion{CommitSHA: commit, Mode: mode})
+	return w.boss().Changes().Revert(ctx, document.Flag, key, change.Reversion{CommitSHA: commit, Mode: mode})
 }
 
-func (w *world) remove(t document.Type, key string) (*control.PutResult, error) {
+func (w *world) remove(t document.Type, key string) (*change.PutResult, error) {
 	w.t.Helper()
-	return w.boss().Delete(ctx, t, key, control.Deletion{})
+	return w.boss().Changes().Delete(ctx, t, key, change.Deletion{})
 }
 
 func (w *world) holds(path string) bool {
@@ -32,7 +34,7 @@ func (w *world) holds(path string) bool {
 func TestDelete(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", "")})
 	start := w.last().SHA
-	r := must[*control.PutResult](t)(w.remove(document.Flag, "f"))
+	r := must[*change.PutResult](t)(w.remove(document.Flag, "f"))
 	if want := `{"key":"f","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
 		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 	}
@@ -60,8 +62,8 @@ func TestDelete(t *testing.T) {
 	wantRefusal(t, err, "404 NOT_FOUND")
 
 	// The key is free, in any spelling and for any type, and held by one again.
-	must[*control.CreationResult](t)(w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "F", ValueType: "int", Value: node(t, "1")}))
-	_, err = w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"})
+	must[*change.CreationResult](t)(w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "F", ValueType: "int", Value: node(t, "1")}))
+	_, err = w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"})
 	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 	_, err = w.revert("undo", "f", r.CommitSHA)
 	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
@@ -82,7 +84,7 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 			path("g"):             strings.Replace(boolFlag("g", "", inSegment("s")), `"s"`, `"\u0073"`, 1),
 			"segments/other.json": segmentOf("other", inSegment("s")),
 		}, "feature_flag f /environments/0/rules/0/criteria/0/valueToMatch, feature_flag g /default/rules/0/criteria/0/valueToMatch, segment other /default/rules/0/criteria/0/valueToMatch"},
-		{control.Schema, "schemas/s.json", "s", `{}`, map[string]string{
+		{workspace.SchemaType, "schemas/s.json", "s", `{}`, map[string]string{
 			"configs/c.json": configOf("c", "int", "1", `,"schemaKey":"s"`),
 		}, "config c /schemaKey"},
 		{document.Config, "configs/k.json", "k", configOf("k", "string", `"x"`, ""), map[string]string{
@@ -99,7 +101,7 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 			w := newWorld(t, files)
 			if test.want != "" {
 				for _, dry := range []bool{true, false} {
-					_, err := w.boss().Delete(ctx, test.t, test.key, control.Deletion{Request: control.Request{DryRun: dry}})
+					_, err := w.boss().Changes().Delete(ctx, test.t, test.key, change.Deletion{Request: change.Request{DryRun: dry}})
 					f := wantRefusal(t, err, "409 CONFLICT REFERENCED")
 					var got []string
 					for _, r := range members(t, f.Details)["references"].([]any) {
@@ -114,7 +116,7 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 			for by := range test.by {
 				w.repo.push(ada, "gone", map[string]string{by: ""})
 			}
-			must[*control.PutResult](t)(w.remove(test.t, test.key))
+			must[*change.PutResult](t)(w.remove(test.t, test.key))
 			if w.holds(test.path) {
 				t.Error("it is still there")
 			}
@@ -145,20 +147,20 @@ func TestADeletionMeetsANewReference(t *testing.T) {
 func TestUndoOnTopOfLaterChanges(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	patch := func(environment string) string {
-		return must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", environment, control.FlagPatch{Enabled: ptr(true)})).CommitSHA
+		return must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", environment, change.FlagPatch{Enabled: ptr(true)})).CommitSHA
 	}
 	production, staging := patch("production"), patch("staging")
-	r := must[*control.PutResult](t)(w.revert("undo", "f", production[:8]))
+	r := must[*change.PutResult](t)(w.revert("undo", "f", production[:8]))
 	if r.PreviousCommitSHA != staging || feed.MessageOf(w.last().Commit) != "production: own rules removed; the default rules hold" {
 		t.Errorf("%s, %q", wire(t, r), feed.MessageOf(w.last().Commit))
 	}
 	if text := w.stored(path("f")); strings.Contains(text, "production") || !strings.Contains(text, "staging") {
 		t.Errorf("stored is %s", text)
 	}
-	if again := must[*control.PutResult](t)(w.revert("undo", "f", production)); again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" {
+	if again := must[*change.PutResult](t)(w.revert("undo", "f", production)); again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" {
 		t.Errorf("again: %s", wire(t, again))
 	}
-	must[*control.PutResult](t)(w.revert("undo", "f", r.CommitSHA))
+	must[*change.PutResult](t)(w.revert("undo", "f", r.CommitSHA))
 	if text := w.stored(path("f")); !strings.Contains(text, "production") || !strings.Contains(text, "staging") {
 		t.Errorf("after the undo of the undo it is %s", text)
 	}
@@ -167,11 +169,11 @@ func TestUndoOnTopOfLaterChanges(t *testing.T) {
 // TestAnOverlapTellsWhoAndWhere.
 func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	enabled := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)})).CommitSHA
-	disabled := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(false)})).CommitSHA
+	enabled := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)})).CommitSHA
+	disabled := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(false)})).CommitSHA
 	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	for _, dry := range []bool{true, false} {
-		_, err := w.boss().Revert(ctx, document.Flag, "f", control.Reversion{Request: control.Request{DryRun: dry}, CommitSHA: enabled, Mode: "undo"})
+		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: change.Request{DryRun: dry}, CommitSHA: enabled, Mode: "undo"})
 		details := members(t, wantRefusal(t, err, "409 CONFLICT OVERLAP").Details)
 		changes, _ := details["changes"].([]any)
 		if wire(t, details["pointers"]) != `["/environments/0"]` || details["currentCommitSha"] != disabled ||
@@ -179,13 +181,13 @@ func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 			t.Errorf("details %v", details)
 		}
 	}
-	deleted := must[*control.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
+	deleted := must[*change.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
 	_, err := w.revert("undo", "f", disabled)
 	details := members(t, wantRefusal(t, err, "409 CONFLICT OVERLAP").Details)
 	if changes, _ := details["changes"].([]any); wire(t, details["pointers"]) != `[""]` || len(changes) != 1 || changes[0].(map[string]any)["sha"] != deleted {
 		t.Errorf("after the deletion: %v", details)
 	}
-	must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"}))
+	must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
 	_, err = w.revert("undo", "f", deleted)
 	wantRefusal(t, err, "409 CONFLICT OVERLAP")
 }
@@ -272,16 +274,16 @@ func TestAnUndoneCommitIsAsIfItHadNotBeen(t *testing.T) {
 			var err error
 			switch what := rapid.SampledFrom([]string{"toggle", "rollout", "put", "delete", "create", "push"}).Draw(r, "what"); what {
 			case "toggle":
-				_, err = w.boss().PatchFlag(ctx, "f", rapid.SampledFrom([]string{"default", "production", "staging"}).Draw(r, "scope"),
-					control.FlagPatch{Enabled: ptr(rapid.Bool().Draw(r, "enabled")), ReplaceTargeting: rapid.Bool().Draw(r, "replace")})
+				_, err = w.boss().Changes().PatchFlag(ctx, "f", rapid.SampledFrom([]string{"default", "production", "staging"}).Draw(r, "scope"),
+					change.FlagPatch{Enabled: ptr(rapid.Bool().Draw(r, "enabled")), ReplaceTargeting: rapid.Bool().Draw(r, "replace")})
 			case "rollout":
-				_, err = w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Rollout: node(t, `[{"value":true,"percent":25},{"value":false,"percent":75}]`)})
+				_, err = w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Rollout: node(t, `[{"value":true,"percent":25},{"value":false,"percent":75}]`)})
 			case "put":
 				_, err = w.put("f", boolFlag("f", fmt.Sprintf(`,"name":%q`, rapid.SampledFrom([]string{"a", "b"}).Draw(r, "name"))))
 			case "delete":
 				_, err = w.remove(document.Flag, "f")
 			case "create":
-				_, err = w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"})
+				_, err = w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"})
 			case "push":
 				w.repo.push(ada, "by git", map[string]string{path("f"): "{" + strings.Repeat(" ", rapid.IntRange(1, 9).Draw(r, "spaces")) + boolFlag("f", "")[1:]})
 			}
@@ -289,14 +291,14 @@ func TestAnUndoneCommitIsAsIfItHadNotBeen(t *testing.T) {
 				continue
 			}
 			after := snapshot()
-			undone := must[*control.PutResult](t)(w.revert("undo", "f", w.last().SHA))
+			undone := must[*change.PutResult](t)(w.revert("undo", "f", w.last().SHA))
 			if got := snapshot(); undone.Changed != !maps.Equal(before, after) || !maps.Equal(got, before) {
 				r.Fatalf("after the undo there is %v, before was %v", got, before)
 			}
 			if !undone.Changed {
 				continue
 			}
-			must[*control.PutResult](t)(w.revert("undo", "f", undone.CommitSHA))
+			must[*change.PutResult](t)(w.revert("undo", "f", undone.CommitSHA))
 			if got := snapshot(); !maps.Equal(got, after) {
 				r.Fatalf("after the undo of the undo there is %v, first was %v", got, after)
 			}
@@ -309,7 +311,7 @@ func TestRevertsAskForLittle(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	start := w.last().SHA
 	for i := range 3 {
-		must[*control.PutResult](t)(w.put("f", boolFlag("f", fmt.Sprintf(`,"name":"n%d"`, i))))
+		must[*change.PutResult](t)(w.put("f", boolFlag("f", fmt.Sprintf(`,"name":"n%d"`, i))))
 	}
 	for _, test := range []struct {
 		mode, commit string
@@ -320,7 +322,7 @@ func TestRevertsAskForLittle(t *testing.T) {
 	} {
 		s := w.boss()
 		clear(w.repo.calls)
-		must[*control.PutResult](t)(s.Revert(ctx, document.Flag, "f", control.Reversion{CommitSHA: test.commit, Mode: test.mode}))
+		must[*change.PutResult](t)(s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: test.commit, Mode: test.mode}))
 		delete(w.repo.calls, "Snapshot")
 		if !maps.Equal(w.repo.calls, test.want) {
 			t.Errorf("%s asks %v", test.mode, w.repo.calls)
@@ -333,13 +335,13 @@ func TestRevertsAskForLittle(t *testing.T) {
 func TestADeletedItemTakesATokenOfNothing(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	there := w.last().SHA
-	deleted := must[*control.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
+	deleted := must[*change.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
 	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	for _, token := range []string{there, "main", strings.Repeat("0", 40)} {
-		_, err := w.boss().Revert(ctx, document.Flag, "f", control.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &token})
+		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &token})
 		wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 	}
-	must[*control.PutResult](t)(w.boss().Revert(ctx, document.Flag, "f", control.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &deleted}))
+	must[*change.PutResult](t)(w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &deleted}))
 	if got := slices.Sorted(maps.Keys(w.last().files)); !slices.Equal(got, []string{path("f"), path("g"), "svc.json"}) {
 		t.Errorf("there is %v", got)
 	}

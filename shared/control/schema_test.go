@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 )
 
@@ -29,12 +29,12 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 			w.repo.push(ada, "Break the schema", map[string]string{"schemas/s.json": schema.text})
 			token := w.last().SHA
 			put := func(key, text string, dry bool) error {
-				_, err := w.boss().PutDocument(ctx, document.Config, key, control.DocumentPut{
-					Request: control.Request{DryRun: dry}, Document: node(t, text), ExpectedCommitSHA: &token})
+				_, err := w.boss().Changes().PutDocument(ctx, document.Config, key, change.DocumentPut{
+					Request: change.Request{DryRun: dry}, Document: node(t, text), ExpectedCommitSHA: &token})
 				return err
 			}
 			patch := func(scope string, dry bool) error {
-				_, err := w.boss().PatchConfig(ctx, "c", scope, control.ConfigPatch{Request: control.Request{DryRun: dry}, Value: node(t, `"x"`)})
+				_, err := w.boss().Changes().PatchConfig(ctx, "c", scope, change.ConfigPatch{Request: change.Request{DryRun: dry}, Value: node(t, `"x"`)})
 				return err
 			}
 			for what, err := range map[string]error{
@@ -70,10 +70,10 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 func TestASchemaThatChangesMeanwhile(t *testing.T) {
 	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`), "schemas/s.json": `{"type":"integer"}`})
 	w.meanwhile(w.pushes("schemas/s.json", `{"type":"string"}`))
-	_, err := w.boss().PatchConfig(ctx, "c", "staging", control.ConfigPatch{Value: node(t, "2")})
+	_, err := w.boss().Changes().PatchConfig(ctx, "c", "staging", change.ConfigPatch{Value: node(t, "2")})
 	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
 	w.meanwhile(w.pushes("schemas/s.json", `{"type":"integer"}`))
-	_, err = w.boss().PatchConfig(ctx, "c", "staging", control.ConfigPatch{Value: node(t, `"x"`)})
+	_, err = w.boss().Changes().PatchConfig(ctx, "c", "staging", change.ConfigPatch{Value: node(t, `"x"`)})
 	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
 }
 
@@ -90,7 +90,7 @@ func TestValuesUnderASchemaThatIsMissing(t *testing.T) {
 	}
 	patch := func(dry, warns bool) {
 		t.Helper()
-		r, err := w.boss().PatchConfig(ctx, "c", "staging", control.ConfigPatch{Request: control.Request{DryRun: dry}, Value: node(t, `"x"`)})
+		r, err := w.boss().Changes().PatchConfig(ctx, "c", "staging", change.ConfigPatch{Request: change.Request{DryRun: dry}, Value: node(t, `"x"`)})
 		wantRefusal(t, err, "ok")
 		if err == nil && warned(r.Warnings) != warns {
 			t.Errorf("a patch, dry %v, is answered with the warnings %v", dry, r.Warnings)
@@ -98,8 +98,8 @@ func TestValuesUnderASchemaThatIsMissing(t *testing.T) {
 	}
 	put := func(value, more string) error {
 		token := w.last().SHA
-		r, err := w.boss().PutDocument(ctx, document.Config, "c", control.DocumentPut{
-			Request: control.Request{DryRun: true}, Document: node(t, configOf("c", "json", value, more)), ExpectedCommitSHA: &token})
+		r, err := w.boss().Changes().PutDocument(ctx, document.Config, "c", change.DocumentPut{
+			Request: change.Request{DryRun: true}, Document: node(t, configOf("c", "json", value, more)), ExpectedCommitSHA: &token})
 		if err == nil && warned(r.Warnings) != strings.HasPrefix(more, bound) {
 			t.Errorf("a put of %s with %s is answered with the warnings %v", value, more, r.Warnings)
 		}

@@ -5,30 +5,32 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/workspace"
 )
 
-func (w *world) putSchema(key, text string, token *string) (*control.PutResult, error) {
+func (w *world) putSchema(key, text string, token *string) (*change.PutResult, error) {
 	w.t.Helper()
-	return w.boss().PutDocument(ctx, control.Schema, key, control.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: token})
+	return w.boss().Changes().PutDocument(ctx, workspace.SchemaType, key, change.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: token})
 }
 
 func TestSchemas(t *testing.T) {
 	w := newWorld(t, map[string]string{path("limits"): boolFlag("limits", "")}) // a flag's key is another's
 	start := w.last().SHA
-	r := must[*control.PutResult](t)(w.putSchema("limits", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"integer"}`, nil))
+	r := must[*change.PutResult](t)(w.putSchema("limits", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"integer"}`, nil))
 	if want := `{"key":"limits","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
 		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 	}
 	if got := feed.MessageOf(w.last().Commit); got != `schema "limits" created` {
 		t.Errorf("the commit says %q", got)
 	}
-	if again := must[*control.PutResult](t)(w.putSchema("limits", `{"type":"integer","$schema":"https://json-schema.org/draft/2020-12/schema"}`, &r.CommitSHA)); again.Changed {
+	if again := must[*change.PutResult](t)(w.putSchema("limits", `{"type":"integer","$schema":"https://json-schema.org/draft/2020-12/schema"}`, &r.CommitSHA)); again.Changed {
 		t.Error("another order of members is a change")
 	}
-	next := must[*control.PutResult](t)(w.putSchema("limits", `{"type":"integer","maximum":3}`, &r.CommitSHA))
+	next := must[*change.PutResult](t)(w.putSchema("limits", `{"type":"integer","maximum":3}`, &r.CommitSHA))
 	if got := feed.MessageOf(w.last().Commit); got != `schema "limits" updated` {
 		t.Errorf("the commit says %q", got)
 	}
@@ -42,12 +44,12 @@ func TestSchemas(t *testing.T) {
 		}
 	}
 	s := w.boss()
-	stored := must[*control.StoredDocument](t)(s.Document(ctx, control.Schema, "limits", nil))
-	then := must[*control.StoredDocument](t)(s.Document(ctx, control.Schema, "limits", &r.CommitSHA))
+	stored := must[*control.StoredDocument](t)(s.Document(ctx, workspace.SchemaType, "limits", nil))
+	then := must[*control.StoredDocument](t)(s.Document(ctx, workspace.SchemaType, "limits", &r.CommitSHA))
 	if stored.CommitSHA != next.CommitSHA || stored.Document.Get("maximum") == nil || then.Document.Get("maximum") != nil {
 		t.Errorf("%+v, and then %+v", stored, then)
 	}
-	must[*control.PutResult](t)(w.putSchema("another", `{}`, nil))
+	must[*change.PutResult](t)(w.putSchema("another", `{}`, nil))
 	s = w.boss()
 	page := must[*control.SchemaList](t)(s.Schemas(ctx, feed.PageQuery{Limit: ptr(1)}))
 	rest := must[*control.SchemaList](t)(s.Schemas(ctx, feed.PageQuery{Limit: ptr(1), Cursor: page.NextCursor}))
@@ -78,7 +80,7 @@ func TestASchemaIsHeldAgainstTheValuesBoundToIt(t *testing.T) {
 		`{"type":"object"}`: "ok",
 	} {
 		token := w.last().SHA
-		_, err := w.boss().PutDocument(ctx, control.Schema, "s", control.DocumentPut{Request: control.Request{DryRun: true}, Document: node(t, text), ExpectedCommitSHA: &token})
+		_, err := w.boss().Changes().PutDocument(ctx, workspace.SchemaType, "s", change.DocumentPut{Request: change.Request{DryRun: true}, Document: node(t, text), ExpectedCommitSHA: &token})
 		f := wantRefusal(t, err, want)
 		if strings.HasPrefix(want, "422") && !strings.Contains(f.Message, `"good"`) {
 			t.Errorf("%s: %s", text, f.Message)
@@ -94,32 +96,32 @@ func TestABrokenSchemaIsMended(t *testing.T) {
 		if _, err := w.putSchema("s", `{"type":"integer"}`, &token); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		must[*control.PatchResult](t)(w.boss().PatchConfig(ctx, "c", "default", control.ConfigPatch{Value: node(t, "2")}))
+		must[*change.PatchResult](t)(w.boss().Changes().PatchConfig(ctx, "c", "default", change.ConfigPatch{Value: node(t, "2")}))
 	}
 }
 
 func TestSegments(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	r := must[*control.CreationResult](t)(w.boss().CreateSegment(ctx, control.SegmentCreation{Key: "s", Name: "S", Description: "D"}))
+	r := must[*change.CreationResult](t)(w.boss().Changes().CreateSegment(ctx, change.SegmentCreation{Key: "s", Name: "S", Description: "D"}))
 	if want := `{"$schema":"https://svc.test/schemas/v1/stored-config.json","key":"s","type":"segment","valueType":"bool","name":"S","description":"D","access":"standard","default":{"rules":[` +
 		serves("bool", "false") + `]}}`; string(r.Document.Compact()) != want || r.ValueType != "bool" {
 		t.Errorf("got\n%s, want\n%s", r.Document.Compact(), want)
 	}
-	rules := func(rules ...string) *control.SegmentCreation {
-		return &control.SegmentCreation{Key: "next", Default: node(t, `{"rules":[`+strings.Join(rules, ",")+`]}`)}
+	rules := func(rules ...string) *change.SegmentCreation {
+		return &change.SegmentCreation{Key: "next", Default: node(t, `{"rules":[`+strings.Join(rules, ",")+`]}`)}
 	}
-	must[*control.CreationResult](t)(w.boss().CreateSegment(ctx, *rules(inSegment("s"), serves("bool", "true"))))
+	must[*change.CreationResult](t)(w.boss().Changes().CreateSegment(ctx, *rules(inSegment("s"), serves("bool", "true"))))
 	document1 := node(t, w.stored("segments/s.json"))
 	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, inSegment("next"))))
 	token := w.last().SHA
-	_, err := w.boss().PutDocument(ctx, document.Segment, "s", control.DocumentPut{Document: document1, ExpectedCommitSHA: &token})
+	_, err := w.boss().Changes().PutDocument(ctx, document.Segment, "s", change.DocumentPut{Document: document1, ExpectedCommitSHA: &token})
 	f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
 	if !strings.Contains(f.Message, "circle") {
 		t.Error(f.Message)
 	}
 	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, targets("pro", "bool", "true"))))
-	put := must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Segment, "s", control.DocumentPut{Document: document1, ExpectedCommitSHA: &token}))
-	undone := must[*control.PutResult](t)(w.boss().Revert(ctx, document.Segment, "s", control.Reversion{CommitSHA: put.CommitSHA, Mode: "undo"}))
+	put := must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Segment, "s", change.DocumentPut{Document: document1, ExpectedCommitSHA: &token}))
+	undone := must[*change.PutResult](t)(w.boss().Changes().Revert(ctx, document.Segment, "s", change.Reversion{CommitSHA: put.CommitSHA, Mode: "undo"}))
 	if !undone.Changed || w.stored("segments/s.json") != string(document.Encode(r.Document)) {
 		t.Errorf("undone it is %s", w.stored("segments/s.json"))
 	}
@@ -135,7 +137,7 @@ func TestASchemaIsCheckedWithinBounds(t *testing.T) {
 			files[fmt.Sprintf("configs/c%d.json", i)] = configOf(fmt.Sprint("c", i), "json", list, `,"schemaKey":"s"`)
 		}
 		w := newWorld(t, files)
-		_, err := w.boss().PutDocument(ctx, control.Schema, "s", control.DocumentPut{ExpectedCommitSHA: ptr(w.last().SHA),
+		_, err := w.boss().Changes().PutDocument(ctx, workspace.SchemaType, "s", change.DocumentPut{ExpectedCommitSHA: ptr(w.last().SHA),
 			Document: node(t, `{"items":{"allOf":[{"type":"integer"},{"minimum":0},{"maximum":2}]}}`)})
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
@@ -40,9 +40,9 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 	stale := w.repo.commits[1].SHA
 	var errs []error
 	patch := func(key, value string, token *string) {
-		_, err := w.boss().PatchConfig(ctx, key, "staging", control.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: token})
+		_, err := w.boss().Changes().PatchConfig(ctx, key, "staging", change.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: token})
 		errs = append(errs, err)
-		_, err = w.boss().PatchConfig(ctx, key, "default", control.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: token, ReplaceTargeting: true})
+		_, err = w.boss().Changes().PatchConfig(ctx, key, "default", change.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: token, ReplaceTargeting: true})
 		errs = append(errs, err)
 	}
 	quotedSecret := `"` + secret + `"`
@@ -65,7 +65,7 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 			if key == "number" {
 				valueType, more = "json", `,"schemaKey":"s"`
 			}
-			_, err := w.boss().PutDocument(ctx, document.Config, key, control.DocumentPut{
+			_, err := w.boss().Changes().PutDocument(ctx, document.Config, key, change.DocumentPut{
 				Document: node(t, config(key, valueType, more, rule)), ExpectedCommitSHA: ptr(w.last().SHA)})
 			errs = append(errs, err)
 		}

@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/lru"
-	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/turns"
 	"svc.example/svc/shared/workspace"
@@ -85,23 +84,16 @@ type Overrides struct {
 // Service is the control plane of all workspaces. It may be used concurrently.
 type Service struct {
 	settings Settings
-	// pause waits before a write is tried again.
-	pause  func(ctx context.Context, try int) error
-	served *served.Memory
-	feed   *feed.Feed
+	served   *served.Memory
+	feed     *feed.Feed
 	// openValues are what evaluations are counted of, by the documents' blobs.
 	openValues *lru.Cache[string, *openValues]
 	// evaluated is what environments serve that were asked for last, compiled;
 	// compiling holds who compiles one.
 	evaluated *lru.Cache[stateName, *state]
 	compiling chan struct{}
-	// writing is held by the one write that has its turn; nil where they race.
-	writing chan struct{}
-	large   *turns.Turns // bounds what is decoded at a time of large documents, by all
-	// impacts holds who compiles what a dry run reaches; impactTime is how long it
-	// looks at saved contexts.
-	impacts    chan struct{}
-	impactTime time.Duration
+	large     *turns.Turns // bounds what is decoded at a time of large documents, by all
+	changes   *change.Service
 }
 
 const (
@@ -120,39 +112,19 @@ func New(settings Settings) *Service {
 		settings.Random = rand.Float64
 	}
 	large := turns.Of(turns.Decoded, turns.Decoded)
-	p := &Service{settings: settings, pause: retries.Wait,
+	p := &Service{settings: settings,
 		served:    served.New(most-most/wordsShare, !settings.NoLists, settings.Files),
 		evaluated: lru.New[stateName, *state](most / evaluatedShare), compiling: make(chan struct{}, 1),
 		feed: feed.New(most/wordsShare, large), large: large,
-		openValues: lru.New[string, *openValues](openValuesBytes),
-		impacts:    make(chan struct{}, impactsAtOnce), impactTime: impactTime}
-	if settings.OneWriter {
-		p.writing = make(chan struct{}, 1)
+		openValues: lru.New[string, *openValues](openValuesBytes)}
+	writes := change.Settings{Now: settings.Now, Files: settings.Files, OneWriter: settings.OneWriter,
+		MaxTexts: settings.MaxTexts, MaxCompiled: settings.MaxCompiled, Contexts: settings.Contexts}
+	if settings.PublicURL != "" {
+		writes.SchemaAddress = strings.TrimRight(settings.PublicURL, "/") + schemaPath
 	}
+	p.changes = change.New(writes, p.served, large)
 	return p
 }
 
-// enter waits for the turn to write, in the order of those that came.
-func (p *Service) enter(ctx context.Context) (leave func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, turns.Patience)
-	defer cancel()
-	select {
-	case p.writing <- struct{}{}:
-		return func() { <-p.writing }, nil
-	case <-ctx.Done():
-		return nil, repository.Fault(ctx.Err())
-	}
-}
-
+// schemaPath is where the schema of documents is.
 const schemaPath = "/schemas/v1/stored-config.json"
-
-// schemaAddress is what $schema is stamped with.
-func (p *Service) schemaAddress() string {
-	if p.settings.PublicURL == "" {
-		return ""
-	}
-	return strings.TrimRight(p.settings.PublicURL, "/") + schemaPath
-}
-
-// retries are the waits of writers that have met.
-var retries = backoff.Backoff{First: 4 * time.Millisecond, Max: 250 * time.Millisecond}

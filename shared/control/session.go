@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
@@ -83,6 +84,28 @@ func (s *Session) atHead(ctx context.Context, ask func(repo Repository, head rep
 		s.caller.entry = fresh.caller.entry
 	}
 }
+
+// Changes makes the caller's changes.
+func (s *Session) Changes() *change.Writer {
+	return s.service.changes.Writer(func(ctx context.Context, again bool) (*change.State, error) {
+		if s.use != Write {
+			return nil, errReadSession
+		}
+		now := s
+		if again {
+			var err error
+			if now, err = s.again(ctx); err != nil {
+				return nil, err
+			}
+		}
+		repo, err := now.repository(ctx)
+		entry := &now.caller.entry
+		return &change.State{Workspace: entry.Workspace, Principal: entry.Principal, Head: entry.Head, Repository: repo,
+			Feed: now.feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now}, err
+	})
+}
+
+var errReadSession = errors.New("a session that was opened for reading was asked to write")
 
 // feed tells of the workspace's commits.
 func (s *Session) feed() *feed.Reader {

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/documents"
 )
 
@@ -29,7 +30,7 @@ type world struct {
 
 // fakeGate holds the rows of one workspace's keys.
 type fakeGate struct {
-	once      *control.Landed // that every id has led to
+	once      *repository.Landed // that every id has led to
 	mu        sync.Mutex
 	repo      *fakeRepository
 	workspace access.Workspace

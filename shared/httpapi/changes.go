@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
@@ -15,7 +15,7 @@ import (
 func Changes() Group {
 	return Group{"changes", map[string]handler{
 		"applyChanges": func(ctx context.Context, c *call) (any, error) {
-			set := control.ChangeSet{Request: c.write(), Message: text(c.body, "message")}
+			set := change.ChangeSet{Request: c.write(), Message: text(c.body, "message")}
 			for _, tree := range items(c.body.Get("operations")) {
 				operation, err := c.operationOf(tree)
 				if err != nil {
@@ -23,7 +23,7 @@ func Changes() Group {
 				}
 				set.Operations = append(set.Operations, operation)
 			}
-			return c.session.Change(ctx, set)
+			return c.session.Changes().Change(ctx, set)
 		},
 	}}
 }
@@ -39,21 +39,21 @@ var (
 var elsewhereInPatch = []string{"expectedCommitSha", "environment"}
 
 // operationOf reads an operation of a change set. What is wrong with it goes along.
-func (c *call) operationOf(tree *jsontree.Node) (control.Operation, error) {
+func (c *call) operationOf(tree *jsontree.Node) (change.Operation, error) {
 	if tree.Kind != jsontree.Object {
-		return control.NoOperation([]document.Issue{{Message: "an operation is an object, not " + tree.Kind.String()}}), nil
+		return change.NoOperation([]document.Issue{{Message: "an operation is an object, not " + tree.Kind.String()}}), nil
 	}
 	op := text(tree, "op")
 	shape := c.description.changes[op]
 	if shape == nil {
-		return control.NoOperation([]document.Issue{{Pointer: "/op", Message: "op is one of " + join(slices.Sorted(maps.Keys(c.description.changes)))}}), nil
+		return change.NoOperation([]document.Issue{{Pointer: "/op", Message: "op is one of " + join(slices.Sorted(maps.Keys(c.description.changes)))}}), nil
 	}
 	issues, err := shape.checkPart(tree)
 	if err != nil {
-		return control.Operation{}, err
+		return change.Operation{}, err
 	}
 	if op == "copy" {
-		return control.Copy(control.Copying{Malformed: issues, From: text(tree, "from"), To: text(tree, "to"), Keys: texts(tree, "keys"), Tag: optionalText(tree, "tag"), ExpectedCommitSHA: token(tree)}), nil
+		return change.Copy(change.Copying{Malformed: issues, From: text(tree, "from"), To: text(tree, "to"), Keys: texts(tree, "keys"), Tag: optionalText(tree, "tag"), ExpectedCommitSHA: token(tree)}), nil
 	}
 	t, key := document.Type(text(tree, "type")), text(tree, "key")
 	missing := func(name, what string) {
@@ -74,7 +74,7 @@ func (c *call) operationOf(tree *jsontree.Node) (control.Operation, error) {
 	if op == "patch" && t != document.LogLevel && text(tree, "environment") == "" {
 		missing("environment", "its name, or default")
 	}
-	var r control.Request
+	var r change.Request
 	switch op {
 	case "create":
 		r.Malformed, err = c.bodyIssues(creations[t], body)
@@ -82,7 +82,7 @@ func (c *call) operationOf(tree *jsontree.Node) (control.Operation, error) {
 		r.Malformed, err = c.bodyIssues(patches[t], body, elsewhereInPatch...)
 	}
 	if err != nil {
-		return control.Operation{}, err
+		return change.Operation{}, err
 	}
 	misplaced := slices.ContainsFunc(r.Malformed, func(i document.Issue) bool {
 		return slices.Contains(elsewhereInPatch, strings.TrimPrefix(i.Pointer, "/"))
@@ -92,32 +92,32 @@ func (c *call) operationOf(tree *jsontree.Node) (control.Operation, error) {
 			issue.Pointer = "/body" + issue.Pointer
 			issues = append(issues, issue)
 		}
-		return control.NoOperation(jsontree.Bounded(issues)), nil
+		return change.NoOperation(jsontree.Bounded(issues)), nil
 	}
 	switch op {
 	case "create":
 		switch t {
 		case document.Flag:
-			return control.Create(flagCreation(r, body)), nil
+			return change.Create(flagCreation(r, body)), nil
 		case document.Config:
-			return control.Create(configCreation(r, body)), nil
+			return change.Create(configCreation(r, body)), nil
 		}
-		return control.Create(segmentCreation(r, body)), nil
+		return change.Create(segmentCreation(r, body)), nil
 	case "patch":
 		switch environment := optionalText(tree, "environment"); t {
 		case document.Flag:
-			return control.Patch(key, *environment, flagPatch(r, body, token(tree))), nil
+			return change.Patch(key, *environment, flagPatch(r, body, token(tree))), nil
 		case document.Config:
-			return control.Patch(key, *environment, configPatch(r, body, token(tree))), nil
+			return change.Patch(key, *environment, configPatch(r, body, token(tree))), nil
 		default:
-			return control.PatchLevel(key, levelPatch(r, body, environment, token(tree))), nil
+			return change.PatchLevel(key, levelPatch(r, body, environment, token(tree))), nil
 		}
 	case "put":
-		return control.Put(t, key, documentPut(r, tree)), nil
+		return change.Put(t, key, documentPut(r, tree)), nil
 	case "delete":
-		return control.Delete(t, key, control.Deletion{ExpectedCommitSHA: token(tree)}), nil
+		return change.Delete(t, key, change.Deletion{ExpectedCommitSHA: token(tree)}), nil
 	}
-	return control.Revert(t, key, reversion(r, tree)), nil
+	return change.Revert(t, key, reversion(r, tree)), nil
 }
 
 // bodyIssues are what is wrong with the shape of a body, which is that of another

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/workspace"
 )
 
 // Workspace is who the key is, where it acts, and what is served there.
@@ -53,7 +54,7 @@ func Segments() Group {
 			return c.session.Segments(ctx)
 		}),
 		"createSegment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.CreateSegment(ctx, segmentCreation(c.write(), c.body))
+			return c.session.Changes().CreateSegment(ctx, segmentCreation(c.write(), c.body))
 		},
 		"getSegment": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segment(ctx, c.request.PathValue("key"))
@@ -67,9 +68,9 @@ func Segments() Group {
 		"listSchemas": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Schemas(ctx, c.page())
 		}),
-		"getSchemaDocument":     stored(control.Schema),
-		"replaceSchemaDocument": replace(control.Schema),
-		"deleteSchema":          remove(control.Schema),
+		"getSchemaDocument":     stored(workspace.SchemaType),
+		"replaceSchemaDocument": replace(workspace.SchemaType),
+		"deleteSchema":          remove(workspace.SchemaType),
 	}}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/negotiation"
@@ -44,15 +44,15 @@ func (c *call) idempotencyKey() string {
 	if c.dryRun() {
 		return ""
 	}
-	c.once = &control.Idempotency{Encode: c.encoded}
+	c.once = &change.Idempotency{Encode: c.encoded}
 	c.asks(nil)
 	return keys[0]
 }
 
 // encoded is the answer of a result, as it is remembered.
-func (c *call) encoded(result any) (control.Answer, error) {
+func (c *call) encoded(result any) (change.Answer, error) {
 	text, err := encoding.JSON(result)
-	return control.Answer{Status: cmp.Or(c.status, http.StatusOK), Body: text}, err
+	return change.Answer{Status: cmp.Or(c.status, http.StatusOK), Body: text}, err
 }
 
 // remembered is the answer that the request has landed with, now or before; nil for none.
@@ -83,7 +83,7 @@ func (c *call) asks(body []byte) {
 	if c.request.URL.RawQuery != "" {
 		target += "?" + c.request.URL.RawQuery
 	}
-	c.once.Request = control.Digest([]byte(c.request.Method), []byte(target), body)
+	c.once.Request = change.Digest([]byte(c.request.Method), []byte(target), body)
 }
 
 // replay looks for the answer of a request that has landed already, before anything is
@@ -92,7 +92,7 @@ func (c *call) replay() error {
 	if c.once == nil {
 		return nil
 	}
-	return c.session.Replay(c.request.Context(), c.once)
+	return c.session.Changes().Replay(c.request.Context(), c.once)
 }
 
 const preconditionHeader = "If-Match"

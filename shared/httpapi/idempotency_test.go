@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/jsontree"
@@ -412,8 +413,8 @@ func TestALargeAnswerIsToldAgainInBrief(t *testing.T) {
 		brief            bool
 	}{
 		{"small", "/configs", `{"key": "small", "valueType": "string", "value": "%s"}`, 10 << 10, 200, false},
-		{"large", "/configs", `{"key": "large", "valueType": "string", "value": "%s"}`, control.MaxRemembered, 200, true},
-		{"created", "/openfeature/v0/manifest/flags", `{"key": "created", "type": "string", "defaultValue": "%s"}`, control.MaxRemembered, 201, true},
+		{"large", "/configs", `{"key": "large", "valueType": "string", "value": "%s"}`, change.MaxRemembered, 200, true},
+		{"created", "/openfeature/v0/manifest/flags", `{"key": "created", "type": "string", "defaultValue": "%s"}`, change.MaxRemembered, 201, true},
 	} {
 		body := fmt.Sprintf(test.body, strings.Repeat("x", test.bytes))
 		before := w.head().Commit

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -17,13 +18,13 @@ func Flags() Group {
 				PageQuery: c.page(), Tag: c.query["tag"], Status: c.query["status"]})
 		}),
 		"createFlag": func(ctx context.Context, c *call) (any, error) {
-			return c.session.CreateFlag(ctx, flagCreation(c.write(), c.body))
+			return c.session.Changes().CreateFlag(ctx, flagCreation(c.write(), c.body))
 		},
 		"getFlag": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flag(ctx, c.request.PathValue("key"))
 		}),
 		"updateFlagEnvironment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchFlag(ctx, c.request.PathValue("key"), c.request.PathValue("env"), flagPatch(c.write(), c.body, token(c.body)))
+			return c.session.Changes().PatchFlag(ctx, c.request.PathValue("key"), c.request.PathValue("env"), flagPatch(c.write(), c.body, token(c.body)))
 		},
 		"getFlagHistory":      history(document.Flag),
 		"getFlagEvaluations":  evaluations(document.Flag),
@@ -43,13 +44,13 @@ func Configs() Group {
 			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query["tag"]})
 		}),
 		"createConfig": func(ctx context.Context, c *call) (any, error) {
-			return c.session.CreateConfig(ctx, configCreation(c.write(), c.body))
+			return c.session.Changes().CreateConfig(ctx, configCreation(c.write(), c.body))
 		},
 		"getConfig": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Config(ctx, c.request.PathValue("key"))
 		}),
 		"updateConfigEnvironment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchConfig(ctx, c.request.PathValue("key"), c.request.PathValue("env"), configPatch(c.write(), c.body, token(c.body)))
+			return c.session.Changes().PatchConfig(ctx, c.request.PathValue("key"), c.request.PathValue("env"), configPatch(c.write(), c.body, token(c.body)))
 		},
 		"getConfigHistory":      history(document.Config),
 		"getConfigEvaluations":  evaluations(document.Config),
@@ -67,7 +68,7 @@ func LogLevels() Group {
 			return c.session.LogLevels(ctx)
 		}),
 		"updateLogLevel": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchLogLevel(ctx, c.request.PathValue("key"), levelPatch(c.write(), c.body, optionalText(c.body, "environment"), token(c.body)))
+			return c.session.Changes().PatchLogLevel(ctx, c.request.PathValue("key"), levelPatch(c.write(), c.body, optionalText(c.body, "environment"), token(c.body)))
 		},
 		"getLogLevelDocument":     stored(document.LogLevel),
 		"replaceLogLevelDocument": replace(document.LogLevel),
@@ -100,64 +101,64 @@ func stored(t document.Type) handler {
 
 func replace(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.PutDocument(ctx, t, c.request.PathValue("key"), documentPut(c.write(), c.body))
+		return c.session.Changes().PutDocument(ctx, t, c.request.PathValue("key"), documentPut(c.write(), c.body))
 	}
 }
 
 func remove(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		deletion := control.Deletion{Request: c.write()}
+		deletion := change.Deletion{Request: c.write()}
 		if token, given := c.query[expectedCommit]; given {
 			deletion.ExpectedCommitSHA = &token
 		}
-		return c.session.Delete(ctx, t, c.request.PathValue("key"), deletion)
+		return c.session.Changes().Delete(ctx, t, c.request.PathValue("key"), deletion)
 	}
 }
 
 func revert(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Revert(ctx, t, c.request.PathValue("key"), reversion(c.write(), c.body))
+		return c.session.Changes().Revert(ctx, t, c.request.PathValue("key"), reversion(c.write(), c.body))
 	}
 }
 
 // The bodies of writes, which are parts of operations too.
 
-func flagCreation(r control.Request, body *jsontree.Node) control.FlagCreation {
-	return control.FlagCreation{Request: r, Key: text(body, "key"), Type: optionalText(body, "type"),
+func flagCreation(r change.Request, body *jsontree.Node) change.FlagCreation {
+	return change.FlagCreation{Request: r, Key: text(body, "key"), Type: optionalText(body, "type"),
 		Value: body.Get("value"), Description: text(body, "description"), Tags: texts(body, "tags")}
 }
 
-func configCreation(r control.Request, body *jsontree.Node) control.ConfigCreation {
-	return control.ConfigCreation{Request: r, Key: text(body, "key"), ValueType: text(body, "valueType"),
+func configCreation(r change.Request, body *jsontree.Node) change.ConfigCreation {
+	return change.ConfigCreation{Request: r, Key: text(body, "key"), ValueType: text(body, "valueType"),
 		Value: body.Get("value"), Description: text(body, "description"), Tags: texts(body, "tags")}
 }
 
-func segmentCreation(r control.Request, body *jsontree.Node) control.SegmentCreation {
-	return control.SegmentCreation{Request: r, Key: text(body, "key"), Name: text(body, "name"),
+func segmentCreation(r change.Request, body *jsontree.Node) change.SegmentCreation {
+	return change.SegmentCreation{Request: r, Key: text(body, "key"), Name: text(body, "name"),
 		Description: text(body, "description"), Default: body.Get("default")}
 }
 
-func flagPatch(r control.Request, body *jsontree.Node, token *string) control.FlagPatch {
-	return control.FlagPatch{Request: r, Enabled: optionalBool(body, "enabled"), Value: body.Get("value"), Rollout: body.Get("rollout"),
+func flagPatch(r change.Request, body *jsontree.Node, token *string) change.FlagPatch {
+	return change.FlagPatch{Request: r, Enabled: optionalBool(body, "enabled"), Value: body.Get("value"), Rollout: body.Get("rollout"),
 		ReplaceTargeting: boolean(body, "replaceTargeting"), ExpectedCommitSHA: token}
 }
 
-func configPatch(r control.Request, body *jsontree.Node, token *string) control.ConfigPatch {
-	return control.ConfigPatch{Request: r, Value: body.Get("value"),
+func configPatch(r change.Request, body *jsontree.Node, token *string) change.ConfigPatch {
+	return change.ConfigPatch{Request: r, Value: body.Get("value"),
 		ReplaceTargeting: boolean(body, "replaceTargeting"), ExpectedCommitSHA: token}
 }
 
-func levelPatch(r control.Request, body *jsontree.Node, environment, token *string) control.LogLevelPatch {
-	return control.LogLevelPatch{Request: r, Level: optionalText(body, "level"), Target: optionalText(body, "target"),
+func levelPatch(r change.Request, body *jsontree.Node, environment, token *string) change.LogLevelPatch {
+	return change.LogLevelPatch{Request: r, Level: optionalText(body, "level"), Target: optionalText(body, "target"),
 		Environment: environment, ExpectedCommitSHA: token}
 }
 
-func documentPut(r control.Request, body *jsontree.Node) control.DocumentPut {
-	return control.DocumentPut{Request: r, Document: body.Get("document"), ExpectedCommitSHA: token(body)}
+func documentPut(r change.Request, body *jsontree.Node) change.DocumentPut {
+	return change.DocumentPut{Request: r, Document: body.Get("document"), ExpectedCommitSHA: token(body)}
 }
 
-func reversion(r control.Request, body *jsontree.Node) control.Reversion {
-	return control.Reversion{Request: r, CommitSHA: text(body, "commitSha"), Mode: text(body, "mode"), ExpectedCommitSHA: token(body)}
+func reversion(r change.Request, body *jsontree.Node) change.Reversion {
+	return change.Reversion{Request: r, CommitSHA: text(body, "commitSha"), Mode: text(body, "mode"), ExpectedCommitSHA: token(body)}
 }
 
 // expectedCommit is where a write says what it was decided on: a field of its body, or a
@@ -168,8 +169,8 @@ func token(body *jsontree.Node) *string { return optionalText(body, expectedComm
 
 // write is what every write has. What is wrong with its shape goes along, so
 // that control tells all of it at once.
-func (c *call) write() control.Request {
-	r := control.Request{ID: c.id, DryRun: c.dryRun(), Impact: c.query["impact"] == "true", Idempotency: c.once, Malformed: c.issues}
+func (c *call) write() change.Request {
+	r := change.Request{ID: c.id, DryRun: c.dryRun(), Impact: c.query["impact"] == "true", Idempotency: c.once, Malformed: c.issues}
 	if r.Impact && !r.DryRun {
 		r.Malformed = append(r.Malformed[:len(r.Malformed):len(r.Malformed)], document.Issue{Pointer: "?impact",
 			Message: "impact is told before a write is made: send dryRun=true with it, or leave it out"})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
@@ -41,15 +42,15 @@ var manifests = map[string]handler{
 	},
 	"createManifestFlag": func(ctx context.Context, c *call) (any, error) {
 		c.status = http.StatusCreated
-		made, err := c.session.CreateManifestFlag(ctx, c.manifestFlag())
+		made, err := c.session.Changes().CreateManifestFlag(ctx, c.manifestFlag())
 		return made, c.manifested(err)
 	},
 	"replaceManifestFlag": func(ctx context.Context, c *call) (any, error) {
-		changed, err := c.session.ChangeManifestFlag(ctx, c.request.PathValue("key"), c.manifestFlag())
+		changed, err := c.session.Changes().ChangeManifestFlag(ctx, c.request.PathValue("key"), c.manifestFlag())
 		return changed, c.manifested(err)
 	},
 	"deleteManifestFlag": func(ctx context.Context, c *call) (any, error) {
-		deleted, err := c.session.DeleteManifestFlag(ctx, c.request.PathValue("key"), c.write())
+		deleted, err := c.session.Changes().DeleteManifestFlag(ctx, c.request.PathValue("key"), c.write())
 		return deleted, c.manifested(err)
 	},
 }
@@ -95,8 +96,8 @@ func (c *call) manifested(err error) error {
 	return err
 }
 
-func (c *call) manifestFlag() control.ManifestFlag {
-	return control.ManifestFlag{Request: c.write(), Key: text(c.body, "key"), Type: text(c.body, "type"), Name: optionalText(c.body, "name"),
+func (c *call) manifestFlag() change.ManifestFlag {
+	return change.ManifestFlag{Request: c.write(), Key: text(c.body, "key"), Type: text(c.body, "type"), Name: optionalText(c.body, "name"),
 		Description: text(c.body, "description"), DefaultValue: c.body.Get("defaultValue")}
 }
 

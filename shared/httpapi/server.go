@@ -16,6 +16,7 @@ import (
 
 	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/bodies"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/encoding"
@@ -205,7 +206,7 @@ type call struct {
 	body      *jsontree.Node
 	issues    []document.Issue // what is wrong with the shape of a write
 	status    int              // of a success; 0 is 200
-	once      *control.Idempotency
+	once      *change.Idempotency
 	leave     func()      // lets the next large body in
 	held      bodies.Held // the memory of a large answer
 }

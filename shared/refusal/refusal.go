@@ -5,12 +5,16 @@
 package refusal
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -77,4 +81,40 @@ func NoEnvironment(name string) error {
 // NotAnObject refuses what needs a document, of a file that holds none.
 func NotAnObject(t document.Type, key string, d *workspace.Decoded) error {
 	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object that can be read%s", t.Noun(), terminal.Quote(key), d.Why())
+}
+
+// NotAnObjectAt refuses the same of a file as it was in a commit.
+func NotAnObjectAt(commit string, t document.Type, key string, d *workspace.Decoded) error {
+	return fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", commit, t.Noun(), terminal.Quote(key), d.Why())
+}
+
+// IsRevision is what a revision of a request is.
+const IsRevision = "is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"
+
+// Revision is why a revision that a request has at a place names no commit, or
+// cannot be looked up.
+func Revision(pointer, revision string, err error) error {
+	switch {
+	case errors.Is(err, repository.ErrAmbiguous):
+		return Malformed(document.Issue{Pointer: pointer, Message: "several commits begin with " + revision + "; send more digits"})
+	case errors.Is(err, repository.ErrUnknownCommit):
+		return fault.New(fault.NotFound, "the workspace's history has no commit %s", revision)
+	}
+	return repository.Fault(err)
+}
+
+// Forbidden refuses a write that a principal's roles do not allow. What comes
+// before the sentence that says so is given.
+func Forbidden(by access.Principal, before string, write access.Write) error {
+	denial := access.Authorize(by.EffectiveRoles(), write)
+	if denial == nil {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "%s%s", before, denial.Message()).
+		With(map[string]any{"code": CodePermission, "required": string(denial.Required)})
+}
+
+// HasIssueAt reports whether a place has been found wrong already.
+func HasIssueAt(issues []document.Issue, pointer string) bool {
+	return slices.ContainsFunc(issues, func(issue document.Issue) bool { return issue.Pointer == pointer })
 }

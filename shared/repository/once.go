@@ -14,7 +14,7 @@ type Once struct {
 	// request, and what it asks for.
 	ID, Request string
 	// Answer is what the request is answered. A ledger only keeps it; see package
-	// control for what is in it.
+	// change for what is in it.
 	Answer []byte
 	// Path is the one file that the answer is about; "" when it is about all that the
 	// commit changes. It is for a store in which versions are those of files.
@@ -24,6 +24,20 @@ type Once struct {
 	// Instead is the commit that is kept under the id and counts no more, so that it
 	// may be replaced; "" for none.
 	Instead string
+}
+
+// Landed is the commit that was made under the id of a Once.
+type Landed struct {
+	Commit  string
+	Request string // that it was made for
+	Answer  []byte
+	// Previous is what the answer names as the version before. It is of a store of files;
+	// elsewhere it is the commit's parent.
+	Previous string
+	// Sequence is where the commit stood when it landed. A history that was
+	// replaced may have it elsewhere, or not at all.
+	Sequence int64
+	Until    time.Time // it counts, by the ledger's time
 }
 
 // valid reports whether the ids have their form.

@@ -374,6 +374,14 @@ func (w *Workspace) WithStatus() []document.Active {
 	return active
 }
 
+// Largest is how many bytes the largest document has.
+func (w *Workspace) Largest() (most int64) {
+	for i := range w.Items {
+		most = max(most, int64(len(w.Items[i].Text)))
+	}
+	return most
+}
+
 // Active returns the names of the environments that are not archived, in the
 // order in which environments are listed.
 func (w *Workspace) Active() []string {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 )
@@ -60,8 +59,8 @@ func (t *Table) PutAnswers(ctx context.Context, ws access.ID, records []reposito
 
 // landedOf reads such a row. One that the head does not know yet, as it was read a
 // moment earlier, is left out: what is decided without it cannot land.
-func landedOf(i item, head repository.Head) *control.Landed {
-	landed := &control.Landed{
+func landedOf(i item, head repository.Head) *repository.Landed {
+	landed := &repository.Landed{
 		Commit: dynamo.TextOf(i, "c"), Request: dynamo.TextOf(i, "q"), Sequence: dynamo.NumberOf(i, "n"),
 		Answer: dynamo.BytesOf(i, "a"), Until: time.Unix(dynamo.NumberOf(i, "expires"), 0),
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/repository"
 )
 
@@ -21,7 +21,7 @@ func TestAKeyIsTakenOnce(t *testing.T) {
 		must(t, err)
 		version++
 		draft := s.draft(document(1, version))
-		draft.Once = &repository.Once{ID: id, Request: strings.Repeat(request, 32), Until: s.now.Add(control.Remembered), Instead: instead}
+		draft.Once = &repository.Once{ID: id, Request: strings.Repeat(request, 32), Until: s.now.Add(change.Remembered), Instead: instead}
 		return s.repo.Commit(background, base, draft)
 	}
 	first, err := write("1", "")

@@ -38,7 +38,7 @@ func (l *Ledger) Authenticate(ctx context.Context, key access.Key, once string) 
 // landed is the commit up to a head that was made for the id of a repository.Once;
 // nil for none. One that has come since is left out: what is decided without it
 // cannot land.
-func (l *Ledger) landed(ctx context.Context, head repository.Head, id string) (*control.Landed, error) {
+func (l *Ledger) landed(ctx context.Context, head repository.Head, id string) (*repository.Landed, error) {
 	r, err := l.answers.Find(ctx, id)
 	if err != nil || r == nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (l *Ledger) landed(ctx context.Context, head repository.Head, id string) (*
 	h := l.history.Load()
 	number, found := h.find(object.ParseID(r.Commit))
 	if sequence := h.base + int64(number); found && sequence <= head.Sequence {
-		return &control.Landed{Commit: r.Commit, Request: r.Request, Answer: r.Answer, Sequence: sequence, Until: time.Unix(r.Until, 0)}, nil
+		return &repository.Landed{Commit: r.Commit, Request: r.Request, Answer: r.Answer, Sequence: sequence, Until: time.Unix(r.Until, 0)}, nil
 	}
 	return nil, nil
 }

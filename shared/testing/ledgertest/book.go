@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/requestid"
@@ -35,7 +35,7 @@ func (b *bench) commitLike(digits, parent string, changes map[string]string) rep
 		Once:      b.once,
 	}
 	if c.Once != nil {
-		c.Once.Until = b.now.Add(control.Remembered)
+		c.Once.Until = b.now.Add(change.Remembered)
 		c.Message += repository.RequestTrailer + requestid.New() + "\n"
 	}
 	for _, path := range slices.Sorted(maps.Keys(changes)) {

@@ -3,12 +3,12 @@ package ledgertest
 import (
 	"strings"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/repository"
 )
 
 // landed is what is found under an id of a repository.Once.
-func (b *bench) landed(id string) *control.Landed {
+func (b *bench) landed(id string) *repository.Landed {
 	b.Helper()
 	entry, err := b.Authenticator.Authenticate(background, b.key, id)
 	b.must(err)
@@ -33,7 +33,7 @@ func madeOnce(b *bench) {
 		b.Helper()
 		found, want := b.landed(name), made[name]
 		if found == nil || found.Commit != want.SHA || found.Sequence != want.Sequence || found.Request != request || string(found.Answer) != "answer "+request ||
-			found.Until.Unix() != want.Committer.When.Add(control.Remembered).Unix() {
+			found.Until.Unix() != want.Committer.When.Add(change.Remembered).Unix() {
 			b.Errorf("under %s: %+v, want %s at %d for %s", name, found, want.SHA, want.Sequence, request)
 		}
 	}

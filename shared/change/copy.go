@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -25,7 +26,7 @@ type Copying struct {
 
 // Copy copies the rules of an environment.
 func Copy(c Copying) Operation {
-	return Operation{write: func(*Session) write {
+	return Operation{write: func(*Service) write {
 		return write{issues: Request{Malformed: c.Malformed}.with(c.issues()), parts: c.parts}
 	}}
 }
@@ -40,8 +41,8 @@ func (c Copying) issues() []document.Issue {
 	if c.From == c.To && c.From != "" {
 		issues = append(issues, document.Issue{Pointer: "/to", Message: "to is another environment than from"})
 	}
-	named := len(c.Keys) > 0 || hasIssueAt(c.Malformed, "/keys")
-	if tagged := c.Tag != nil && *c.Tag != "" || hasIssueAt(c.Malformed, "/tag"); named == tagged {
+	named := len(c.Keys) > 0 || refusal.HasIssueAt(c.Malformed, "/keys")
+	if tagged := c.Tag != nil && *c.Tag != "" || refusal.HasIssueAt(c.Malformed, "/tag"); named == tagged {
 		issues = append(issues, document.Issue{Message: "send either keys, of one item or more, or a tag"})
 	}
 	seen := map[string]bool{}

@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"context"
@@ -107,10 +107,10 @@ func (a *attempt) permit(context.Context) error {
 	if tiers := a.batch.tiersOver(a.path); len(tiers) > 0 {
 		why = fmt.Sprintf("the %s decides what is served of whatever names it, and is edited by who may edit that: ", a.write.t.Noun())
 	}
-	if err := a.batch.session.authorize(why, touches(a)); err != nil {
+	if err := refusal.Forbidden(a.batch.state.Principal, why, touches(a)); err != nil {
 		return err
 	}
-	if a.problem != nil || !a.changed() || a.edited.Tree == nil || a.write.t == Schema {
+	if a.problem != nil || !a.changed() || a.edited.Tree == nil || a.write.t == workspace.SchemaType {
 		return nil
 	}
 	return a.permitUses()

@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type Deletion struct {
 }
 
 // Delete deletes an item that no other refers to. Its history stays.
-func (s *Session) Delete(ctx context.Context, t document.Type, key string, d Deletion) (*PutResult, error) {
+func (s *Writer) Delete(ctx context.Context, t document.Type, key string, d Deletion) (*PutResult, error) {
 	return s.put(ctx, d.Request, deletion(t, key, d))
 }
 
@@ -96,7 +96,7 @@ const (
 
 // Revert takes back what a commit did to an item, on top of the document as it
 // stands, or brings back the document of a commit.
-func (s *Session) Revert(ctx context.Context, t document.Type, key string, r Reversion) (*PutResult, error) {
+func (s *Writer) Revert(ctx context.Context, t document.Type, key string, r Reversion) (*PutResult, error) {
 	return s.put(ctx, r.Request, revert(t, key, r))
 }
 
@@ -107,7 +107,7 @@ func revert(t document.Type, key string, r Reversion) write {
 	issues := tokenIssues(r.ExpectedCommitSHA)
 	if !object.IsRevision(r.CommitSHA) {
 		issues = append(issues, document.Issue{Pointer: "/commitSha",
-			Message: "commitSha is the SHA of the commit, or its first digits: 4 to 40 of 0-9 and a-f"})
+			Message: "commitSha " + refusal.IsRevision})
 	}
 	if r.Mode != modeUndo && r.Mode != modeRestore {
 		issues = append(issues, document.Issue{Pointer: "/mode",
@@ -137,7 +137,7 @@ type reversion struct {
 }
 
 func (v *reversion) prepare(ctx context.Context, a *attempt) error {
-	if err := v.read(ctx, a); err != nil || !a.batch.request.DryRun {
+	if err := v.read(ctx, a); err != nil || !a.batch.dryRun {
 		return err
 	}
 	was := v.after.Tree
@@ -172,7 +172,7 @@ func (v *reversion) read(ctx context.Context, a *attempt) error {
 		sha, after, err = a.versionAt(ctx, v.CommitSHA)
 	}
 	if err != nil {
-		return revisionFault("/commitSha", v.CommitSHA, err)
+		return refusal.Revision("/commitSha", v.CommitSHA, err)
 	}
 	v.commit, v.after = sha, after
 	var commit *repository.Commit
@@ -207,7 +207,7 @@ func (v *reversion) read(ctx context.Context, a *attempt) error {
 
 // unambiguous answers 409 for an undo of an id that several commits of the item have.
 func (v *reversion) unambiguous(a *attempt) error {
-	repo, may := a.batch.repo.(Recurring)
+	repo, may := a.batch.state.Repository.(Recurring)
 	if !may || v.Mode != modeUndo {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (v *reversion) unambiguous(a *attempt) error {
 
 // versionAt is the item at a commit: none, where that does not have it.
 func (a *attempt) versionAt(ctx context.Context, revision string) (sha string, v edit.Version, err error) {
-	sha, text, err := a.batch.repo.At(ctx, a.batch.head.Snapshot.Head, a.path, revision)
+	sha, text, err := a.batch.state.Repository.At(ctx, a.batch.head.Snapshot.Head, a.path, revision)
 	if errors.Is(err, repository.ErrAbsent) {
 		return sha, v, nil
 	}
@@ -241,8 +241,7 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 	if v.Tree.Kind == jsontree.Object {
 		return nil
 	}
-	return fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s",
-		commit, a.write.t.Noun(), terminal.Quote(a.write.key), workspace.Decode(a.path, v.Text).Why())
+	return refusal.NotAnObjectAt(commit, a.write.t, a.write.key, workspace.Decode(a.path, v.Text))
 }
 
 // touching looks for a commit among those that touched the item, nil for none. It
@@ -251,7 +250,7 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit, error) {
 	newest := ""
 	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
-		commits, err := a.batch.repo.History(ctx, a.batch.head.Snapshot.Head, page)
+		commits, err := a.batch.state.Repository.History(ctx, a.batch.head.Snapshot.Head, page)
 		if newest == "" && len(commits) > 0 {
 			newest = commits[0].SHA
 		}
@@ -280,36 +279,16 @@ func (a *attempt) version() edit.Version {
 }
 
 func (v *reversion) undo(a *attempt) (*edit.Edited, error) {
-	now := a.version()
-	edited, pointers := edit.Undo(now, v.before, v.after)
-	if len(pointers) > 0 {
-		return edited, &overlap{a, v, pointers}
-	}
-	return edited, nil
-}
-
-// overlap refuses to undo what others have changed again.
-type overlap struct {
-	attempt   *attempt
-	reversion *reversion
-	pointers  []string
-}
-
-func (o *overlap) Error() string { return "what the commit did has been changed again" }
-
-func (o *overlap) fault(ctx context.Context, changes bool) error {
-	details := map[string]any{"code": refusal.CodeOverlap, "currentCommitSha": o.attempt.last, "pointers": o.pointers[:min(len(o.pointers), maxReferences)]}
-	blob := "" // of a deletion
-	if o.reversion.after.Tree != nil {
-		blob = object.Hash(object.Blob, o.reversion.after.Text).String()
-	}
-	if changes {
-		o.attempt.tellChanges(ctx, details, o.reversion.commit, blob)
+	edited, pointers := edit.Undo(a.version(), v.before, v.after)
+	if len(pointers) == 0 {
+		return edited, nil
 	}
 	where := "the whole of it"
-	if first := o.pointers[0]; first != "" {
+	if first := pointers[0]; first != "" {
 		where = terminal.Quote(first)
 	}
-	return fault.New(fault.Conflict, "what the commit %s did to the %s %s has been changed again since, at %s; undo the later changes first, or write what it should be",
-		o.reversion.commit, o.attempt.write.t.Noun(), terminal.Quote(o.attempt.write.key), where).With(details)
+	return edited, &conflict{attempt: a, since: v.commit, content: v.after.Text, fault: fault.New(fault.Conflict,
+		"what the commit %s did to the %s %s has been changed again since, at %s; undo the later changes first, or write what it should be",
+		v.commit, a.write.t.Noun(), terminal.Quote(a.write.key), where).
+		With(map[string]any{"code": refusal.CodeOverlap, "currentCommitSha": a.last, "pointers": pointers[:min(len(pointers), maxReferences)]})}
 }

@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"strings"
@@ -15,31 +15,21 @@ import (
 // fits, or whether two of them are the same. It is told the bright side of what only
 // they decide: that a value changes, that it has not been changed again.
 
-// masked are the stored documents as a dry run has them, by path, and what their marks
-// stand for.
-type masked struct {
-	files  map[string]repository.File
-	values map[string]*jsontree.Node
-}
-
 // standing is the version of what stands now.
 func standing(string, *jsontree.Node) string { return "now" }
 
 // stored is the file at a path, as a request may look at it.
 func (b *batch) stored(path string) (file repository.File, found bool) {
-	if file, found = b.head.Snapshot.File(path); !found || !b.request.DryRun {
+	if file, found = b.head.Snapshot.File(path); !found || !b.dryRun {
 		return file, found
 	}
-	known, seen := b.masked.files[path]
+	known, seen := b.files[path]
 	if !seen {
 		known = file
 		if file.Err == nil {
 			known.Text = b.mask(path, edit.Version{Text: file.Text, Tree: file.Decode().Tree}, standing).Text
 		}
-		if b.masked.files == nil {
-			b.masked.files = map[string]repository.File{}
-		}
-		b.masked.files[path] = known
+		b.files[path] = known
 	}
 	return known, true
 }
@@ -53,12 +43,9 @@ func (b *batch) mask(path string, v edit.Version, version func(string, *jsontree
 	if len(values) == 0 {
 		return v
 	}
-	if b.masked.values == nil {
-		b.masked.values = map[string]*jsontree.Node{}
-	}
 	for mark, value := range values {
-		if b.masked.values[mark] == nil { // what stands now was there first
-			b.masked.values[mark] = value
+		if b.plan.masked[mark] == nil { // what stands now was there first
+			b.plan.masked[mark] = value
 		}
 	}
 	text := document.Encode(tree)
@@ -68,10 +55,10 @@ func (b *batch) mask(path string, v edit.Version, version func(string, *jsontree
 // compared are the documents that a dry run changes, as they are before and after it, for
 // its impact: their confidential values are masked. What rules compare with is not: whom it
 // matches can be asked of every context.
-func (b *batch) compared() (before, after map[string][]byte) {
+func (p *plan) compared() (before, after map[string][]byte) {
 	before, after = map[string][]byte{}, map[string][]byte{}
 	operands := map[string]*jsontree.Node{}
-	for mark, value := range b.masked.values {
+	for mark, value := range p.masked {
 		if strings.HasSuffix(mark, "/valueToMatch") {
 			operands[mark] = value
 		}
@@ -82,9 +69,9 @@ func (b *batch) compared() (before, after map[string][]byte) {
 		}
 		return document.Encode(document.Unmask(workspace.Decode(path, text).Tree, operands))
 	}
-	for _, a := range b.final {
+	for _, a := range p.final {
 		after[a.path] = shown(a.path, a.text())
-		if file, found := b.head.Snapshot.File(a.path); found && string(file.Text) != string(a.file.Text) {
+		if file, found := p.head.Snapshot.File(a.path); found && string(file.Text) != string(a.file.Text) {
 			before[a.path] = shown(a.path, a.file.Text)
 		}
 	}
@@ -92,8 +79,8 @@ func (b *batch) compared() (before, after map[string][]byte) {
 }
 
 // shown is a document as a dry run tells it.
-func (b *batch) shown(tree *jsontree.Node) *jsontree.Node {
-	return document.Unmask(tree, b.masked.values)
+func (p *plan) shown(tree *jsontree.Node) *jsontree.Node {
+	return document.Unmask(tree, p.masked)
 }
 
 // ownValues are what a batch has written of an item by now that the requests hold
@@ -122,7 +109,7 @@ func (a *attempt) noteValues() {
 // written are the places of a document whose values the requests hold themselves: their
 // confidential values are held against schemas, and no others.
 func (a *attempt) written(tree *jsontree.Node) func(pointer string) bool {
-	if a.batch.request.DryRun { // where all others are masked
+	if a.batch.dryRun { // where all others are masked
 		return func(string) bool { return true }
 	}
 	var places []string

@@ -1,10 +1,11 @@
-package control
+package change
 
 import (
 	"fmt"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -37,7 +38,7 @@ func (a *attempt) permitUses() error {
 		if !guarded {
 			continue
 		}
-		if err := a.batch.session.authorize(what, write); err != nil {
+		if err := refusal.Forbidden(a.batch.state.Principal, what, write); err != nil {
 			return err
 		}
 	}

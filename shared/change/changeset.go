@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const MaxOperations = 2000
 // Operation is one of a change set. What the reader of the request has found wrong
 // with it already is told by the Malformed of what it is made of.
 type Operation struct {
-	write func(s *Session) write
+	write func(s *Service) write
 	// inBody: the fields of the single write stand in the operation's body, but
 	// for those that are named beside it.
 	inBody bool
@@ -44,11 +44,11 @@ type Operation struct {
 
 // NoOperation is what cannot be read as any, for these reasons.
 func NoOperation(issues []document.Issue) Operation {
-	return Operation{write: func(*Session) write { return write{issues: issues} }}
+	return Operation{write: func(*Service) write { return write{issues: issues} }}
 }
 
 // Create creates a flag, a config or a segment.
-func Create[C interface{ write(s *Session) write }](c C) Operation {
+func Create[C interface{ write(s *Service) write }](c C) Operation {
 	return Operation{write: c.write, inBody: true}
 }
 
@@ -56,29 +56,29 @@ func Create[C interface{ write(s *Session) write }](c C) Operation {
 func Patch[P interface {
 	write(key, environment string) write
 }](key, environment string, p P) Operation {
-	return Operation{write: func(*Session) write { return p.write(key, environment) }, inBody: true, beside: []string{"/expectedCommitSha"}}
+	return Operation{write: func(*Service) write { return p.write(key, environment) }, inBody: true, beside: []string{"/expectedCommitSha"}}
 }
 
 // PatchLevel sets a level of a service.
 func PatchLevel(service string, p LogLevelPatch) Operation {
-	return Operation{write: func(s *Session) write { return p.write(s, service) }, inBody: true, beside: []string{"/expectedCommitSha", "/environment"}}
+	return Operation{write: func(s *Service) write { return p.write(s, service) }, inBody: true, beside: []string{"/expectedCommitSha", "/environment"}}
 }
 
 // Put replaces a document, whatever it is without a token, and creates a schema
 // where there is none.
 func Put(t document.Type, key string, p DocumentPut) Operation {
 	p.anyVersion = true
-	return Operation{write: func(s *Session) write { return p.write(s, t, key) }, document: true}
+	return Operation{write: func(s *Service) write { return p.write(s, t, key) }, document: true}
 }
 
 // Delete deletes an item.
 func Delete(t document.Type, key string, d Deletion) Operation {
-	return Operation{write: func(*Session) write { return deletion(t, key, d) }}
+	return Operation{write: func(*Service) write { return deletion(t, key, d) }}
 }
 
 // Revert reverts an item.
 func Revert(t document.Type, key string, r Reversion) Operation {
-	return Operation{write: func(*Session) write { return revert(t, key, r) }}
+	return Operation{write: func(*Service) write { return revert(t, key, r) }}
 }
 
 // pointer is where a field of the single write stands in the operation.
@@ -120,35 +120,32 @@ type OperationResult struct {
 // single write would be on the result of those before it; a token is compared with
 // the item as it was before the change set. A refusal is that of the first
 // operation that is refused, and lists what is wrong with all of them.
-func (s *Session) Change(ctx context.Context, c ChangeSet) (*ChangeSetResult, error) {
+func (w *Writer) Change(ctx context.Context, c ChangeSet) (*ChangeSetResult, error) {
 	if err := refusal.Malformed(c.with(c.issues())...); err != nil {
 		return nil, err
 	}
 	writes := make([]write, len(c.Operations))
 	for i, o := range c.Operations {
-		writes[i] = o.write(s)
+		writes[i] = o.write(w.service)
 		writes[i].inSet = true
 	}
-	b, err := s.carryOut(ctx, c.Request, strings.TrimSpace(c.Message), writes, func(b *batch) any { return c.result(b) })
-	if err != nil || b == nil {
+	done, err := w.carryOut(ctx, c.Request, strings.TrimSpace(c.Message), writes, func(done *result) any { return c.answer(done) })
+	if err != nil || done == nil {
 		return nil, err
 	}
-	if len(b.refusals) > 0 {
-		return nil, c.refusal(ctx, b.refusals)
+	if refusals := done.plan.refusals; len(refusals) > 0 {
+		return nil, c.refusal(ctx, refusals)
 	}
-	return c.result(b), nil
+	return c.answer(done), nil
 }
 
-func (c ChangeSet) result(b *batch) *ChangeSetResult {
-	result := &ChangeSetResult{Changed: len(b.final) > 0, CommitSHA: b.commit, Results: []OperationResult{}, DryRun: c.DryRun, Impact: b.impact}
-	switch {
-	case result.Changed && c.DryRun:
-		result.PreviousCommitSHA = b.head.Snapshot.Head.Commit
-	case result.Changed:
-		result.PreviousCommitSHA = b.previous
+func (c ChangeSet) answer(done *result) *ChangeSetResult {
+	result := &ChangeSetResult{Changed: len(done.plan.final) > 0, CommitSHA: done.commit, Results: []OperationResult{}, DryRun: c.DryRun, Impact: done.impact}
+	if result.Changed {
+		result.PreviousCommitSHA = done.previous
 	}
 	var warnings []document.Issue
-	for _, a := range b.attempts {
+	for _, a := range done.plan.attempts {
 		messages := a.messages
 		if a.write.missing != nil && a.creates() {
 			messages = slices.Concat(messages, a.write.missing())
@@ -165,7 +162,7 @@ const maxText = 2000
 
 func (c ChangeSet) issues() []document.Issue {
 	var issues []document.Issue
-	if n := len(c.Operations); (n == 0 || n > MaxOperations) && !hasIssueAt(c.Malformed, "/operations") {
+	if n := len(c.Operations); (n == 0 || n > MaxOperations) && !refusal.HasIssueAt(c.Malformed, "/operations") {
 		issues = append(issues, document.Issue{Pointer: "/operations", Message: fmt.Sprintf("operations has 1 to %d entries, not %d", MaxOperations, n)})
 	}
 	unprintable := func(r rune) bool {
@@ -187,8 +184,8 @@ func (c ChangeSet) refusal(ctx context.Context, refusals []refused) error {
 	operations := map[int]bool{}
 	for i, r := range refusals {
 		err := r.err
-		if later, ok := err.(explained); ok {
-			err = later.fault(ctx, i == 0)
+		if i == 0 {
+			err = explain(ctx, err)
 		}
 		f := fault.Of(writeFault(err))
 		if f.Kind == fault.Internal || f.Kind == fault.Unavailable {

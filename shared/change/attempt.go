@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"context"
@@ -107,7 +107,7 @@ func (b *batch) usersOf(shared string) []string {
 // holder finds what holds a key of a type, as the batch has it by now.
 func (b *batch) holder(of document.Type, key string) (t document.Type, held string, found bool) {
 	for _, a := range b.byPath {
-		if !a.gone && strings.EqualFold(a.write.key, key) && (a.write.t == Schema) == (of == Schema) {
+		if !a.gone && strings.EqualFold(a.write.key, key) && (a.write.t == workspace.SchemaType) == (of == workspace.SchemaType) {
 			return a.write.t, a.write.key, true
 		}
 	}
@@ -203,17 +203,6 @@ func (a *attempt) found() *workspace.Decoded {
 // creates reports whether the write makes a document where there is none.
 func (a *attempt) creates() bool { return a.write.onlyFirst || !a.exists }
 
-// authorize refuses a write that the principal's roles do not allow. What comes
-// before the sentence that says so is given.
-func (s *Session) authorize(before string, write access.Write) error {
-	denial := access.Authorize(s.caller.entry.Principal.EffectiveRoles(), write)
-	if denial == nil {
-		return nil
-	}
-	return fault.New(fault.Forbidden, "%s%s", before, denial.Message()).
-		With(map[string]any{"code": refusal.CodePermission, "required": string(denial.Required)})
-}
-
 func (a *attempt) changed() bool { return a.edited.Changed }
 
 // before is the document as the write found it, nil when there was none.
@@ -282,7 +271,7 @@ func (a *attempt) itemWarnings() []document.Issue {
 		a.lookups = append(a.lookups, workspace.NameWarnings(a.write.key)...)
 	}
 	switch {
-	case a.edited.Tree == nil || a.write.t == Schema:
+	case a.edited.Tree == nil || a.write.t == workspace.SchemaType:
 		return a.lookups
 	case a.write.scoped && a.edited.Changed && a.edited.NowPlain:
 		return append(a.lookups, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.write.scope),

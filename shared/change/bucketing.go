@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (a *attempt) lastProperty(ctx context.Context) (string, error) {
 	if err := a.batch.lookUp(); err != nil {
 		return "", err
 	}
-	commits, err := a.batch.repo.History(ctx, a.batch.head.Snapshot.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
+	commits, err := a.batch.state.Repository.History(ctx, a.batch.head.Snapshot.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
 	if err != nil {
 		return "", err
 	}
@@ -86,7 +86,7 @@ func mayHaveChanged(c repository.Commit, path, scope string) bool {
 
 // propertyAt is the property that the scope's rollout had after a commit.
 func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, error) {
-	_, text, err := a.batch.repo.At(ctx, a.batch.head.Snapshot.Head, a.path, c.SHA)
+	_, text, err := a.batch.state.Repository.At(ctx, a.batch.head.Snapshot.Head, a.path, c.SHA)
 	if errors.Is(err, repository.ErrAbsent) || errors.As(err, new(*workspace.Unread)) {
 		return "", nil // it served nothing then
 	}

@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"fmt"
@@ -8,8 +8,9 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
 )
 
 // Request is what every write has besides its own fields.
@@ -26,8 +27,6 @@ type Request struct {
 	// field that is not known, one of another type. It is reported together
 	// with what is found here, and in its turn.
 	Malformed []document.Issue
-
-	turn *repository.Turn // of all tries
 }
 
 // FlagCreation is the body of a request to create a flag.
@@ -165,7 +164,7 @@ func (p FlagPatch) issues() []document.Issue {
 	for _, operation := range []struct {
 		name  string
 		given bool
-	}{{"enabled", p.Enabled != nil || hasIssueAt(p.Malformed, "/enabled")}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil}} {
+	}{{"enabled", p.Enabled != nil || refusal.HasIssueAt(p.Malformed, "/enabled")}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil}} {
 		if operation.given {
 			named = append(named, operation.name)
 		}
@@ -213,7 +212,7 @@ func (p LogLevelPatch) issues() []document.Issue {
 	if p.Level != nil {
 		level = *p.Level
 	}
-	if p.Level != nil || !hasIssueAt(p.Malformed, "/level") {
+	if p.Level != nil || !refusal.HasIssueAt(p.Malformed, "/level") {
 		_, err := edit.SetLevel(jsontree.NewObject(), document.DefaultScope, "", level)
 		issues = append(issues, requestIssues(err)...)
 	}
@@ -235,18 +234,18 @@ func (p LogLevelPatch) issues() []document.Issue {
 // issues are what is wrong with a PUT to a key whatever is stored there.
 func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
 	issues := tokenIssues(p.ExpectedCommitSHA)
-	if t != Schema && !p.anyVersion && p.ExpectedCommitSHA == nil && !hasIssueAt(p.Malformed, "/expectedCommitSha") {
+	if t != workspace.SchemaType && !p.anyVersion && p.ExpectedCommitSHA == nil && !refusal.HasIssueAt(p.Malformed, "/expectedCommitSha") {
 		issues = append(issues, document.Issue{Pointer: "/expectedCommitSha",
 			Message: "expectedCommitSha is missing; it is the commitSha of a fresh GET of the document"})
 	}
 	switch {
-	case p.Document == nil && hasIssueAt(p.Malformed, "/document"):
+	case p.Document == nil && refusal.HasIssueAt(p.Malformed, "/document"):
 	case p.Document == nil:
 		issues = append(issues, document.Issue{Pointer: "/document", Message: "document is missing: expected an object"})
 	case p.Document.Kind != jsontree.Object:
 		issues = append(issues, document.Issue{Pointer: "/document", Message: "document is an object, not " + p.Document.Kind.String()})
 	default:
-		if t != Schema {
+		if t != workspace.SchemaType {
 			issues = append(issues, sameMember(p.Document, "/document", "key", key)...)
 			issues = append(issues, sameMember(p.Document, "/document", "type", string(t))...)
 		}
@@ -263,14 +262,4 @@ func sameMember(tree *jsontree.Node, pointer, name, want string) []document.Issu
 	}
 	return []document.Issue{{Pointer: pointer + "/" + name,
 		Message: fmt.Sprintf("the document's %s must be %s, as the address says", name, terminal.Quote(want))}}
-}
-
-// hasIssueAt reports whether a place has been found wrong already.
-func hasIssueAt(issues []document.Issue, pointer string) bool {
-	for _, issue := range issues {
-		if issue.Pointer == pointer {
-			return true
-		}
-	}
-	return false
 }

@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func strictness(tier access.Tier) int {
 // of whatever names it, directly or through other segments: it decides what they serve.
 func (a *attempt) tierOf(tree *jsontree.Node) access.Tier {
 	var tiers []access.Tier
-	if a.write.t != Schema { // which has none of its own
+	if a.write.t != workspace.SchemaType { // which has none of its own
 		tiers = append(tiers, tierOf(tree))
 	}
 	tiers = append(tiers, a.batch.tiersOver(a.path)...)
@@ -98,7 +98,7 @@ func touchesDifference(a *attempt) access.Write {
 	switch {
 	case before == nil && after == nil:
 		return access.Edit(access.TierStandard)
-	case before == nil, a.write.t == Schema:
+	case before == nil, a.write.t == workspace.SchemaType:
 		return access.Edit(a.tierOf(after), a.batch.head.View.Scopes().Metadata())
 	case after == nil:
 		return access.Edit(a.tierOf(before), a.batch.head.View.Scopes().Metadata())
@@ -130,29 +130,40 @@ func (a *attempt) checkToken(ctx context.Context) error {
 		return nil
 	}
 	if !object.IsID(*a.write.token) {
-		return &stale{attempt: a}
+		return a.unknownToken()
 	}
 	if since, err := a.untouchedSince(ctx, *a.write.token); since || err != nil {
 		return err
 	}
-	_, seen, err := a.batch.repo.At(ctx, a.batch.session.caller.entry.Head, a.path, *a.write.token)
+	_, seen, err := a.batch.state.Repository.At(ctx, a.batch.state.Head, a.path, *a.write.token)
 	switch {
 	case errors.Is(err, repository.ErrAbsent) && !a.existed:
 		return nil
 	case errors.Is(err, repository.ErrAbsent):
-		return &stale{attempt: a, made: true}
+		return a.stale(nil, "the %s %s has been created since the commit in expectedCommitSha; read it and decide again")
 	case errors.Is(err, repository.ErrUnknownCommit), errors.As(err, new(*workspace.Unread)):
-		return &stale{attempt: a}
+		return a.unknownToken()
 	case err != nil:
 		return repository.Fault(err)
 	}
-	if a.batch.request.DryRun {
+	if a.batch.dryRun {
 		seen = a.batch.mask(a.path, edit.Version{Text: seen, Tree: workspace.Decode(a.path, seen).Tree}, standing).Text
 	}
 	if a.existed && a.file.Err == nil && bytes.Equal(seen, a.file.Text) {
 		return nil
 	}
-	return &stale{attempt: a, seen: seen}
+	return a.stale(seen, "the %s %s has changed since the commit in expectedCommitSha; read it again and decide again")
+}
+
+// stale refuses a token at whose commit the item had another content, nil for none.
+func (a *attempt) stale(content []byte, message string) *conflict {
+	return &conflict{attempt: a, since: *a.write.token, content: content, fault: fault.New(fault.Conflict, message, a.write.t.Noun(), terminal.Quote(a.write.key)).
+		With(map[string]any{"code": refusal.CodeStale, "currentCommitSha": a.last})}
+}
+
+// unknownToken refuses a token that names nothing.
+func (a *attempt) unknownToken() error {
+	return a.stale(nil, "expectedCommitSha names no commit that holds the %s %s; send the whole commitSha (40 hexadecimal digits) of a fresh read").fault
 }
 
 // untouchedSince reports whether the newest commits tell that nobody has touched the
@@ -163,7 +174,7 @@ func (a *attempt) untouchedSince(ctx context.Context, token string) (bool, error
 		return false, nil
 	}
 	if a.batch.sequences == nil {
-		commits, err := a.batch.repo.History(ctx, a.batch.head.Snapshot.Head, repository.Page{Limit: maxLookedThrough})
+		commits, err := a.batch.state.Repository.History(ctx, a.batch.head.Snapshot.Head, repository.Page{Limit: maxLookedThrough})
 		if err != nil {
 			return false, err
 		}
@@ -185,7 +196,7 @@ func (a *attempt) checkKeyAvailable() error {
 		return nil
 	}
 	among := "over flags, configs, segments and log levels"
-	if t == Schema {
+	if t == workspace.SchemaType {
 		among = "over schemas, and a schema that is there is replaced with expectedCommitSha"
 	}
 	return fault.New(fault.Conflict,
@@ -202,7 +213,7 @@ func (a *attempt) validate() error {
 	if problem := edit.StorageProblem(tree); problem != "" {
 		return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "the document would not be valid", []document.Issue{{Message: problem}})
 	}
-	if a.write.t == Schema {
+	if a.write.t == workspace.SchemaType {
 		if err := a.batch.chargeBytes(schemaCharge); err != nil {
 			return err
 		}
@@ -223,10 +234,10 @@ func (a *attempt) validate() error {
 // the batch replaces, beside segments, schemas, the workspace file, and which documents
 // there are.
 func (b *batch) isStandalone() bool {
-	if b.sums || !b.head.View.Workspace().Declared || len(b.attempts) != len(b.final) {
+	if b.sums || !b.head.View.Workspace().Declared || len(b.plan.attempts) != len(b.plan.final) {
 		return false
 	}
-	return !slices.ContainsFunc(b.attempts, func(a *attempt) bool {
+	return !slices.ContainsFunc(b.plan.attempts, func(a *attempt) bool {
 		plain := a.write.t == document.Flag || a.write.t == document.Config || a.write.t == document.LogLevel
 		return !plain || !a.existed || a.gone || a.write.prepare != nil || a.write.onlyFirst
 	})

@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/impact"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -24,10 +23,13 @@ const impactsAtOnce = 2
 // reaches.
 type Impact map[string]*impact.Environment
 
-// impact tells what documents in the place of others would do, by path: nil for one
-// that is deleted. Others stand for what is stored.
-func (s *Session) impact(ctx context.Context, o *served.Head, stored, texts map[string][]byte) (Impact, error) {
-	before, err := o.Effective(ctx)
+// impact tells what a plan would do.
+func (s *Service) impact(ctx context.Context, state *State, p *plan) (Impact, error) {
+	if len(p.final) == 0 {
+		return Impact{}, nil
+	}
+	stored, texts := p.compared()
+	before, err := p.head.Effective(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,18 +37,18 @@ func (s *Session) impact(ctx context.Context, o *served.Head, stored, texts map[
 	if len(stored) > 0 {
 		before = impact.With(before, stored)
 	}
-	leave, err := s.service.large.Take(ctx, string(s.caller.entry.Principal.ID), max(largest(before), largest(after)))
+	leave, err := s.large.Take(ctx, string(state.Principal.ID), max(before.Largest(), after.Largest()))
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	select {
-	case s.service.impacts <- struct{}{}:
-		defer func() { <-s.service.impacts }()
+	case s.impacts <- struct{}{}:
+		defer func() { <-s.impacts }()
 	case <-ctx.Done():
 		return nil, repository.Fault(ctx.Err())
 	}
-	within, stop := context.WithTimeout(ctx, s.service.impactTime)
+	within, stop := context.WithTimeout(ctx, s.ImpactTime)
 	defer stop()
 	all := Impact{}
 	change, err := impact.Compare(within, before, after)
@@ -57,7 +59,7 @@ func (s *Session) impact(ctx context.Context, o *served.Head, stored, texts map[
 		return all, repository.Fault(ctx.Err())
 	}
 	for _, environment := range change.Environments {
-		if all[environment], err = s.impactIn(within, change, environment); err != nil {
+		if all[environment], err = s.impactIn(within, state.Workspace.ID, change, environment); err != nil {
 			return nil, err
 		}
 	}
@@ -67,21 +69,21 @@ func (s *Session) impact(ctx context.Context, o *served.Head, stored, texts map[
 func nothingSeen() *impact.Environment { return (&impact.Count{}).Result(false) }
 
 // impactIn counts until the context is done.
-func (s *Session) impactIn(ctx context.Context, change *impact.Change, environment string) (*impact.Environment, error) {
-	count, err := change.In(ctx, environment, s.service.settings.Now().UnixMilli(), s.service.settings.MaxCompiled)
+func (s *Service) impactIn(ctx context.Context, workspace string, change *impact.Change, environment string) (*impact.Environment, error) {
+	count, err := change.In(ctx, environment, s.settings.Now().UnixMilli(), s.settings.MaxCompiled)
 	if errors.Is(err, impact.ErrTooLarge) {
 		return nil, fault.New(fault.Unavailable,
-			"what the write reaches takes more than the %d MB of memory that are there for it; the service's operator has to give this function more, or leave impact out", s.service.settings.MaxCompiled>>20).Because(err)
+			"what the write reaches takes more than the %d MB of memory that are there for it; the service's operator has to give this function more, or leave impact out", s.settings.MaxCompiled>>20).Because(err)
 	}
 	if err != nil {
 		return nothingSeen(), nil // there was no time for more
 	}
-	saved := s.service.settings.Contexts
+	saved := s.settings.Contexts
 	if saved == nil {
 		return nothingSeen(), nil
 	}
 	var buffer impact.Context
-	err = saved.Walk(ctx, s.caller.entry.Workspace.ID, telemetry.Walk{Environment: environment}, func(c telemetry.Saved) bool {
+	err = saved.Walk(ctx, workspace, telemetry.Walk{Environment: environment}, func(c telemetry.Saved) bool {
 		if ctx.Err() != nil {
 			return false
 		}

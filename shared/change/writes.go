@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"context"
@@ -10,16 +10,18 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
 )
 
 // CreateFlag creates a flag.
-func (s *Session) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResult, error) {
-	return s.create(ctx, c.Request, c.write(s))
+func (s *Writer) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResult, error) {
+	return s.create(ctx, c.Request, c.write(s.service))
 }
 
-func (c FlagCreation) write(s *Session) write {
-	creation := edit.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.service.schemaAddress()}
+func (c FlagCreation) write(s *Service) write {
+	creation := edit.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.settings.SchemaAddress}
 	if c.Type != nil {
 		creation.ValueType = *c.Type
 		if *c.Type == "" {
@@ -31,24 +33,24 @@ func (c FlagCreation) write(s *Session) write {
 }
 
 // CreateConfig creates a config.
-func (s *Session) CreateConfig(ctx context.Context, c ConfigCreation) (*CreationResult, error) {
-	return s.create(ctx, c.Request, c.write(s))
+func (s *Writer) CreateConfig(ctx context.Context, c ConfigCreation) (*CreationResult, error) {
+	return s.create(ctx, c.Request, c.write(s.service))
 }
 
-func (c ConfigCreation) write(s *Session) write {
+func (c ConfigCreation) write(s *Service) write {
 	tree, err := edit.NewConfig(edit.Creation{Key: c.Key, ValueType: c.ValueType, Value: c.Value,
-		Description: c.Description, Tags: c.Tags, Schema: s.service.schemaAddress()})
+		Description: c.Description, Tags: c.Tags, Schema: s.settings.SchemaAddress})
 	return creates(document.Config, c.Request, c.Key, tree, err)
 }
 
 // CreateSegment creates a segment.
-func (s *Session) CreateSegment(ctx context.Context, c SegmentCreation) (*CreationResult, error) {
-	return s.create(ctx, c.Request, c.write(s))
+func (s *Writer) CreateSegment(ctx context.Context, c SegmentCreation) (*CreationResult, error) {
+	return s.create(ctx, c.Request, c.write(s.service))
 }
 
-func (c SegmentCreation) write(s *Session) write {
+func (c SegmentCreation) write(s *Service) write {
 	tree, err := edit.NewSegment(edit.Creation{Key: c.Key, Name: c.Name, Description: c.Description,
-		Default: c.Default, Schema: s.service.schemaAddress()})
+		Default: c.Default, Schema: s.settings.SchemaAddress})
 	return creates(document.Segment, c.Request, c.Key, tree, err)
 }
 
@@ -64,7 +66,7 @@ func creates(t document.Type, r Request, key string, tree *jsontree.Node, proble
 	}
 }
 
-func (s *Session) create(ctx context.Context, r Request, w write) (*CreationResult, error) {
+func (s *Writer) create(ctx context.Context, r Request, w write) (*CreationResult, error) {
 	return carryOutOne(ctx, s, r, w, func(out *outcome) *CreationResult {
 		tree := out.attempt.edited.Tree
 		return &CreationResult{
@@ -74,15 +76,15 @@ func (s *Session) create(ctx context.Context, r Request, w write) (*CreationResu
 			Document:  tree,
 			Warnings:  jsontree.Bounded(out.attempt.warnings),
 			DryRun:    r.DryRun,
-			Messages:  out.preview().Messages,
-			Impact:    out.attempt.batch.impact,
+			Messages:  out.preview.Messages,
+			Impact:    out.result.impact,
 		}
 	})
 }
 
 // PatchFlag sets the fallback of a flag in an environment, or in the default
 // rules.
-func (s *Session) PatchFlag(ctx context.Context, key, environment string, p FlagPatch) (*PatchResult, error) {
+func (s *Writer) PatchFlag(ctx context.Context, key, environment string, p FlagPatch) (*PatchResult, error) {
 	return s.patch(ctx, p.Request, p.write(key, environment))
 }
 
@@ -106,7 +108,7 @@ func (p FlagPatch) write(key, environment string) write {
 
 // PatchConfig sets the fallback of a config in an environment, or in the
 // default rules.
-func (s *Session) PatchConfig(ctx context.Context, key, environment string, p ConfigPatch) (*PatchResult, error) {
+func (s *Writer) PatchConfig(ctx context.Context, key, environment string, p ConfigPatch) (*PatchResult, error) {
 	return s.patch(ctx, p.Request, p.write(key, environment))
 }
 
@@ -132,7 +134,7 @@ func patches(environment string, w write) write {
 	return w
 }
 
-func (s *Session) patch(ctx context.Context, r Request, w write) (*PatchResult, error) {
+func (s *Writer) patch(ctx context.Context, r Request, w write) (*PatchResult, error) {
 	return carryOutOne(ctx, s, r, w, func(out *outcome) *PatchResult {
 		return &PatchResult{
 			Key:                         w.key,
@@ -144,24 +146,15 @@ func (s *Session) patch(ctx context.Context, r Request, w write) (*PatchResult, 
 			PreservedTargetingRuleCount: out.attempt.edited.PreservedTargetingRuleCount,
 			Rules:                       out.rules(),
 			Warnings:                    jsontree.Bounded(out.attempt.warnings),
-			Preview:                     out.preview(),
+			Preview:                     out.preview,
 		}
 	})
 }
 
-// rules are those of a scope after the write.
-func (o *outcome) rules() []*jsontree.Node {
-	rules := []*jsontree.Node{}
-	for _, rule := range o.attempt.edited.Rules {
-		rules = append(rules, o.attempt.batch.shown(rule))
-	}
-	return rules
-}
-
 // PatchLogLevel sets the level of a service's loggers in a scope, and creates
 // the service's document when it has none.
-func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelPatch) (*LevelResult, error) {
-	w := p.write(s, service)
+func (s *Writer) PatchLogLevel(ctx context.Context, service string, p LogLevelPatch) (*LevelResult, error) {
+	w := p.write(s.service, service)
 	return carryOutOne(ctx, s, p.Request, w, func(out *outcome) *LevelResult {
 		result := &LevelResult{
 			Key:               w.key,
@@ -172,7 +165,7 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 			Changed:           out.attempt.changed(),
 			CommitSHA:         out.commit,
 			PreviousCommitSHA: out.previous,
-			Preview:           out.preview(),
+			Preview:           out.preview,
 		}
 		if result.Created {
 			result.Environment, result.Target = document.DefaultScope, nil
@@ -182,7 +175,7 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 	})
 }
 
-func (p LogLevelPatch) write(s *Session, service string) write {
+func (p LogLevelPatch) write(s *Service, service string) write {
 	scope := textOr(p.Environment, document.DefaultScope)
 	return write{
 		t: document.LogLevel, key: document.LogLevelKey(service),
@@ -193,7 +186,7 @@ func (p LogLevelPatch) write(s *Session, service string) write {
 		touches: touchesScope,
 		missing: func() []activity.Message { return notYetWritten(scope, p) },
 		first: func() (*jsontree.Node, error) {
-			return edit.NewLogLevel(service, *p.Level, s.service.schemaAddress())
+			return edit.NewLogLevel(service, *p.Level, s.settings.SchemaAddress)
 		},
 		edit: func(a *attempt) (*edit.Edited, error) {
 			if a.creates() { // its one rule serves the level to every logger everywhere
@@ -219,17 +212,17 @@ func notYetWritten(scope string, p LogLevelPatch) []activity.Message {
 }
 
 // PutDocument replaces an item's document; a schema it may create.
-func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, p DocumentPut) (*PutResult, error) {
-	return s.put(ctx, p.Request, p.write(s, t, key))
+func (s *Writer) PutDocument(ctx context.Context, t document.Type, key string, p DocumentPut) (*PutResult, error) {
+	return s.put(ctx, p.Request, p.write(s.service, t, key))
 }
 
-func (p DocumentPut) write(s *Session, t document.Type, key string) write {
-	if t == Schema {
+func (p DocumentPut) write(s *Service, t document.Type, key string) write {
+	if t == workspace.SchemaType {
 		return putSchema(key, p)
 	}
 	var stamped *jsontree.Node
-	if p.Document != nil && p.Document.Kind == jsontree.Object && !s.service.settings.Files {
-		stamped = edit.StampSchema(p.Document, s.service.schemaAddress())
+	if p.Document != nil && p.Document.Kind == jsontree.Object && !s.settings.Files {
+		stamped = edit.StampSchema(p.Document, s.settings.SchemaAddress)
 		p.Document = stamped
 	}
 	return write{
@@ -237,7 +230,7 @@ func (p DocumentPut) write(s *Session, t document.Type, key string) write {
 		issues: p.with(p.issues(t, key)),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {
-			if s.service.settings.Files {
+			if s.settings.Files {
 				address, _ := a.base.Get("$schema").Text()
 				stamped = edit.StampSchema(p.Document, address)
 			}
@@ -252,7 +245,7 @@ func (p DocumentPut) write(s *Session, t document.Type, key string) write {
 }
 
 // put carries out a write that is answered like that of a whole document.
-func (s *Session) put(ctx context.Context, r Request, w write) (*PutResult, error) {
+func (s *Writer) put(ctx context.Context, r Request, w write) (*PutResult, error) {
 	return carryOutOne(ctx, s, r, w, func(out *outcome) *PutResult {
 		return &PutResult{
 			Key:               out.attempt.write.key,
@@ -260,7 +253,7 @@ func (s *Session) put(ctx context.Context, r Request, w write) (*PutResult, erro
 			CommitSHA:         out.commit,
 			PreviousCommitSHA: out.previous,
 			Warnings:          jsontree.Bounded(out.attempt.warnings),
-			Preview:           out.preview(),
+			Preview:           out.preview,
 		}
 	})
 }
@@ -285,7 +278,7 @@ func (r Request) with(issues []document.Issue) []document.Issue {
 func withoutReported(already, issues []document.Issue) []document.Issue {
 	var rest []document.Issue
 	for _, issue := range issues {
-		if issue.Pointer == "" || !hasIssueAt(already, issue.Pointer) {
+		if issue.Pointer == "" || !refusal.HasIssueAt(already, issue.Pointer) {
 			rest = append(rest, issue)
 		}
 	}

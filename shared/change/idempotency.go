@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"io"
 	"time"
 
-	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/refusal"
@@ -60,34 +59,28 @@ func Digest(parts ...[]byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// onceID is what ledgers call a principal's Idempotency-Key, which they do not tell; ""
-// for none.
-func onceID(principal access.ID, idempotencyKey string) string {
-	if idempotencyKey == "" {
-		return ""
-	}
-	return Digest([]byte(principal), []byte(idempotencyKey))
-}
-
 // Replay finds the answer of a request that has landed already. Another request under
 // its Idempotency-Key is refused. It needs nothing of the request but its digest, so
 // that whoever decides otherwise by now has the same answer.
-func (s *Session) Replay(ctx context.Context, i *Idempotency) error {
-	err := s.replay(ctx, i)
-	if isStale(err) {
+func (w *Writer) Replay(ctx context.Context, i *Idempotency) error {
+	state, err := w.begin(ctx, false)
+	if err != nil {
+		return err
+	}
+	if err = w.service.replay(ctx, state, i); isStale(err) {
 		return nil // who carries it out looks again
 	}
 	return repository.Fault(err)
 }
 
-func (s *Session) replay(ctx context.Context, i *Idempotency) error {
-	landed := s.caller.entry.Landed
-	if i == nil || s.caller.once == "" || landed == nil || !s.ledgerTime().Before(landed.Until) {
+func (s *Service) replay(ctx context.Context, state *State, i *Idempotency) error {
+	landed := state.Landed
+	if i == nil || state.Once == "" || landed == nil || !s.ledgerTime(state).Before(landed.Until) {
 		return nil
 	}
 	commit, previous := landed.Commit, landed.Previous
-	if !s.service.settings.Files { // where what is remembered lies with the files, and nobody replaces a history
-		c, err := s.landed(ctx, landed)
+	if !s.settings.Files { // where what is remembered lies with the files, and nobody replaces a history
+		c, err := state.commitOf(ctx, landed)
 		if err != nil || c == nil {
 			return err
 		}
@@ -106,35 +99,34 @@ func (s *Session) replay(ctx context.Context, i *Idempotency) error {
 	return nil
 }
 
-func (s *Session) ledgerTime() time.Time {
-	if now := s.caller.entry.Now; !now.IsZero() {
-		return now
+func (s *Service) ledgerTime(state *State) time.Time {
+	if !state.Now.IsZero() {
+		return state.Now
 	}
-	return s.service.settings.Now()
+	return s.settings.Now()
 }
 
 // remember has a draft say which request it is made for, with the answer that tell
-// makes of the batch. The commit has no name yet: the answer is completed by fill.
-func (b *batch) remember(draft *repository.Draft, tell func(*batch) any) (*template, error) {
-	i := b.request.Idempotency
-	if i == nil || b.session.caller.once == "" || len(draft.Changes) == 0 {
+// makes of the result. The commit has no name yet: the answer is completed by fill.
+func (s *Service) remember(state *State, done *result, i *Idempotency, draft *repository.Draft, tell func(*result) any) (*template, error) {
+	if i == nil || state.Once == "" {
 		return nil, nil
 	}
 	t := &template{ID: requestid.New()}
-	b.commit, b.previous = t.commit(), ""
-	if b.versionBefore() != "" {
-		b.previous = t.previous()
+	unnamed := *done
+	unnamed.commit, unnamed.previous = t.commit(), ""
+	if done.previous != "" {
+		unnamed.previous = t.previous()
 	}
-	answer, err := i.Encode(tell(b))
+	answer, err := i.Encode(tell(&unnamed))
 	if err != nil {
 		return nil, err
 	}
 	t.Status, t.body = answer.Status, answer.Body
-	once := &repository.Once{ID: b.session.caller.once, Request: i.Request, Until: b.session.ledgerTime().Add(Remembered), Answer: t.remembered(b.previous), Path: b.path()}
-	if landed := b.session.caller.entry.Landed; landed != nil {
-		once.Instead = landed.Commit
+	draft.Once = &repository.Once{ID: state.Once, Request: i.Request, Until: s.ledgerTime(state).Add(Remembered), Answer: t.remembered(unnamed.previous), Path: done.plan.path}
+	if state.Landed != nil {
+		draft.Once.Instead = state.Landed.Commit
 	}
-	draft.Once = once
 	return t, nil
 }
 
@@ -213,22 +205,22 @@ func readTemplate(kept []byte) (*template, error) {
 	return t, nil
 }
 
-// landed reads the commit that was made under an Idempotency-Key; nil when the history that had it was replaced.
-func (s *Session) landed(ctx context.Context, l *Landed) (*repository.Commit, error) {
-	repo, err := s.repository(ctx)
-	if err != nil {
-		return nil, err
+// commitOf reads the commit that was made under an Idempotency-Key; nil when the history
+// that had it was replaced.
+func (s *State) commitOf(ctx context.Context, l *repository.Landed) (*repository.Commit, error) {
+	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
+		return s.Repository.History(ctx, s.Head, page)
 	}
 	sequence := l.Sequence
 	for range 2 {
-		commits, err := repo.History(ctx, s.caller.entry.Head, repository.Page{Before: sequence + 1, Limit: 1})
+		commits, err := history(ctx, repository.Page{Before: sequence + 1, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
 		if len(commits) == 1 && commits[0].SHA == l.Commit {
 			return &commits[0], nil
 		}
-		found, err := feed.Find(ctx, history{s}.History, l.Commit, repository.Page{Limit: feed.MaxCommits})
+		found, err := feed.Find(ctx, history, l.Commit, repository.Page{Limit: feed.MaxCommits})
 		if err != nil || found == nil {
 			return nil, err
 		}

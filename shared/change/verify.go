@@ -1,4 +1,4 @@
-package control
+package change
 
 import (
 	"fmt"
@@ -19,24 +19,24 @@ import (
 // check asks what the workspace says to what a batch leads to. What is wrong is
 // the fault of the last operation on the item where it stands.
 func (b *batch) check() {
-	if len(b.final) == 0 {
+	if len(b.plan.final) == 0 {
 		return
 	}
 	b.after = b.head.View.Workspace()
-	if len(b.final) > 1 || b.final[0].write.t == Schema {
+	if len(b.plan.final) > 1 || b.plan.final[0].write.t == workspace.SchemaType {
 		b.after = b.workspace()
 	}
 	verify := workspace.NewVerification(b.after)
-	if len(b.final) > 1 {
+	if len(b.plan.final) > 1 {
 		verify.Together()
 	}
 	var gone []string
 	var schemas []string
-	for _, a := range b.final {
+	for _, a := range b.plan.final {
 		switch {
 		case a.gone:
 			gone = append(gone, a.path)
-		case a.write.t == Schema:
+		case a.write.t == workspace.SchemaType:
 			schemas = append(schemas, a.path)
 		}
 	}
@@ -48,18 +48,18 @@ func (b *batch) check() {
 	if len(gone) > 0 {
 		references = workspace.References(b.after, gone...)
 	}
-	for _, a := range b.final {
+	for _, a := range b.plan.final {
 		var err error
 		switch {
 		case a.gone:
 			err = a.unreferenced(references[a.path])
-		case a.write.t == Schema:
+		case a.write.t == workspace.SchemaType:
 			err = a.verifyBound(bound[a.path])
 		default:
 			err = a.verify(verify)
 		}
 		if err != nil {
-			b.refuse(a.index, err)
+			b.plan.refuse(a.index, err)
 		}
 	}
 	b.fits()
@@ -74,7 +74,7 @@ func (b *batch) workspace() *workspace.Workspace {
 	for path, a := range b.byPath {
 		switch {
 		case a.gone:
-		case a.write.t == Schema:
+		case a.write.t == workspace.SchemaType:
 			after.Schemas = append(after.Schemas, workspace.Decode(path, a.text()).Part.Schemas...)
 		default:
 			after.Items = append(after.Items, workspace.Stored{Path: path, Key: a.write.key, Text: a.text()})
@@ -168,11 +168,11 @@ const smallGrowth = 4 << 10
 // must not keep a flag from being switched off.
 func (b *batch) fits() {
 	most := int64(repository.MaxTexts)
-	if set := b.session.service.settings.MaxTexts; set > 0 {
+	if set := b.service.settings.MaxTexts; set > 0 {
 		most = min(most, set)
 	}
 	growth, created := int64(0), false
-	for _, a := range b.final {
+	for _, a := range b.plan.final {
 		growth += a.growth()
 		created = created || !a.existed
 	}
@@ -190,9 +190,9 @@ func (b *batch) fits() {
 	if total+growth <= most {
 		return
 	}
-	for _, a := range b.final {
+	for _, a := range b.plan.final {
 		if total += a.growth(); a.growth() > 0 && total > most {
-			b.refuse(a.index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the workspace is full", []document.Issue{{Message: fmt.Sprintf(
+			b.plan.refuse(a.index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the workspace is full", []document.Issue{{Message: fmt.Sprintf(
 				"its documents would have %d bytes together with this one, and %d are the most that is served: make others smaller, or this one", total, most)}}))
 			return
 		}
@@ -214,8 +214,8 @@ func (b *batch) fitsExpressions() {
 	var added []*attempt
 	var sets []expression.Set
 	var kept []expression.Set // of documents that bring in none
-	for _, a := range b.final {
-		if a.write.t == Schema || a.gone {
+	for _, a := range b.plan.final {
+		if a.write.t == workspace.SchemaType || a.gone {
 			continue
 		}
 		of := func(tree *jsontree.Node) expression.Set {
@@ -243,7 +243,7 @@ func (b *batch) fitsExpressions() {
 	}
 	for i, set := range sets {
 		if err := total.Add(set); err != nil {
-			b.refuse(added[i].index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the workspace is full", []document.Issue{{Message: err.Error()}}))
+			b.plan.refuse(added[i].index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the workspace is full", []document.Issue{{Message: err.Error()}}))
 		}
 	}
 }

@@ -1,0 +1,46 @@
+package change
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository/object"
+)
+
+// conflict refuses a write for what has become of its item since: that is told of the
+// first refusal of a request, and takes another read.
+type conflict struct {
+	fault   *fault.Fault
+	attempt *attempt
+	// since is the commit that changes are told after, "" for none; or else the content
+	// that the item had there, nil for none.
+	since   string
+	content []byte
+}
+
+func (c *conflict) Error() string { return c.fault.Message }
+
+func (c *conflict) Unwrap() error { return c.fault }
+
+// explain completes a refusal by what has become of the item since, if it rests on that.
+// Nothing is added when that cannot be read.
+func explain(ctx context.Context, refusal error) error {
+	var c *conflict
+	if !errors.As(refusal, &c) || c.since == "" {
+		return refusal
+	}
+	blob := ""
+	if c.content != nil {
+		blob = object.Hash(object.Blob, c.content).String()
+	}
+	changes, more, err := c.attempt.batch.state.Feed.Since(ctx, c.attempt.path, c.since, blob)
+	if err != nil || len(changes) == 0 {
+		return c.fault
+	}
+	c.fault.Details["changes"] = changes
+	if more {
+		c.fault.Details["changesTruncated"] = true
+	}
+	return c.fault
+}
