@@ -17,12 +17,24 @@ import (
 
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
-	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
+
+// workspaceIn is the id of a data directory's workspace.
+func workspaceIn(t *testing.T, dir string) string {
+	t.Helper()
+	registry, err := local.OpenRegistry(dir)
+	must(t, err)
+	defer registry.Close()
+	ws, err := registry.Workspace(t.Context())
+	must(t, err)
+	return ws.ID
+}
 
 // TestBackupsBesideWriters: a backup that is made while a server is written to as fast
 // as it goes, while packs are merged, keys are made and telemetry comes in, holds
@@ -31,7 +43,8 @@ func TestBackupsBesideWriters(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t, map[string]string{"svc.json": `{"environments": ["production"]}`}, writers)
 	p := launch(t, svcbinary.Watched, w, freeport.Take())
-	seen := telemetrylocal.New(w.dir)
+	id := workspaceIn(t, w.dir)
+	seen := rows.New(bolt.New(local.DatabaseIn(w.dir)), 0)
 	var acknowledged atomic.Value // the commit of the last answer to each writer
 	acknowledged.Store(map[int]string{})
 	var noting, working sync.WaitGroup
@@ -64,7 +77,7 @@ func TestBackupsBesideWriters(t *testing.T) {
 	}
 	noting.Go(func() {
 		for n := 0; ended.Err() == nil; n++ {
-			_, err := seen.Record(t.Context(), "w", telemetry.Batch{ID: [32]byte{byte(n), byte(n >> 8)}, Received: time.Now(),
+			_, err := seen.Record(t.Context(), id, telemetry.Batch{ID: [32]byte{byte(n), byte(n >> 8)}, Received: time.Now(),
 				Contexts: []telemetry.Saved{{Environment: "production", Type: "user", Key: fmt.Sprint("u", n), LastSeen: time.Now().UTC()}}})
 			if err != nil {
 				t.Error(err)
@@ -121,7 +134,7 @@ func TestBackupsBesideWriters(t *testing.T) {
 		if !strings.Contains(out, ", telemetry") {
 			t.Errorf("backup %d: %s", n, out)
 		}
-		found, err := telemetrylocal.New(dir).Contexts(t.Context(), "w", telemetry.Query{Limit: 1})
+		found, err := rows.New(bolt.New(local.DatabaseIn(dir)), 0).Contexts(t.Context(), id, telemetry.Query{Limit: 1})
 		if err != nil || len(found) == 0 {
 			t.Errorf("the telemetry of backup %d: %v, %v", n, found, err)
 		}

@@ -18,13 +18,13 @@ import (
 // started, and not to whoever is first to write.
 func TestWhatCannotBeWritten(t *testing.T) {
 	before := newWorkplace(t, apiload.Fixture(), 0)
-	for _, path := range []string{".", "repository.git", "repository.git/objects/pack", "repository.git/refs/heads", "telemetry.db"} {
+	for _, path := range []string{".", "repository.git", "repository.git/objects/pack", "repository.git/refs/heads", "svc.db", "telemetry.db"} {
 		t.Run(strings.ReplaceAll(path, "/", " "), func(t *testing.T) {
 			w := workplace{dir: filepath.Join(t.TempDir(), "data")}
 			must(t, os.CopyFS(w.dir, os.DirFS(before.dir)))
 			must(t, os.Chmod(w.dir, 0o700))
 			path := filepath.Join(w.dir, path)
-			must(t, os.MkdirAll(path, 0o777)) // a folder is no telemetry.db, whoever asks
+			must(t, os.MkdirAll(path, 0o777)) // a folder is no file, whoever asks
 			readOnly(t, path)
 			service, err := embedded.Open(background(t), w.dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 			if err == nil {

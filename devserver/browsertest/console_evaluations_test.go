@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 // What was served is told as a plot, which the arrow keys walk, and as a table, with
@@ -141,7 +143,7 @@ func (w *workspace) countMonth(t *testing.T, key string) {
 		}
 		batch.Evaluations = append(batch.Evaluations, count)
 	}
-	if _, err := local.New(w.data).Record(t.Context(), id, batch); err != nil {
+	if _, err := rows.New(bolt.New(local.DatabaseIn(w.data)), 0).Record(t.Context(), id, batch); err != nil {
 		t.Fatal(fmt.Errorf("counting: %w", err))
 	}
 }

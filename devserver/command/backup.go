@@ -53,8 +53,7 @@ func newRestore(in Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore <file>",
 		Short: "Make a data directory of a backup",
-		Long: `Make a data directory of an archive that svc backup has written, or, without its
-telemetry, svcadmin backup.
+		Long: `Make a data directory of an archive that svc backup or svcadmin backup has written.
 The directory must be new or empty, and has its name when everything is there, fits
 its checksum and reads well. Keys are what they were then: one that was made since is
 unknown, and one that was revoked since works again.
@@ -73,11 +72,8 @@ unknown, and one that was revoked since works again.
 					return err
 				}
 				telemetry := "telemetry"
-				switch r.Telemetry {
-				case "":
+				if !r.Telemetry {
 					telemetry = "no telemetry"
-				case backup.HostedTelemetry:
-					telemetry = "without its telemetry, which is a hosted workspace's"
 				}
 				fmt.Fprintf(in.Stderr, "restored %s (%s) as of %s into %s, at %s: %s of %s, %s of the audit trail, %s\n",
 					terminal.Escape(r.Name), r.Workspace, r.At.Format(time.RFC3339), data, cmp.Or(r.Commit, "no commit"),

@@ -4,7 +4,8 @@
 //
 //	<data>/repository.git   the workspace's history, an ordinary bare repository
 //	<data>/registry.json    its keys and principals, digests only
-//	<data>/telemetry.db     contexts that applications were seen with, and their count
+//	<data>/svc.db           contexts that applications were seen with, and their count, see
+//	                        telemetry/rows; answers to requests under an Idempotency-Key
 //	<data>/audit.log        what was done to keys and principals, by whom
 //	<data>/used.json        on which day each key was used last; may be deleted
 //	<data>/.gitignore       keeps all of it out of the git repository around it

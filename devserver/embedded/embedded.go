@@ -23,8 +23,10 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
-	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/telemetry/earlier"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 // Options are how a data directory is served.
@@ -57,8 +59,8 @@ type Service struct {
 	repo    *repository.Repository
 	service *control.Service
 	intake  *telemetry.Intake
-	seen    *telemetrylocal.Store
-	days    int         // that contexts are kept
+	table   *bolt.Table
+	seen    *rows.Store // over table
 	streams *events.Hub // nil for none
 	handler http.Handler
 	logger  *slog.Logger
@@ -77,11 +79,14 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := telemetrylocal.New(dir)
-	seen.Guard = ledger.CheckLock
-	if err := cmp.Or(local.KeepOutOfGit(dir), seen.Check()); err != nil {
+	if err := cmp.Or(local.KeepOutOfGit(dir), ledger.Database().Check()); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
+	table := bolt.New(ledger.Database())
+	if err := takeOver(ctx, dir, ledger, table, options.ContextDays); err != nil {
+		return nil, errors.Join(err, ledger.Close())
+	}
+	seen := rows.New(table, options.ContextDays)
 	if options.Program != "" {
 		if err := prereceive.Install(ledger.Repository(), options.Program); err != nil {
 			options.Logger.Error("what is pushed is not checked", "cause", err)
@@ -90,7 +95,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	repo := repository.New(ledger, ledger.Objects())
 	written := counted{repo, options.Monitor.Counter("svc_commits_total", "Writes that landed."), options.Monitor.Counter("svc_lost_races_total", "Tries of writes that another write was before.")}
 	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
-		seen: seen, days: cmp.Or(options.ContextDays, telemetry.ContextDays),
+		table: table, seen: seen,
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.service = control.New(control.Settings{
 		Authenticator: ledger,
@@ -111,6 +116,15 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	s.stop = stop
 	go s.upkeep(background)
 	return s, nil
+}
+
+// takeOver moves what earlier versions have of telemetry into the table.
+func takeOver(ctx context.Context, dir string, ledger *local.Ledger, to *bolt.Table, days int) error {
+	ws, err := ledger.Registry().Workspace(ctx)
+	if err != nil {
+		return err
+	}
+	return earlier.TakeOver(ctx, dir, ws.ID, to, days)
 }
 
 // keptAnswers bounds the lists and items that are kept as they were answered: it
@@ -182,7 +196,7 @@ func (s *Service) Close() error {
 	<-s.stopped
 	var err error
 	if s.ledger.CheckLock() == nil {
-		err = s.uses.Flush()
+		err = errors.Join(s.uses.Flush(), s.seen.Flush(context.Background()))
 	}
 	return errors.Join(err, s.ledger.Close())
 }
@@ -193,7 +207,8 @@ const lookEvery = 50 * time.Millisecond
 
 const (
 	upkeepEvery = 2 * time.Second
-	compactFrom = 64 // packs, one of which every commit adds
+	flushEvery  = 10 * time.Second // after which counts of evaluations do not wait any longer
+	compactFrom = 64               // packs, one of which every commit adds
 )
 
 // upkeep does what no request should wait for.
@@ -208,7 +223,7 @@ func (s *Service) upkeep(ctx context.Context) {
 	// Open has locked the directory: nobody else writes there.
 	s.ledger.Objects().Sweep()
 	expiring := backoff.Retry{Backoff: backoff.Backoff{First: time.Minute, Max: time.Hour}}
-	expired := time.Time{}
+	expired, flushed := time.Time{}, time.Now()
 	for {
 		err := s.look(ctx, &watch)
 		if err == nil {
@@ -227,6 +242,12 @@ func (s *Service) upkeep(ctx context.Context) {
 		}
 		if err := s.uses.Flush(); err != nil {
 			s.logger.Error("noting when keys were used last", "error", err)
+		}
+		if now := time.Now(); now.Sub(flushed) >= flushEvery {
+			if err := s.seen.Flush(ctx); err != nil && ctx.Err() == nil {
+				s.logger.Error("counting evaluations", "error", err)
+			}
+			flushed = now
 		}
 		if now := time.Now(); now.Sub(expired) >= time.Hour && expiring.Due(now) {
 			err := s.expire(ctx, now)
@@ -250,16 +271,16 @@ func (s *Service) upkeep(ctx context.Context) {
 	}
 }
 
-// expire forgets the contexts that are kept no longer.
+// expire removes the contexts and counts that are kept no longer.
 func (s *Service) expire(ctx context.Context, now time.Time) error {
 	ws, err := s.ledger.Registry().Workspace(ctx)
 	if err != nil {
 		return err
 	}
-	gone, err := s.seen.Expire(ctx, ws.ID, now, s.days)
-	if gone > 0 {
-		s.logger.Info("contexts were forgotten that were last seen long ago", "contexts", gone, "days", s.days)
+	if err := s.seen.Trim(ctx, ws.ID, telemetry.MaxSaved, telemetry.MaxBatches); err != nil {
+		return err
 	}
+	_, err = s.table.Tidy(ctx, now)
 	return err
 }
 

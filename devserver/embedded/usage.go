@@ -3,10 +3,13 @@ package embedded
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
-	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/telemetry/earlier"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 // Usage is how many contexts a workspace was seen with in a month. Another
@@ -20,5 +23,8 @@ func Usage(ctx context.Context, dir string, month telemetry.Month) (telemetry.Us
 	if err = errors.Join(err, registry.Close()); err != nil {
 		return telemetry.Usage{}, err
 	}
-	return telemetrylocal.New(dir).Usage(ctx, ws.ID, month)
+	if earlier.Exists(dir) {
+		return telemetry.Usage{}, fmt.Errorf("the telemetry in %s is of an earlier version of svc: start `svc api` of this version once, which takes it over", dir)
+	}
+	return rows.New(bolt.New(local.DatabaseIn(dir)), 0).Usage(ctx, ws.ID, month)
 }

@@ -100,12 +100,8 @@ before: svcadmin workspace provisioning on.`,
 
 func (s *session) tellRestored(r admin.Restored) {
 	telemetry := "telemetry"
-	switch r.Telemetry {
-	case "":
+	if !r.Telemetry {
 		telemetry = "no telemetry"
-	case backup.HostedTelemetry:
-	default:
-		telemetry = "without its telemetry, which is a data directory's"
 	}
 	fmt.Fprintf(s.Stderr, "restored %s (%s) as of %s at %s: %s, %s of %s, %s of the audit trail, %s\n",
 		terminal.Escape(r.Workspace.Name), r.ID, r.At.Format(time.RFC3339), cmp.Or(r.Commit, "no commit"), cli.Plural(r.Commits, "commit"),

@@ -57,7 +57,7 @@ func (w *Workspace) assemble(ctx context.Context, dir string, progress Progress)
 		return table.EachAudit(ctx, w.id(), c.Head.Access, line)
 	})
 	if err == nil {
-		err = w.archiveTelemetry(ctx, filepath.Join(dir, backup.HostedTelemetry))
+		err = w.archiveTelemetry(ctx, filepath.Join(dir, backup.TelemetryName))
 	}
 	if err != nil || c.Head.Commit == "" {
 		return err

@@ -20,7 +20,6 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/s3"
-	telemetryrows "svc.example/svc/shared/telemetry/rows"
 )
 
 // Restoration says how an archive is restored.
@@ -56,9 +55,6 @@ func (s *Stores) Restore(ctx context.Context, from io.Reader, o Restoration) (Re
 	}
 	defer os.RemoveAll(dir)
 	p, err := local.Disassemble(ctx, dir)
-	if err == nil {
-		err = withTelemetry(dir, unpacked, telemetryrows.CheckArchive)
-	}
 	if err != nil {
 		return Restored{}, err
 	}
@@ -221,8 +217,7 @@ func (w *Workspace) restoreAudit(ctx context.Context, dir string, version int64)
 	return errors.Join(err, unread)
 }
 
-// restoreTelemetry writes the telemetry of a hosted workspace; that of a data directory
-// stays out, see package backup.
+// restoreTelemetry writes the telemetry.
 func (w *Workspace) restoreTelemetry(ctx context.Context, dir string, u backup.Restored, again bool) error {
 	if again {
 		if err := w.stores.usage.Remove(ctx, w.ID); err != nil {
@@ -232,12 +227,12 @@ func (w *Workspace) restoreTelemetry(ctx context.Context, dir string, u backup.R
 	return withTelemetry(dir, u, func(from io.Reader) error { return w.stores.usage.Restore(ctx, w.ID, from) })
 }
 
-// withTelemetry has work read the telemetry of a hosted workspace, if the archive has any.
+// withTelemetry has work read the telemetry, if the archive has any.
 func withTelemetry(dir string, u backup.Restored, work func(from io.Reader) error) error {
-	if u.Telemetry != backup.HostedTelemetry {
+	if !u.Telemetry {
 		return nil
 	}
-	f, err := os.Open(filepath.Join(dir, backup.HostedTelemetry))
+	f, err := os.Open(filepath.Join(dir, backup.TelemetryName))
 	if err != nil {
 		return err
 	}

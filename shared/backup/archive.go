@@ -13,7 +13,7 @@ import (
 
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
-	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/telemetry/earlier"
 )
 
 // Format is the format of archives that this version writes, and the newest that it
@@ -42,9 +42,8 @@ type sum struct {
 	SHA256 string `json:"sha256"`
 }
 
-// HostedTelemetry is the file that has a hosted workspace's telemetry: the rows that the
-// table has of it, which are not what telemetry.db is made of.
-const HostedTelemetry = "telemetry.jsonl"
+// TelemetryName is the file that has a workspace's telemetry.
+const TelemetryName = "telemetry.jsonl"
 
 const (
 	headerName   = "backup.json"
@@ -66,18 +65,19 @@ func limit(name string) (most int64, known bool) {
 	if most, known = local.CapturedFiles()[name]; known {
 		return most, true
 	}
-	return 1<<63 - 1, name == telemetrylocal.Name || name == HostedTelemetry || packName.MatchString(name)
+	return 1<<63 - 1, name == earlier.Name || name == TelemetryName || packName.MatchString(name)
 }
 
 // writer writes an archive.
 type writer struct {
-	to       io.Writer
-	at       time.Time
-	manifest manifest
+	to        io.Writer
+	at        time.Time
+	workspace string
+	manifest  manifest
 }
 
 func newWriter(to io.Writer, h Header) (*writer, error) {
-	w := &writer{to: to, at: h.At}
+	w := &writer{to: to, at: h.At, workspace: h.Workspace}
 	text, err := json.MarshalIndent(h, "", "  ")
 	if err == nil {
 		err = w.add(headerName, int64(len(text)), bytes.NewReader(text))

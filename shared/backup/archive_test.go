@@ -180,7 +180,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(made(f, "audit.log", "repository.git/packed-refs"))
 	f.Add(made(f, "../x"))
 	f.Add(made(f, "telemetry.db"))
-	f.Add(made(f, "registry.json", HostedTelemetry))
+	f.Add(made(f, "registry.json", TelemetryName))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		outer := t.TempDir()
 		dir := filepath.Join(outer, "new")

@@ -11,8 +11,7 @@
 //	registry.json, audit.log, used.json   as in a data directory, see ledger/local
 //	answers.jsonl                         what requests under an Idempotency-Key were answered, see ledger/local
 //	repository.git/packed-refs            git's references
-//	telemetry.db                          as in a data directory, see telemetry/local
-//	telemetry.jsonl                       or, of a hosted workspace, its rows, see telemetry/rows
+//	telemetry.jsonl                       telemetry, see telemetry/rows; earlier versions have written telemetry.db
 //	repository.git/objects/pack/pack-*    git's packs (version 2) and their indexes
 //	manifest.json                         name, size and SHA-256 of each of these
 //
@@ -20,9 +19,7 @@
 // version does not know are left alone.
 //
 // The archive of a hosted workspace is the same, so that either can be restored as the
-// other, but for telemetry. What the two stores have of it cannot be made of each other:
-// a table knows the keys that it has counted by their hashes alone, and a data directory
-// only those that are long.
+// other.
 //
 // Not in it are the settings and hooks of the repository: git would run what they
 // name, on the machine where the archive is restored. Neither is its reference log.

@@ -15,15 +15,16 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
-	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/table/bolt"
+	"svc.example/svc/shared/telemetry/earlier"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 // Restored says what Restore has made.
 type Restored struct {
 	Header
 	Keys, Principals, Entries int
-	// Telemetry is the file that there is of it, if there is one.
-	Telemetry string
+	Telemetry                 bool // there is any
 }
 
 // Restore makes a data directory of an archive. The directory must be new or empty. It
@@ -38,8 +39,8 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 	}
 	defer discard()
 	r, err := Unpack(ctx, from, unfinished, func(Header) error { return nil })
-	if err == nil && r.Telemetry == HostedTelemetry {
-		err = os.Remove(filepath.Join(unfinished, HostedTelemetry)) // svc api would not forget in it whom it is to forget
+	if err == nil && r.Telemetry {
+		err = r.restoreTelemetry(ctx, unfinished)
 	}
 	if err != nil {
 		return r, err
@@ -48,6 +49,19 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 		return r, checkFree(dir)
 	}
 	return r, local.Place(unfinished, dir)
+}
+
+// restoreTelemetry puts the file of telemetry where svc api has it.
+func (r *Restored) restoreTelemetry(ctx context.Context, dir string) error {
+	path := filepath.Join(dir, TelemetryName)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(rows.New(bolt.New(local.DatabaseIn(dir)), 0).Restore(ctx, r.Workspace, f), f.Close()); err != nil {
+		return err
+	}
+	return os.Remove(path) // svc api would not forget in it whom it is to forget
 }
 
 // checkFree refuses a directory that holds something.
@@ -137,17 +151,35 @@ func (r *Restored) verify(ctx context.Context, dir string) error {
 	if state.Workspace.ID != r.Workspace || state.Version != r.Access {
 		return errors.New("registry.json is not the one that backup.json tells of")
 	}
-	if _, err := os.Stat(filepath.Join(dir, HostedTelemetry)); err == nil {
-		r.Telemetry = HostedTelemetry
-	}
 	r.Keys, r.Principals = len(state.Keys), len(state.Principals)
-	if _, err := os.Stat(filepath.Join(dir, telemetrylocal.Name)); err == nil {
-		r.Telemetry = telemetrylocal.Name
-	}
-	if err := telemetrylocal.New(dir).Verify(ctx, r.Workspace); err != nil {
+	if err := r.verifyTelemetry(ctx, dir); err != nil {
 		return err
 	}
 	return VerifyGit(ctx, filepath.Join(dir, local.RepositoryName), r.Commit)
+}
+
+// verifyTelemetry reads the file of telemetry, and makes one of what versions before it
+// have put into their archives.
+func (r *Restored) verifyTelemetry(ctx context.Context, dir string) error {
+	path := filepath.Join(dir, TelemetryName)
+	if earlier.Exists(dir) {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			err = errors.Join(earlier.Archive(ctx, dir, r.Workspace, rows.New(nil, 0), f), f.Close())
+		}
+		if err == nil {
+			err = os.Remove(filepath.Join(dir, earlier.Name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f, _, err := open(path)
+	if f == nil {
+		return err
+	}
+	r.Telemetry = true
+	return errors.Join(rows.CheckArchive(f), f.Close())
 }
 
 // VerifyGit looks in the packs of a repository, whose branch main is at a head, for each

@@ -21,12 +21,15 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
-	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/table/bolt"
+	"svc.example/svc/shared/telemetry/earlier"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 // Write writes a data directory, which another process may be serving, into an
-// archive; or one that was made of a hosted workspace for that, with HostedTelemetry. Telemetry is copied into the folder scratch first, so that nobody who has
-// something to record waits for whoever takes the archive.
+// archive; or one that was made of a hosted workspace for that, with its telemetry in
+// TelemetryName. Telemetry is written into the folder scratch first, since an archive has
+// the size of a file before its content.
 func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Header, error) {
 	c, err := local.Capture(ctx, dir)
 	if err != nil {
@@ -49,9 +52,6 @@ func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Heade
 	if err := w.telemetry(ctx, dir, scratch); err != nil {
 		return h, err
 	}
-	if err := w.hosted(dir); err != nil {
-		return h, err
-	}
 	if err := w.objects(ctx, filepath.Join(dir, local.RepositoryName), c.References); err != nil {
 		return h, err
 	}
@@ -59,34 +59,48 @@ func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Heade
 }
 
 func (w *writer) telemetry(ctx context.Context, dir, scratch string) error {
-	f, err := os.CreateTemp(scratch, ".svc-telemetry-") // for this user alone
+	f, size, err := open(filepath.Join(dir, TelemetryName))
+	if f == nil && err == nil {
+		if f, size, err = archiveTelemetry(ctx, dir, w.workspace, scratch); err == nil {
+			defer os.Remove(f.Name())
+		}
+	}
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
 	defer f.Close()
+	if size == 0 {
+		return nil
+	}
+	return w.add(TelemetryName, size, f)
+}
+
+// archiveTelemetry writes the telemetry of a data directory into a new file, which is to
+// be removed.
+func archiveTelemetry(ctx context.Context, dir, workspace, scratch string) (f *os.File, size int64, err error) {
+	f, err = os.CreateTemp(scratch, ".svc-telemetry-") // for this user alone
+	if err != nil {
+		return nil, 0, err
+	}
 	if runtime.GOOS != "windows" {
 		_ = os.Remove(f.Name()) // so that nothing is left of it if this process is killed
 	}
-	size, err := telemetrylocal.New(dir).Copy(ctx, f)
-	if err != nil || size == 0 {
-		return err
+	store := rows.New(bolt.New(local.DatabaseIn(dir)), 0)
+	if earlier.Exists(dir) {
+		err = earlier.Archive(ctx, dir, workspace, store, f)
+	} else {
+		err = store.Archive(ctx, workspace, time.Now(), f)
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
+	if err == nil {
+		size, err = f.Seek(0, io.SeekCurrent)
 	}
-	return w.add(telemetrylocal.Name, size, f)
-}
-
-// hosted adds the telemetry of a hosted workspace, where whoever makes the backup has put
-// it into the directory.
-func (w *writer) hosted(dir string) error {
-	f, size, err := open(filepath.Join(dir, HostedTelemetry))
-	if f == nil {
-		return err
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
 	}
-	defer f.Close()
-	return w.add(HostedTelemetry, size, f)
+	if err != nil {
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return f, size, err
 }
 
 // open opens a file, if there is one.

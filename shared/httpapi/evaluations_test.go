@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/database"
+	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
-	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 var reported int
@@ -23,6 +25,7 @@ func (w *world) evaluate(environment, key, value string, hours int, count int64)
 		Evaluations: []telemetry.Evaluation{{Environment: environment, Key: key, Value: value, At: at, Count: count}}}
 	_, err := w.seen.Record(context.Background(), string(workspaceID), b)
 	w.must(err)
+	w.must(w.seen.Flush(context.Background()))
 }
 
 func TestEvaluations(t *testing.T) {
@@ -124,9 +127,9 @@ func TestListsTellWhenItemsWereEvaluated(t *testing.T) {
 // TestListsDoWithoutTelemetry where its file cannot be read.
 func TestListsDoWithoutTelemetry(t *testing.T) {
 	w := newWorld(t, shop())
-	dir := t.TempDir()
-	w.must(os.WriteFile(dir+"/"+telemetrylocal.Name, []byte("no database at all, and long enough to be looked at"), 0o600))
-	*w.seen = *telemetrylocal.New(dir)
+	path := t.TempDir() + "/svc.db"
+	w.must(os.WriteFile(path, []byte("no database at all, and long enough to be looked at"), 0o600))
+	*w.seen = *rows.New(bolt.New(database.New(path)), 0)
 	a := w.get("/flags").ok()
 	if a.at("/evaluationsSince") != nil || a.at("/flags/0/key") == nil {
 		t.Errorf("%s", a.body)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/telemetry"
 )
@@ -22,7 +23,7 @@ func (w *world) see(environment string, n int) {
 		property := func(name, text string) telemetry.Property {
 			return telemetry.Property{Name: name, Kind: telemetry.String, Text: text}
 		}
-		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: environment, Type: "user", Key: key, LastSeen: w.clock,
+		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: environment, Type: "user", Key: key, LastSeen: w.clock.Add(time.Duration(i) * time.Millisecond),
 			Properties: []telemetry.Property{property("name", "Person "+key), property("key", key), property("plan", plan), {Name: "age", Kind: telemetry.Int, Text: "42"}, {Name: "tags", Kind: telemetry.StringList, List: []string{"a"}}}})
 	}
 	_, err := w.seen.Record(context.Background(), string(workspaceID), b)

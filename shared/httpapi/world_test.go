@@ -22,7 +22,8 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/repository"
-	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/table/bolt"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 const workspaceID = access.ID("0123456789abcdef")
@@ -33,7 +34,7 @@ type world struct {
 	ledger  *local.Ledger
 	repo    *repository.Repository
 	service *control.Service
-	seen    *telemetrylocal.Store
+	seen    *rows.Store
 	handler http.Handler
 	log     *safeBuffer
 	// alter changes what the gate says, or fails.
@@ -75,7 +76,7 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	w.ledger, err = local.Open(context.Background(), dir, local.Options{})
 	w.must(err)
 	t.Cleanup(func() { w.ledger.Close() })
-	w.seen = telemetrylocal.New(dir)
+	w.seen = rows.New(bolt.New(w.ledger.Database()), 0)
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit("Start", files)
 	w.serve(options)

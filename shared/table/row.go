@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -85,16 +84,6 @@ func (r Row) Size() int {
 		n += len(name) + value.size()
 	}
 	return n
-}
-
-// Project is the attributes of these names; all of them when there are none.
-func (a Attributes) Project(only []string) Attributes {
-	if len(only) == 0 {
-		return a
-	}
-	part := maps.Clone(a)
-	maps.DeleteFunc(part, func(name string, _ Value) bool { return !slices.Contains(only, name) })
-	return part
 }
 
 // Equal reports whether two values are of one type and the same.

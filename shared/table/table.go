@@ -64,6 +64,12 @@ type Table interface {
 	// Batch writes and deletes any number of rows without conditions, in any order and
 	// not together. Doing it once more does no harm.
 	Batch(ctx context.Context, writes []Write) error
+	// Together runs work as one transaction, where the engine has any that are as large:
+	// nobody else writes meanwhile, and an error leaves everything as it was. Elsewhere
+	// each operation stands by itself, so that work must be right either way.
+	Together(ctx context.Context, work func(Table) error) error
+	// Wipe overwrites what deletions have left in the engine's files, if it has any.
+	Wipe(ctx context.Context) error
 }
 
 // Query is about rows of one partition.

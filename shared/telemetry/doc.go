@@ -6,8 +6,7 @@
 // Decode turns a body of POST /api/v1/telemetry/ into a Report, or says
 // everything that is wrong with it. Intake turns a Report into a Batch and
 // gives it to a Store, which applies it as a whole. Package telemetrytest holds every
-// Store to its contract; package local keeps one in a file, package rows in
-// the rows of a table.
+// Store to its contract; package rows keeps one in the rows of a table.
 //
 // What must stay true:
 //

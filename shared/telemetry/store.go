@@ -45,7 +45,7 @@ const (
 	// nobody says otherwise.
 	ContextDays = 90
 	// Remembered is how long a batch is known again, while no more than
-	// MaxBatches come in that time.
+	// MaxBatches come in that time: a store on a disk remembers the last ones.
 	Remembered = 24 * time.Hour
 	MaxBatches = 100_000
 )

@@ -7,29 +7,9 @@ import (
 	"time"
 )
 
-// Stored is a saved context as stores write it, in JSON, without what their keys say.
-type Stored struct {
-	Seen       int64      `json:"seen"` // in milliseconds since 1970
-	Properties []Property `json:"properties"`
-}
-
-// Decode reads what json.Marshal has made of a Stored. A walk decodes tens of
-// thousands, so the form that there is nearly always is read without package json,
-// which takes ten times as long.
-func (s *Stored) Decode(text []byte) error {
-	r := scanner{rest: string(text)}
-	r.literal(`{"seen":`)
-	s.Seen = r.number()
-	r.literal(`,"properties":`)
-	s.Properties = r.properties()
-	if r.literal(`}`); !r.bad && r.rest == "" {
-		return nil
-	}
-	*s = Stored{}
-	return json.Unmarshal(text, s)
-}
-
-// Decode reads what json.Marshal has made of a Saved, as Stored.Decode does.
+// Decode reads what json.Marshal has made of a Saved. A walk decodes tens of thousands, so
+// the form that there is nearly always is read without package json, which takes ten times
+// as long.
 func (s *Saved) Decode(text []byte) error {
 	r := scanner{rest: string(text)}
 	for _, member := range []struct {

@@ -59,12 +59,10 @@ type Ledger struct {
 	writing turn
 }
 
-// databaseName is the file of what is looked up one by one.
-const databaseName = "svc.db"
+// DatabaseIn is the file of a data directory that holds what is looked up one by one.
+func DatabaseIn(dir string) *database.File { return database.New(filepath.Join(dir, "svc.db")) }
 
-func answersIn(dir string) answers.Store {
-	return answers.Store{File: database.New(filepath.Join(dir, databaseName))}
-}
+func answersIn(dir string) answers.Store { return answers.Store{File: DatabaseIn(dir)} }
 
 // turn is a lock that can be waited for until a context ends.
 type turn chan struct{}
@@ -209,6 +207,10 @@ func makePrivate(dir string) error {
 
 // Registry is the workspace's keys and principals.
 func (l *Ledger) Registry() *Registry { return l.registry }
+
+// Database is the file of what is looked up one by one. It is written only as long as the
+// directory is the one that this ledger has locked.
+func (l *Ledger) Database() *database.File { return l.answers.File }
 
 // Objects are the repository's objects.
 func (l *Ledger) Objects() *disk.Objects { return l.objects }

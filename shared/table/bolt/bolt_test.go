@@ -2,11 +2,21 @@ package bolt_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	bbolt "go.etcd.io/bbolt"
+
+	"svc.example/svc/shared/database"
+	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/testing/tabletest"
@@ -15,7 +25,7 @@ import (
 func TestTable(t *testing.T) {
 	tabletest.Run(t, func(t *testing.T) func() table.Table {
 		path := filepath.Join(t.TempDir(), "svc.db")
-		return func() table.Table { return bolt.New(path) }
+		return func() table.Table { return bolt.New(database.New(path)) }
 	})
 }
 
@@ -23,7 +33,7 @@ func TestTable(t *testing.T) {
 // in use; what is over leaves nothing in the file.
 func TestExpiry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "svc.db")
-	db := bolt.New(path)
+	db := bolt.New(database.New(path))
 	begin := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	put := func(name string, until time.Time) {
 		t.Helper()
@@ -59,4 +69,99 @@ func TestExpiry(t *testing.T) {
 		}
 	}
 	tidy(begin.AddDate(0, 0, 101))
+}
+
+func begun(t *testing.T, path string) *bolt.Table {
+	t.Helper()
+	db := bolt.New(database.New(path))
+	for i := range 20 {
+		if err := db.Transact(t.Context(), put(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db
+}
+
+func put(sort string) table.Write {
+	return table.Write{Key: table.Key{Partition: "p", Sort: sort}, Put: table.Attributes{"v": table.Text(strings.Repeat(sort, 200))}}
+}
+
+func get(t *testing.T, db *bolt.Table) ([]table.Row, error) {
+	return db.Get(t.Context(), []table.Key{put("7").Key})
+}
+
+// TestADamagedFile is an error for readers and writers, and nothing else.
+func TestADamagedFile(t *testing.T) {
+	for name, spoil := range map[string]func([]byte) []byte{
+		"not a database": func([]byte) []byte { return []byte(strings.Repeat("no", 9000)) },
+		"cut short":      func(b []byte) []byte { return b[:len(b)/3] },
+		"newer":          func(b []byte) []byte { b[16+4], b[4096+16+4] = 9, 9; return b },
+		"scribbled on": func(b []byte) []byte {
+			for i := 2 * 4096; i < len(b); i++ {
+				b[i] ^= 0x5a
+			}
+			return b
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "svc.db")
+		db := begun(t, path)
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, spoil(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Transact(t.Context(), put("new")); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: written to: %v", name, err)
+		}
+		if _, err := get(t, db); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: read: %v", name, err)
+		}
+	}
+}
+
+// TestTheLockIsWaitedFor, and not for ever.
+func TestTheLockIsWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "svc.db")
+	db := begun(t, path)
+	other, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := db.Transact(short, put("a")); !errors.Is(err, table.ErrBusy) {
+		t.Errorf("a locked file: %v", err)
+	}
+	written := make(chan error)
+	go func() { written <- db.Transact(t.Context(), put("7")) }()
+	if err := errors.Join(other.Close(), <-written); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhatFailsTogether leaves everything as it was; reading makes no file, and one is
+// for its owner alone.
+func TestWhatFailsTogether(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "svc.db")
+	db := bolt.New(database.New(path))
+	if rows, err := get(t, db); err != nil || len(rows) > 0 || !database.New(path).IsEmpty() {
+		t.Errorf("%v, %v", rows, err)
+	}
+	failed := errors.New("failed")
+	err := db.Together(t.Context(), func(in table.Table) error { return errors.Join(in.Transact(t.Context(), put("7")), failed) })
+	if rows, read := get(t, db); !errors.Is(err, failed) || read != nil || len(rows) > 0 {
+		t.Errorf("%v; %v, %v", err, rows, read)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	// bbolt returns the words of the system's error alone.
+	for cause, full := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false} {
+		words := fmt.Errorf("file resize error: %s", &fs.PathError{Op: "truncate", Path: path, Err: cause})
+		if err := db.Together(t.Context(), func(table.Table) error { return words }); fault.IsFullDisk(err) != full {
+			t.Errorf("%v: %v", cause, err)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -13,9 +14,8 @@ import (
 )
 
 var (
-	rowsBucket   = []byte("rows")
-	expiryBucket = []byte("expiry")
-	clockBucket  = []byte("clock")
+	rowsBucket  = []byte("rows")
+	clockBucket = []byte("clock")
 )
 
 var _ table.Table = (*Table)(nil)
@@ -25,11 +25,11 @@ func rowKey(k table.Key) []byte { return []byte(k.Partition + "\x00" + k.Sort) }
 
 func rowAt(key, value []byte, only []string) (table.Row, error) {
 	partition, sort, _ := bytes.Cut(key, []byte{0})
-	a, err := table.Decode(value)
+	a, err := decode(value, only)
 	if err != nil {
 		return table.Row{}, fmt.Errorf("the row %q: %w", key, err)
 	}
-	return table.Row{Key: table.Key{Partition: string(partition), Sort: string(sort)}, Attributes: a.Project(only)}, nil
+	return table.Row{Key: table.Key{Partition: string(partition), Sort: string(sort)}, Attributes: a}, nil
 }
 
 // Get implements table.Table.
@@ -144,51 +144,23 @@ func (t *Table) walk(ctx context.Context, s span, only []string, each func(table
 	return nil
 }
 
-// tx is a transaction on rows and their expiry.
-type tx struct{ rows, expiry, clock *bolt.Bucket }
-
-func begin(inner *bolt.Tx) (*tx, error) {
-	var t tx
-	for name, b := range map[string]**bolt.Bucket{string(rowsBucket): &t.rows, string(expiryBucket): &t.expiry, string(clockBucket): &t.clock} {
-		made, err := inner.CreateBucketIfNotExists([]byte(name))
-		if err != nil {
-			return nil, err
-		}
-		*b = made
+// put writes what a row is from now on; nil removes it.
+func put(rows *bolt.Bucket, k table.Key, after table.Attributes) error {
+	if after == nil {
+		return rows.Delete(rowKey(k))
 	}
-	return &t, nil
+	return rows.Put(rowKey(k), encode(after))
 }
 
-// write makes a change, and reports what the row is then and whether its conditions hold.
-func (t *tx) write(w table.Write) (before, after table.Attributes, holds bool, err error) {
-	key := rowKey(w.Key)
-	stored := t.rows.Get(key)
-	if stored != nil {
-		if before, err = table.Decode(stored); err != nil {
-			return nil, nil, false, fmt.Errorf("the row %q: %w", key, err)
-		}
+// get is what a row is; nil for none.
+func get(rows *bolt.Bucket, k table.Key) (table.Attributes, error) {
+	key := rowKey(k)
+	stored := rows.Get(key)
+	if stored == nil {
+		return nil, nil
 	}
-	if after, holds = w.Apply(before); !holds || w.IsCheck() {
-		return before, after, holds, nil
-	}
-	if was, ok := before[table.Expires].(table.Number); ok {
-		err = t.expiry.Delete(expiryKey(was, key))
-	}
-	if until, ok := after[table.Expires].(table.Number); ok && err == nil {
-		err = t.expiry.Put(expiryKey(until, key), nil)
-	}
-	switch {
-	case err != nil:
-	case after == nil:
-		err = t.rows.Delete(key)
-	default:
-		err = t.rows.Put(key, table.Encode(after))
-	}
-	return before, after, true, err
-}
-
-func expiryKey(until table.Number, key []byte) []byte {
-	return append(binary.BigEndian.AppendUint64(nil, uint64(max(0, until))), key...)
+	row, err := rowAt(key, stored, nil)
+	return row.Attributes, err
 }
 
 // Transact implements table.Table.
@@ -196,14 +168,16 @@ func (t *Table) Transact(ctx context.Context, writes ...table.Write) error {
 	if err := table.CheckWrites(writes, table.MaxWrites); err != nil {
 		return err
 	}
-	return t.change(ctx, func(inner *tx) error {
+	return t.change(ctx, func(rows *bolt.Bucket) error {
 		refused := &table.Refused{Found: map[int]table.Attributes{}}
+		made := make([]table.Attributes, len(writes))
 		for i, w := range writes {
-			before, _, holds, err := inner.write(w)
+			before, err := get(rows, w.Key)
 			if err != nil {
 				return err
 			}
-			if holds {
+			holds := false
+			if made[i], holds = w.Apply(before); holds {
 				continue
 			}
 			refused.Writes = append(refused.Writes, i)
@@ -214,6 +188,14 @@ func (t *Table) Transact(ctx context.Context, writes ...table.Write) error {
 		if len(refused.Writes) > 0 {
 			return refused
 		}
+		for i, w := range writes {
+			if w.IsCheck() {
+				continue
+			}
+			if err := put(rows, w.Key, made[i]); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 }
@@ -223,13 +205,17 @@ func (t *Table) Update(ctx context.Context, w table.Write) (touched table.Attrib
 	if err := table.CheckWrites([]table.Write{w}, 1); err != nil {
 		return nil, err
 	}
-	err = t.change(ctx, func(inner *tx) error {
-		_, after, holds, err := inner.write(w)
-		if err == nil && !holds {
+	err = t.change(ctx, func(rows *bolt.Bucket) error {
+		before, err := get(rows, w.Key)
+		if err != nil {
+			return err
+		}
+		after, holds := w.Apply(before)
+		if !holds {
 			return &table.Refused{Writes: []int{0}}
 		}
 		touched = w.Touched(after)
-		return err
+		return put(rows, w.Key, after)
 	})
 	return touched, err
 }
@@ -239,9 +225,9 @@ func (t *Table) Batch(ctx context.Context, writes []table.Write) error {
 	if err := table.CheckWrites(writes, len(writes)); err != nil || len(writes) == 0 {
 		return err
 	}
-	return t.change(ctx, func(inner *tx) error {
+	return t.change(ctx, func(rows *bolt.Bucket) error {
 		for _, w := range writes {
-			if _, _, _, err := inner.write(w); err != nil {
+			if err := put(rows, w.Key, w.Put); err != nil {
 				return err
 			}
 		}
@@ -256,58 +242,76 @@ const (
 )
 
 // Tidy removes rows whose time is over by the table's own time, and wipes what they have
-// left in the file. It is to be called once a day at least, and may be called more often.
+// left in the file. It reads the whole table, the first time that it is called on a day.
 func (t *Table) Tidy(ctx context.Context, now time.Time) (removed int, err error) {
 	if t.file.IsEmpty() {
 		return 0, nil
 	}
-	err = t.change(ctx, func(inner *tx) error {
-		removed = 0
-		own, moved, err := inner.moveOn(now)
-		if err != nil {
-			return err
-		}
-		if !moved {
-			return errUnchanged
-		}
-		end := expiryKey(table.Until(own), nil)
-		for at, _ := inner.expiry.Cursor().First(); at != nil && bytes.Compare(at, end) < 0; at, _ = inner.expiry.Cursor().First() {
-			key := bytes.Clone(at[8:])
-			if err := inner.expiry.Delete(bytes.Clone(at)); err != nil {
-				return err
-			}
-			if err := inner.rows.Delete(key); err != nil {
-				return err
-			}
-			removed++
+	own, moved, err := t.moveOn(ctx, now)
+	if err != nil || !moved {
+		return 0, err
+	}
+	var over []table.Key
+	err = t.Scan(ctx, "", func(row table.Row) error {
+		if isOver(row.Attributes, own) {
+			over = append(over, row.Key)
 		}
 		return nil
 	})
-	if err == nil && removed > 0 {
-		err = t.file.Wipe(ctx)
+	for chunk := range slices.Chunk(over, perPage) {
+		if err == nil {
+			err = t.change(ctx, func(rows *bolt.Bucket) error { return removeOver(rows, chunk, own) })
+		}
 	}
-	return removed, err
+	if err == nil && len(over) > 0 {
+		err = t.Wipe(ctx)
+	}
+	return len(over), err
+}
+
+func isOver(row table.Attributes, own time.Time) bool {
+	until, expires := row[table.Expires].(table.Number)
+	return expires && until < table.Until(own)
+}
+
+// removeOver removes rows, but for those that have been renewed meanwhile.
+func removeOver(rows *bolt.Bucket, keys []table.Key, own time.Time) error {
+	for _, k := range keys {
+		row, err := get(rows, k)
+		if err == nil && isOver(row, own) {
+			err = put(rows, k, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // moveOn notes that the table is tidied today, and returns its own time. It reports
 // whether that has moved.
-func (t *tx) moveOn(now time.Time) (own time.Time, moved bool, err error) {
+func (t *Table) moveOn(ctx context.Context, now time.Time) (own time.Time, moved bool, err error) {
 	today := binary.BigEndian.AppendUint64(nil, uint64(now.Unix()/int64(day/time.Second)))
-	if bytes.Equal(t.clock.Get([]byte("day")), today) {
-		return now, false, nil
-	}
-	own = now
-	if at := t.clock.Get([]byte("time")); len(at) == 8 {
-		last := time.Unix(int64(binary.BigEndian.Uint64(at)), 0)
-		if most := last.Add(perDay); own.After(most) {
-			own = most
+	err = t.Together(ctx, func(inner table.Table) error {
+		in := inner.(*Table).within
+		clock, err := in.tx.CreateBucketIfNotExists(clockBucket)
+		if err != nil || bytes.Equal(clock.Get([]byte("day")), today) {
+			return err
 		}
-		if own.Before(last) {
-			own = last
+		own, moved, in.wrote = now, true, true
+		if at := clock.Get([]byte("time")); len(at) == 8 {
+			last := time.Unix(int64(binary.BigEndian.Uint64(at)), 0)
+			if most := last.Add(perDay); own.After(most) {
+				own = most
+			}
+			if own.Before(last) {
+				own = last
+			}
 		}
-	}
-	if err := t.clock.Put([]byte("day"), today); err != nil {
-		return own, false, err
-	}
-	return own, true, t.clock.Put([]byte("time"), binary.BigEndian.AppendUint64(nil, uint64(own.Unix())))
+		if err := clock.Put([]byte("day"), today); err != nil {
+			return err
+		}
+		return clock.Put([]byte("time"), binary.BigEndian.AppendUint64(nil, uint64(own.Unix())))
+	})
+	return own, moved, err
 }

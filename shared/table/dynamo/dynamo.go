@@ -145,6 +145,12 @@ func (t *Table) Batch(ctx context.Context, writes []table.Write) error {
 	return errors.Join(t.db.PutAll(ctx, put), t.db.DeleteAll(ctx, gone))
 }
 
+// Together implements table.Table. DynamoDB has no transactions that large.
+func (t *Table) Together(_ context.Context, work func(table.Table) error) error { return work(t) }
+
+// Wipe implements table.Table. DynamoDB's files are its own.
+func (t *Table) Wipe(context.Context) error { return nil }
+
 func (t *Table) writeOf(w table.Write) dynamo.Write {
 	var conditions []dynamo.If
 	for _, c := range w.If {

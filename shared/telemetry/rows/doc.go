@@ -46,9 +46,11 @@
 //     once a minute; at once what the process has not written on that day yet. So
 //     10,000 browsers cost what the processes cost that they report to, and on which
 //     day an item was evaluated, and with which values, does not wait. With a process
-//     end the counts of its last minute.
+//     that does not Flush end the counts of its last minute.
 //   - A row of tallies names the last who wrote it, so that a part whose answer got lost
 //     is added once.
+//   - In a table that runs such as one transaction, a batch is one, but for what waits of
+//     its evaluations. There Trim bounds what is kept of contexts and batches.
 //   - A type that makes room for another is no longer searched; its rows go when
 //     they expire.
 //

@@ -121,9 +121,7 @@ func (c *counters) take(k keys, b telemetry.Batch) (due map[[2]string]*counting)
 		delete(c.all, id)
 	}
 	for id, is := range due {
-		taken := *is
-		due[id] = &taken
-		is.written, is.more, is.noted, is.failed = b.Received, nil, nil, nil
+		due[id] = is.take(b.Received)
 	}
 	return due
 }
@@ -166,12 +164,38 @@ func (r *recording) countEvaluations(ctx context.Context) (behind error) {
 	if len(r.batch.AllEvaluations()) == 0 {
 		return nil
 	}
-	for id, is := range r.counters.take(r.keys, r.batch) {
-		if err := r.write(ctx, id, is); err != nil {
+	return r.writeAll(ctx, r.counters.take(r.keys, r.batch))
+}
+
+func (s *Store) writeAll(ctx context.Context, due map[[2]string]*counting) (behind error) {
+	for id, is := range due {
+		if err := s.write(ctx, id, is); err != nil {
 			behind = err
 		}
 	}
 	return behind
+}
+
+// Flush writes the counts that wait. A process that has a background does so now and then,
+// and before it ends.
+func (s *Store) Flush(ctx context.Context) error {
+	c := s.counters
+	c.mu.Lock()
+	due := map[[2]string]*counting{}
+	for id, is := range c.all {
+		if len(is.more)+len(is.noted)+len(is.failed) > 0 {
+			due[id] = is.take(is.written)
+		}
+	}
+	c.mu.Unlock()
+	return s.writeAll(ctx, due)
+}
+
+// take takes out what waits, which is written at a batch's time.
+func (c *counting) take(written time.Time) *counting {
+	taken := *c
+	c.written, c.more, c.noted, c.failed = written, nil, nil, nil
+	return &taken
 }
 
 // write adds what was taken to the rows.
@@ -189,11 +213,23 @@ func (s *Store) write(ctx context.Context, id [2]string, is *counting) error {
 			rows[at].more[key] = tally
 		}
 	}
+	err := s.together(ctx, func(s *Store) error { return s.writeParts(ctx, k, environment, parts, is.noted) })
+	if err != nil {
+		s.counters.giveBack(id, parts, is.noted) // a part that was added is not added again
+	}
+	if len(is.noted) > 0 {
+		s.last.Delete(id[0])
+	}
+	return err
+}
+
+// writeParts adds parts to their rows, and notes on which day items were evaluated.
+func (s *Store) writeParts(ctx context.Context, k keys, environment string, parts []*part, noted []telemetry.Evaluation) error {
 	var wanted []table.Key
 	for _, p := range parts {
 		wanted = append(wanted, p.at)
 	}
-	if len(is.noted) > 0 {
+	if len(noted) > 0 {
 		wanted = append(wanted, k.evaluated())
 	}
 	slices.SortFunc(wanted, func(a, b table.Key) int {
@@ -201,41 +237,17 @@ func (s *Store) write(ctx context.Context, id [2]string, is *counting) error {
 	})
 	found, err := s.rows(ctx, slices.Compact(wanted))
 	if err != nil {
-		s.counters.giveBack(id, parts, is.noted)
 		return err
 	}
-	var mu sync.Mutex
-	var failed []*part
-	var noted []telemetry.Evaluation
 	var group errgroup.Group
 	group.SetLimit(8)
 	for _, p := range parts {
-		group.Go(func() error {
-			err := s.addTo(ctx, environment, p, found[p.at])
-			if err != nil {
-				mu.Lock()
-				failed = append(failed, p)
-				mu.Unlock()
-			}
-			return err
-		})
+		group.Go(func() error { return s.addTo(ctx, environment, p, found[p.at]) })
 	}
-	if len(is.noted) > 0 {
-		group.Go(func() error {
-			err := s.note(ctx, k, is.noted, found[k.evaluated()])
-			if err != nil {
-				mu.Lock()
-				noted = is.noted
-				mu.Unlock()
-			}
-			return err
-		})
+	if len(noted) > 0 {
+		group.Go(func() error { return s.note(ctx, k, noted, found[k.evaluated()]) })
 	}
-	err = group.Wait()
-	if err != nil {
-		s.counters.giveBack(id, failed, noted)
-	}
-	return err
+	return group.Wait()
 }
 
 // tallied is the document of a row of tallies.
@@ -269,9 +281,13 @@ func (s *Store) addTo(ctx context.Context, environment string, p *part, row tabl
 		if err != nil || len(doc) > maxDoc {
 			return nil, err
 		}
-		return table.Attributes{attrDoc: table.Bytes(doc), attrOwner: table.Text(environment),
-			attrExpires: table.Until(p.day.Begin().AddDate(0, 0, telemetry.EvaluationDays+2))}, nil
+		return tallyRow(environment, p.day, doc), nil
 	})
+}
+
+func tallyRow(environment string, day telemetry.Day, doc table.Bytes) table.Attributes {
+	return table.Attributes{attrDoc: doc, attrOwner: table.Text(environment),
+		attrExpires: table.Until(day.Begin().AddDate(0, 0, telemetry.EvaluationDays+2))}
 }
 
 // lastDays is the document of the row that tells when items were evaluated last.
@@ -290,6 +306,14 @@ func (l lastDays) evaluated() *telemetry.Evaluated {
 	return e
 }
 
+func lastDaysOf(e *telemetry.Evaluated) lastDays {
+	l := lastDays{e.Since, map[telemetry.Day][]string{}}
+	for _, key := range slices.Sorted(maps.Keys(e.Days)) {
+		l.Days[e.Days[key]] = append(l.Days[e.Days[key]], key)
+	}
+	return l
+}
+
 // note notes on which day items were evaluated.
 func (s *Store) note(ctx context.Context, k keys, evaluations []telemetry.Evaluation, row table.Attributes) error {
 	return s.replace(ctx, k.evaluated(), row, func(row table.Attributes) (table.Attributes, error) {
@@ -301,10 +325,7 @@ func (s *Store) note(ctx context.Context, k keys, evaluations []telemetry.Evalua
 		if !e.See(evaluations) {
 			return nil, nil
 		}
-		is := lastDays{e.Since, map[telemetry.Day][]string{}}
-		for _, key := range slices.Sorted(maps.Keys(e.Days)) {
-			is.Days[e.Days[key]] = append(is.Days[e.Days[key]], key)
-		}
+		is := lastDaysOf(e)
 		doc, err := pack(is)
 		for len(doc) > maxDoc && err == nil {
 			delete(is.Days, slices.Min(slices.Collect(maps.Keys(is.Days))))

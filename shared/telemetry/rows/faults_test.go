@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +16,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	bbolt "go.etcd.io/bbolt"
 
+	"svc.example/svc/shared/database"
+	"svc.example/svc/shared/table"
+	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/rows"
@@ -74,7 +79,7 @@ func (w *wire) requests(work func()) string {
 // open makes a store over a wire.
 func open(t *testing.T) (*rows.Store, *wire) {
 	t.Helper()
-	w := &wire{sent: map[string]int{}, table: table(t, standin.DynamoDBClient(t))}
+	w := &wire{sent: map[string]int{}, table: newTable(t, standin.DynamoDBClient(t))}
 	client := standin.DynamoDBClient(t, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: w} })
 	return rows.New(dynamo.New(client, w.table), 0), w
 }
@@ -109,11 +114,14 @@ func ofTypes(number, n int) telemetry.Batch {
 }
 
 // TestRequests: what a batch and a search cost does not grow with what is
-// stored, and nothing scans.
+// stored, and nothing scans. In a file a batch is one transaction, which is flushed, and one
+// more where evaluations are counted at once.
 func TestRequests(t *testing.T) {
-	s, w := open(t)
-	record := func(b telemetry.Batch) func() {
-		return func() {
+	hosted, w := open(t)
+	path := filepath.Join(t.TempDir(), "svc.db")
+	stores := []*rows.Store{hosted, inFile(path)}
+	record := func(b telemetry.Batch) func(*rows.Store) {
+		return func(s *rows.Store) {
 			if _, err := s.Record(ctx, "ws", b); err != nil {
 				t.Fatal(err)
 			}
@@ -123,8 +131,8 @@ func TestRequests(t *testing.T) {
 	for i := range 30 {
 		many = append(many, fmt.Sprint("u-", i))
 	}
-	search := func(q telemetry.Query) func() {
-		return func() {
+	search := func(q telemetry.Query) func(*rows.Store) {
+		return func(s *rows.Store) {
 			if _, err := s.Contexts(ctx, "ws", q); err != nil {
 				t.Fatal(err)
 			}
@@ -134,10 +142,10 @@ func TestRequests(t *testing.T) {
 	unseen.Contexts = nil
 	// An hour that is full.
 	full := telemetrytest.Now.Add(2 * time.Hour)
-	if _, err := standin.DynamoDBClient(t).PutItem(ctx, &dynamodb.PutItemInput{TableName: &w.table, Item: map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: fmt.Sprintf("telemetry/ws/new/%d", full.Unix()/3600)}, "sk": &types.AttributeValueMemberS{Value: "new"},
-		"n": &types.AttributeValueMemberN{Value: strconv.Itoa(telemetry.MaxNewKeys)}}}); err != nil {
-		t.Fatal(err)
+	for _, in := range []table.Table{dynamo.New(standin.DynamoDBClient(t), w.table), bolt.New(database.New(path))} {
+		if err := in.Batch(ctx, []table.Write{{Key: table.Key{Partition: fmt.Sprintf("telemetry/ws/new/%d", full.Unix()/3600), Sort: "new"}, Put: table.Attributes{"n": table.Number(telemetry.MaxNewKeys)}}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var flood []string
 	for i := range 30 {
@@ -148,38 +156,52 @@ func TestRequests(t *testing.T) {
 	more := ofTypes(9, 4*telemetry.MaxNewTypes)
 	more.Contexts, more.Shapes = more.Contexts[telemetry.MaxNewTypes:], more.Shapes[telemetry.MaxNewTypes:]
 	for _, test := range []struct {
-		name string
-		work func()
-		want string
+		name    string
+		work    func(*rows.Store)
+		want    string
+		commits int
 	}{
-		{"the first batch", record(report(1, "a")), "1 BatchGetItem, 4 PutItem, 1 UpdateItem, 2 TransactWriteItems"},
-		{"30 new contexts", record(report(2, many...)), "1 BatchGetItem, 1 PutItem, 1 UpdateItem, 2 TransactWriteItems"},
-		{"the same, seen again", record(report(3, many...)), "1 BatchGetItem, 1 PutItem, 1 TransactWriteItems"},
-		{"nothing new", record(unseen), "1 BatchGetItem, 1 PutItem"},
-		{"a replay", record(report(3, many...)), "1 BatchGetItem"},
-		{"a search", search(telemetry.Query{Type: "user", Text: "u-2", Limit: 20}), "2 Query"},
-		{"a search for a type that there is not", search(telemetry.Query{Type: "nothing", Limit: 20}), "1 Query"},
-		{"a search for a key", search(telemetry.Query{Environment: "production", Type: "user", Key: "u-2", Limit: 20}), "2 BatchGetItem, 1 Query"},
-		{"a search for a key that there is not", search(telemetry.Query{Type: "user", Key: "nobody", Limit: 20}), "1 BatchGetItem, 1 Query"},
-		{"an hour later", record(later(5, many...)), "1 BatchGetItem, 3 PutItem, 1 TransactWriteItems"},
-		{"more types than there may be", record(ofTypes(6, 3*telemetry.MaxGroups)), "13 BatchGetItem, 53 PutItem, 1 UpdateItem, 2 TransactWriteItems"},
-		{"new types in an hour that is full of them", record(more), "4 BatchGetItem, 1 PutItem"},
-		{"30 new contexts in an hour that is full", record(beyond), "1 BatchGetItem, 1 PutItem, 1 UpdateItem"},
-		{"10 items that were not evaluated yet", record(evaluations(10, 0, 10)), "2 BatchGetItem, 10 PutItem"},
-		{"the same within a minute", record(evaluations(11, 10, 10)), "1 BatchGetItem, 1 PutItem"},
-		{"the same a minute later", record(evaluations(12, 70, 10)), "2 BatchGetItem, 9 PutItem"},
-		{"1000 items", record(evaluations(13, 80, 1000)), "2 BatchGetItem, 10 PutItem"},
-		{"100 reports, by a relay", record(reports(14, 90, 0, 100)), "2 BatchGetItem, 101 PutItem"},
-		{"the same, and one of them is new", record(reports(15, 95, 1, 101)), "2 BatchGetItem, 2 PutItem"},
-		{"an item's evaluations", func() { _, _ = s.Evaluations(ctx, "ws", "flag-1", "2026-10-01", "2026-11-30") }, "1 Query"},
-		{"when items were evaluated last", func() { _, _ = s.Evaluated(ctx, "ws") }, "1 BatchGetItem"},
-		{"the same again", func() { _, _ = s.Evaluated(ctx, "ws") }, ""},
-		{"usage", func() { _, _ = s.Usage(ctx, "ws", telemetrytest.Month) }, "1 Query"},
+		{"the first batch", record(report(1, "a")), "1 BatchGetItem, 4 PutItem, 1 UpdateItem, 2 TransactWriteItems", 1},
+		{"30 new contexts", record(report(2, many...)), "1 BatchGetItem, 1 PutItem, 1 UpdateItem, 2 TransactWriteItems", 1},
+		{"the same, seen again", record(report(3, many...)), "1 BatchGetItem, 1 PutItem, 1 TransactWriteItems", 1},
+		{"nothing new", record(unseen), "1 BatchGetItem, 1 PutItem", 1},
+		{"a replay", record(report(3, many...)), "1 BatchGetItem", 0},
+		{"a search", search(telemetry.Query{Type: "user", Text: "u-2", Limit: 20}), "2 Query", 0},
+		{"a search for a type that there is not", search(telemetry.Query{Type: "nothing", Limit: 20}), "1 Query", 0},
+		{"a search for a key", search(telemetry.Query{Environment: "production", Type: "user", Key: "u-2", Limit: 20}), "2 BatchGetItem, 1 Query", 0},
+		{"a search for a key that there is not", search(telemetry.Query{Type: "user", Key: "nobody", Limit: 20}), "1 BatchGetItem, 1 Query", 0},
+		{"an hour later", record(later(5, many...)), "1 BatchGetItem, 3 PutItem, 1 TransactWriteItems", 1},
+		{"more types than there may be", record(ofTypes(6, 3*telemetry.MaxGroups)), "13 BatchGetItem, 53 PutItem, 1 UpdateItem, 2 TransactWriteItems", 1},
+		{"new types in an hour that is full of them", record(more), "4 BatchGetItem, 1 PutItem", 1},
+		{"30 new contexts in an hour that is full", record(beyond), "1 BatchGetItem, 1 PutItem, 1 UpdateItem", 1},
+		{"10 items that were not evaluated yet", record(evaluations(10, 0, 10)), "2 BatchGetItem, 10 PutItem", 2},
+		{"the same within a minute", record(evaluations(11, 10, 10)), "1 BatchGetItem, 1 PutItem", 1},
+		{"the same a minute later", record(evaluations(12, 70, 10)), "2 BatchGetItem, 9 PutItem", 2},
+		{"1000 items", record(evaluations(13, 80, 1000)), "2 BatchGetItem, 10 PutItem", 2},
+		{"100 reports, by a relay", record(reports(14, 90, 0, 100)), "2 BatchGetItem, 101 PutItem", 1},
+		{"the same, and one of them is new", record(reports(15, 95, 1, 101)), "2 BatchGetItem, 2 PutItem", 1},
+		{"an item's evaluations", func(s *rows.Store) { _, _ = s.Evaluations(ctx, "ws", "flag-1", "2026-10-01", "2026-11-30") }, "1 Query", 0},
+		{"when items were evaluated last", func(s *rows.Store) { _, _ = s.Evaluated(ctx, "ws") }, "1 BatchGetItem", 0},
+		{"the same again", func(s *rows.Store) { _, _ = s.Evaluated(ctx, "ws") }, "", 0},
+		{"usage", func(s *rows.Store) { _, _ = s.Usage(ctx, "ws", telemetrytest.Month) }, "1 Query", 0},
 	} {
-		if got := w.requests(test.work); got != test.want {
+		if got := w.requests(func() { test.work(stores[0]) }); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
+		before := transactions(t, path)
+		if test.work(stores[1]); transactions(t, path) != before+test.commits {
+			t.Errorf("%s: %d transactions, want %d", test.name, transactions(t, path)-before, test.commits)
+		}
 	}
+}
+
+// transactions is how many have changed a file.
+func transactions(t *testing.T, path string) (n int) {
+	t.Helper()
+	if err := database.New(path).View(ctx, func(tx *bbolt.Tx) error { n = tx.ID(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestLostRequestsAndAnswers: whatever is lost between store and table, a
@@ -313,7 +335,7 @@ func TestEvaluationsCountOnce(t *testing.T) {
 // TestRowsOfTalliesExpire.
 func TestRowsOfTalliesExpire(t *testing.T) {
 	client := standin.DynamoDBClient(t)
-	name := table(t, client)
+	name := newTable(t, client)
 	must(t, rows.New(dynamo.New(client, name), 0), evaluations(0, 0, 3))
 	all, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
 	if err != nil {
@@ -344,7 +366,7 @@ func TestATableThatIsMissing(t *testing.T) {
 // place that is left of an earlier sighting is not found.
 func TestWhatExpiryLeavesBehind(t *testing.T) {
 	client := standin.DynamoDBClient(t)
-	name := table(t, client)
+	name := newTable(t, client)
 	s := rows.New(dynamo.New(client, name), 0)
 	must(t, s, report(1, "a", "b"))
 	all, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})

@@ -19,7 +19,7 @@ import (
 // the order of sightings whose context had expired before it came back.
 func TestForgettingLeavesNothing(t *testing.T) {
 	client := standin.DynamoDBClient(t)
-	name := table(t, client)
+	name := newTable(t, client)
 	s := rows.New(dynamo.New(client, name), 1)
 	must(t, s, report(1, "ada", "grace"))
 	scan := func() []map[string]types.AttributeValue {

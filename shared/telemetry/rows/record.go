@@ -27,14 +27,33 @@ type recording struct {
 
 // Record implements telemetry.Store.
 func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
-	r := recording{Store: s, keys: keys(workspace), batch: b}
-	if r.found, err = s.rows(ctx, r.addresses()); err != nil {
+	r := recording{keys: keys(workspace), batch: b}
+	err = s.together(ctx, func(s *Store) error {
+		r.Store = s
+		done, err = r.record(ctx)
+		return err
+	})
+	if err != nil {
+		return telemetry.Recorded{}, err
+	}
+	r.Store = s
+	done.Behind = r.countEvaluations(ctx) // last, so that a batch that is repeated counts once
+	return done, nil
+}
+
+// record applies the batch but for its evaluations, of which it leaves none that are
+// counted already.
+func (r *recording) record(ctx context.Context) (done telemetry.Recorded, err error) {
+	b := r.batch
+	if r.found, err = r.rows(ctx, r.addresses()); err != nil {
 		return done, err
 	}
-	if _, known := r.found[r.keys.batch(b.ID)]; known {
+	isKnown := func(id [32]byte) bool { return r.found[r.keys.batch(id)] != nil }
+	if isKnown(b.ID) {
+		r.batch = telemetry.Batch{}
 		return done, nil
 	}
-	r.batch = b.Without(func(id [32]byte) bool { _, known := r.found[r.keys.batch(id)]; return known })
+	r.batch = b.Without(isKnown)
 	if err := r.admit(ctx); err != nil {
 		return done, err
 	}
@@ -48,12 +67,7 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 	if err := r.joinShapes(ctx); err != nil {
 		return done, err
 	}
-	if err := r.remember(ctx); err != nil {
-		return done, err
-	}
-	done = r.news.Recorded(counted)
-	done.Behind = r.countEvaluations(ctx) // last, so that a batch that is repeated counts once
-	return done, nil
+	return r.news.Recorded(counted), r.remember(ctx)
 }
 
 // addresses are all rows that a batch is about.
@@ -87,7 +101,7 @@ func (r *recording) addresses() []table.Key {
 func (r *recording) remember(ctx context.Context) error {
 	var writes []table.Write
 	for _, id := range r.batch.IDs() {
-		writes = append(writes, table.Write{Key: r.keys.batch(id), Put: table.Attributes{attrExpires: table.Until(r.batch.Received.Add(telemetry.Remembered + time.Hour))}})
+		writes = append(writes, table.Write{Key: r.keys.batch(id), Put: table.Attributes{attrExpires: batchExpires(r.batch.Received)}})
 	}
 	reports, ctxAll := errgroup.WithContext(ctx)
 	reports.SetLimit(16)
@@ -176,13 +190,21 @@ func (r *recording) counting(pairs []telemetry.Pair) []table.Write {
 	for _, p := range pairs {
 		counters[counter{p.Month, p.Type}]++
 		writes = append(writes, table.Write{Key: r.keys.pair(p), If: []table.Condition{table.NoRow()},
-			Put: table.Attributes{attrExpires: table.Until(p.Month.End().AddDate(0, 0, 7))}})
+			Put: table.Attributes{attrExpires: pairExpires(p.Month)}})
 	}
 	shard := strconv.Itoa(rand.N(shards))
 	for c, n := range counters {
 		writes = append(writes, table.Write{Key: keyOf(r.keys.usage(c.month), shard+"/"+c.contextType), Add: map[string]int64{attrN: n}})
 	}
 	return writes
+}
+
+func pairExpires(month telemetry.Month) table.Number {
+	return table.Until(month.End().AddDate(0, 0, 7))
+}
+
+func batchExpires(received time.Time) table.Number {
+	return table.Until(received.Add(telemetry.Remembered + time.Hour))
 }
 
 func (r *recording) joinShapes(ctx context.Context) error {

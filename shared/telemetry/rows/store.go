@@ -20,14 +20,23 @@ import (
 type Store struct {
 	table    table.Table
 	keep     time.Duration
-	counters counters
+	counters *counters
 	last     *lru.Cache[string, lastRead] // by workspace
 }
 
 // New is the store in a table that exists. A context is kept for so many days after
 // it was last seen; 0 is telemetry.ContextDays.
 func New(in table.Table, days int) *Store {
-	return &Store{table: in, keep: time.Duration(cmp.Or(days, telemetry.ContextDays)) * 24 * time.Hour, last: lru.New[string, lastRead](lastReadBytes)}
+	return &Store{table: in, keep: time.Duration(cmp.Or(days, telemetry.ContextDays)) * 24 * time.Hour, counters: &counters{}, last: lru.New[string, lastRead](lastReadBytes)}
+}
+
+// together runs work on the store, in one transaction of its table where that has such.
+func (s *Store) together(ctx context.Context, work func(*Store) error) error {
+	return busy(s.table.Together(ctx, func(t table.Table) error {
+		in := *s
+		in.table = t
+		return work(&in)
+	}))
 }
 
 // Attributes.
@@ -67,8 +76,10 @@ func (k keys) notCounted(month telemetry.Month) table.Key {
 }
 
 func (k keys) context(c telemetry.Saved) table.Key {
-	return keyOf(k.pk("context/"+hash(c.Environment, c.Type, c.Key)), "context")
+	return k.contextNamed(hash(c.Environment, c.Type, c.Key))
 }
+
+func (k keys) contextNamed(name string) table.Key { return keyOf(k.pk(contextFolder+name), "context") }
 
 // position is where a context stands in the order of sightings.
 func (k keys) position(c telemetry.Saved, seen time.Time) table.Key {

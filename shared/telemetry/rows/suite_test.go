@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"svc.example/svc/shared/database"
 	tables "svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/table/dynamo"
@@ -16,8 +17,8 @@ import (
 	"svc.example/svc/shared/testing/telemetrytest"
 )
 
-// table makes an empty table with the keys of the ledger's.
-func table(t *testing.T, client *dynamodb.Client) string {
+// newTable makes an empty table with the keys of the ledger's.
+func newTable(t *testing.T, client *dynamodb.Client) string {
 	t.Helper()
 	name := standin.Table(t, client)
 	if err := tables.New(client, name, nil).Create(context.Background()); err != nil {
@@ -29,14 +30,14 @@ func table(t *testing.T, client *dynamodb.Client) string {
 func TestStore(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	telemetrytest.Run(t, func(t *testing.T) func() telemetry.Store {
-		name := table(t, client)
+		name := newTable(t, client)
 		return func() telemetry.Store { return rows.New(dynamo.New(client, name), 0) }
 	})
 }
 
 func TestStoreInAFile(t *testing.T) {
 	telemetrytest.Run(t, func(t *testing.T) func() telemetry.Store {
-		file := bolt.New(filepath.Join(t.TempDir(), "svc.db"))
+		file := bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db")))
 		return func() telemetry.Store { return rows.New(file, 0) }
 	})
 }

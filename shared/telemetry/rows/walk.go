@@ -66,7 +66,7 @@ type forgetting struct {
 // Forget implements telemetry.Store. A context that is reported meanwhile is
 // forgotten too, or was reported afterwards.
 func (s *Store) Forget(ctx context.Context, workspace string, environments []string, contextType, key string, now time.Time) (found bool, err error) {
-	f := forgetting{Store: s, keys: keys(workspace)}
+	f := forgetting{keys: keys(workspace)}
 	groups, err := s.groups(ctx, f.keys, telemetry.Query{Type: contextType}.Matcher())
 	if err != nil {
 		return false, err
@@ -84,13 +84,26 @@ func (s *Store) Forget(ctx context.Context, workspace string, environments []str
 			f.pairs = append(f.pairs, p)
 		}
 	}
+	err = s.together(ctx, func(s *Store) error {
+		f.Store = s
+		found, err = f.forget(ctx, now)
+		return err
+	})
+	if err == nil && found {
+		err = s.table.Wipe(ctx)
+	}
+	return found, err
+}
+
+// forget deletes the rows until there are none left.
+func (f *forgetting) forget(ctx context.Context, now time.Time) (found bool, err error) {
 	for attempt := 1; ; attempt++ {
 		writes, err := f.writes(ctx, now)
 		if err != nil || len(writes) == 0 {
 			return found, err
 		}
 		found = true
-		err = s.table.Transact(ctx, writes[:min(len(writes), table.MaxWrites)]...)
+		err = f.table.Transact(ctx, writes[:min(len(writes), table.MaxWrites)]...)
 		switch {
 		case err == nil && len(writes) <= table.MaxWrites:
 			return true, nil
@@ -98,7 +111,7 @@ func (s *Store) Forget(ctx context.Context, workspace string, environments []str
 			err = again(ctx, attempt, err)
 		}
 		if err != nil {
-			return true, busy(err)
+			return true, err
 		}
 	}
 }

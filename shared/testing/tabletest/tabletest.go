@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/table"
@@ -36,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) func() table.Table) {
 		{"changes", testChanges},
 		{"all or none", testAllOrNone},
 		{"what is there instead", testTell},
+		{"together", testTogether},
 		{"one of many wins", testOneWins},
 		{"counted by many at once", testCount},
 		{"mistakes", testMistakes},
@@ -302,6 +304,44 @@ func testTell(w world) {
 	var refused *table.Refused
 	if !errors.As(err, &refused) || !slices.Equal(refused.Writes, []int{1, 2}) || !reflect.DeepEqual(refused.Found, map[int]table.Attributes{1: {"by": table.Text("Ada")}}) {
 		w.Errorf("%v: %+v", err, refused)
+	}
+}
+
+// testTogether: what runs together sees what it has written, also by many at once, and a
+// refusal changes nothing of it.
+func testTogether(w world) {
+	count := table.Write{Key: key("p", "n"), Add: map[string]int64{"n": 1}}
+	w.must(w.Together(w.Context(), func(t table.Table) error {
+		var group errgroup.Group
+		for i := range 8 {
+			group.Go(func() error {
+				return t.Transact(w.Context(), count, table.Write{Key: key("q", fmt.Sprint(i)), Put: table.Attributes{}})
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		if err := t.Transact(w.Context(), count, table.Write{Key: key("q", "0"), If: []table.Condition{table.NoRow()}}); !errors.Is(err, table.ErrRefused) {
+			w.Errorf("%v", err)
+		}
+		rows := 0
+		err := t.Query(w.Context(), table.Query{Partition: "q"}, func(row table.Row) (bool, error) {
+			rows++
+			return true, t.Batch(w.Context(), []table.Write{{Key: row.Key, Delete: true}})
+		})
+		if rows != 8 {
+			w.Errorf("%d rows are seen", rows)
+		}
+		return err
+	}))
+	w.want(key("p", "n"), table.Attributes{"n": table.Number(8)})
+	if got := w.sorts(table.Query{Partition: "q"}); len(got) > 0 {
+		w.Errorf("%q are left", got)
+	}
+	w.must(w.Wipe(w.Context()))
+	failed := errors.New("failed")
+	if err := w.Together(w.Context(), func(table.Table) error { return failed }); !errors.Is(err, failed) {
+		w.Errorf("%v", err)
 	}
 }
 

@@ -1,0 +1,23 @@
+package bolt
+
+import (
+	"reflect"
+	"testing"
+
+	"svc.example/svc/shared/table"
+)
+
+func FuzzDecode(f *testing.F) {
+	f.Add(encode(table.Attributes{"n": table.Number(-1 << 62), "d": table.Text("x\x00"), "b": table.Bytes{}, "s": table.Texts{"a", ""}, "t": table.Bool(true), "f": table.Bool(false)}))
+	f.Add([]byte("\x01\x01aL\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Add([]byte("\xff"))
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		a, err := decode(stored, nil)
+		if err != nil {
+			return
+		}
+		if back, err := decode(encode(a), nil); err != nil || !reflect.DeepEqual(back, a) {
+			t.Fatalf("%q: %v, then %v, %v", stored, a, back, err)
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package rows_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"svc.example/svc/shared/database"
+	"svc.example/svc/shared/table"
+	"svc.example/svc/shared/table/bolt"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/telemetrytest"
+)
+
+func inFile(path string) *rows.Store { return rows.New(bolt.New(database.New(path)), 0) }
+
+// seen is a batch of contexts that were seen so many days ago, with a name each.
+func seen(number, daysAgo int, keys ...string) telemetry.Batch {
+	b := report(number, keys...)
+	b.Secret = true
+	for i := range b.Contexts {
+		c := &b.Contexts[i]
+		c.LastSeen = c.LastSeen.AddDate(0, 0, -daysAgo)
+		c.Properties = []telemetry.Property{{Name: "name", Kind: telemetry.String, Text: "name-of-" + c.Key}}
+	}
+	return b
+}
+
+// TestNothingStaysInTheFile: who is forgotten, who is too many and who was seen long ago
+// cannot be found in the file's bytes; all others can.
+func TestNothingStaysInTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "svc.db")
+	db := bolt.New(database.New(path))
+	s := rows.New(db, 0)
+	const batches, each, kept = 20, 50, 600
+	for n := range batches {
+		var old, fresh []string
+		for i := range each {
+			old, fresh = append(old, fmt.Sprintf("old-%d-%d.", n, i)), append(fresh, fmt.Sprintf("new-%d-%d.", n, i))
+		}
+		must(t, s, seen(2*n, 100, old...))
+		must(t, s, seen(2*n+1, 0, fresh...))
+	}
+	now := telemetrytest.Now
+	for range 2 { // another time changes nothing
+		if err := s.Trim(ctx, "ws", batches*each+kept, batches); err != nil {
+			t.Fatal(err)
+		}
+		if removed, err := db.Tidy(ctx, now); err != nil || removed < kept && removed > 0 {
+			t.Fatal(removed, err)
+		}
+	}
+	for n := range batches {
+		if found, err := s.Forget(ctx, "ws", nil, "user", fmt.Sprintf("new-%d-4.", n), now); err != nil || !found {
+			t.Fatal(found, err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range batches {
+		for i := range each {
+			if old := fmt.Sprintf("old-%d-%d.", n, i); bytes.Contains(text, []byte(old)) {
+				t.Errorf("%s is still there", old)
+			}
+			key := fmt.Sprintf("new-%d-%d.", n, i)
+			if there := bytes.Contains(text, []byte("name-of-"+key)); there == (i == 4) {
+				t.Errorf("%s: %v", key, there)
+			}
+		}
+	}
+	if err := s.Trim(ctx, "ws", 5, 1); err != nil {
+		t.Fatal(err)
+	}
+	known := 0
+	if err := db.Scan(ctx, "telemetry/ws/batch/", func(table.Row) error { known++; return nil }); err != nil || known != 1 {
+		t.Errorf("%d batches are known, %v", known, err)
+	}
+	must(t, s, seen(100, 0, "new-19-7.", "new-19-1."))
+	found, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 10_000})
+	var left []string
+	for _, c := range found {
+		left = append(left, c.Key)
+	}
+	if want := []string{"new-19-1.", "new-19-7."}; err != nil || len(left) < 6 || !slices.Equal(left[:2], want) {
+		t.Errorf("%q are left, %v", left, err)
+	}
+	if u, err := s.Usage(ctx, "ws", telemetrytest.Month); err != nil || u.Keys != 2*batches*each {
+		t.Errorf("%d count, %v", u.Keys, err)
+	}
+}
+
+// TestCountsThatWait are written by Flush, once.
+func TestCountsThatWait(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "svc.db")
+	s := inFile(path)
+	for i := range 3 {
+		must(t, s, evaluations(i, i, 1))
+	}
+	for _, want := range []int64{1, 3, 3} {
+		found, err := inFile(path).Evaluations(ctx, "ws", "flag-0", "2026-11-20", "2026-11-20")
+		if err != nil || len(found["production"]) != 1 || found["production"][0].Total != want {
+			t.Errorf("%v, want %d; %v", found, want, err)
+		}
+		if err := s.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The variables that make this test's program one of several that report.
+const (
+	childFile   = "SVC_TELEMETRY_CHILD"
+	childNumber = "SVC_TELEMETRY_NUMBER"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childFile); path != "" {
+		reportForever(path)
+	}
+	os.Exit(m.Run())
+}
+
+const keysOfAll = 40
+
+// keysOf are those of a batch of a process.
+func keysOf(process, batch int) (keys []string) {
+	for k := range 5 {
+		keys = append(keys, fmt.Sprint("u-", (process*7+batch*3+k)%keysOfAll))
+	}
+	return keys
+}
+
+// reportForever reports overlapping keys again and again and says after each batch how far
+// it is, until it is killed.
+func reportForever(path string) {
+	process, _ := strconv.Atoi(os.Getenv(childNumber))
+	s := inFile(path)
+	for i := 0; ; i++ {
+		if _, err := s.Record(ctx, "ws", report(process*1_000_000+i, keysOf(process, i)...)); err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		fmt.Println(i)
+	}
+}
+
+// TestCountedOnceBySeveralProcessesThatAreKilled: processes report at once and are killed
+// at any point; what each was told to be recorded is there, each key counts once, and the
+// file is undamaged.
+func TestCountedOnceBySeveralProcessesThatAreKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "svc.db")
+	acknowledged := map[string]bool{}
+	for round := range 3 {
+		var children []*exec.Cmd
+		var lines []*bufio.Scanner
+		for p := range 3 {
+			child := exec.Command(os.Args[0])
+			child.Env = append(os.Environ(), childFile+"="+path, childNumber+"="+strconv.Itoa(round*10+p))
+			out, err := child.StdoutPipe()
+			if err == nil {
+				err = child.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer child.Process.Kill()
+			children, lines = append(children, child), append(lines, bufio.NewScanner(out))
+		}
+		for p, scanner := range lines {
+			for range 4 + 3*p {
+				scanner.Scan()
+				i, err := strconv.Atoi(scanner.Text())
+				if err != nil {
+					t.Fatalf("a process ended early: %s", scanner.Text())
+				}
+				for _, key := range keysOf(round*10+p, i) {
+					acknowledged[key] = true
+				}
+			}
+			_ = children[p].Process.Kill()
+			_ = children[p].Wait()
+		}
+	}
+	s := inFile(path)
+	all, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, c := range all {
+		if found[c.Key] {
+			t.Errorf("%s is saved twice", c.Key)
+		}
+		found[c.Key] = true
+	}
+	for key := range acknowledged {
+		if !found[key] {
+			t.Errorf("%s was acknowledged and is gone", key)
+		}
+	}
+	if u, err := s.Usage(ctx, "ws", telemetrytest.Month); err != nil || u.Keys != len(found) {
+		t.Errorf("%d are counted, %d are saved; %v", u.Keys, len(found), err)
+	}
+	err = database.New(path).View(ctx, func(tx *bbolt.Tx) error {
+		for err := range tx.Check() {
+			t.Error(err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkRecord is a batch of nine contexts and 20 counts in a file.
+func BenchmarkRecord(b *testing.B) {
+	for _, fresh := range []bool{false, true} {
+		b.Run(map[bool]string{false: "known", true: "new"}[fresh], func(b *testing.B) {
+			s := inFile(filepath.Join(b.TempDir(), "svc.db"))
+			for i := 0; b.Loop(); i++ {
+				batch := evaluations(i, i, 20)
+				for k := range 9 {
+					n := 9*i + k
+					if !fresh {
+						n %= 500
+					}
+					more := seen(i, 0, fmt.Sprint("user-", n))
+					batch.Pairs, batch.Contexts = append(batch.Pairs, more.Pairs...), append(batch.Contexts, more.Contexts...)
+					batch.Contexts[k].LastSeen = batch.Received
+				}
+				batch.Secret = true
+				if _, err := s.Record(ctx, "ws", batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkWalk is a walk through 10,000 contexts of six properties.
+func BenchmarkWalk(b *testing.B) {
+	s := inFile(filepath.Join(b.TempDir(), "svc.db"))
+	for n := range 10 {
+		batch := telemetry.Batch{ID: [32]byte{byte(n)}, Received: telemetrytest.Now}
+		for i := range 1000 {
+			c := telemetry.Saved{Environment: "production", Type: "user", Key: fmt.Sprint("u-", 1000*n+i), LastSeen: telemetrytest.Now.Add(time.Duration(i))}
+			for _, name := range strings.Fields("key name email plan country") {
+				c.Properties = append(c.Properties, telemetry.Property{Name: name, Kind: telemetry.String, Text: c.Key + "@" + name})
+			}
+			c.Properties = append(c.Properties, telemetry.Property{Name: "orders", Kind: telemetry.Int, Text: "42"})
+			batch.Contexts = append(batch.Contexts, c)
+		}
+		if _, err := s.Record(ctx, "ws", batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		if err := s.Walk(ctx, "ws", telemetry.Walk{Environment: "production"}, func(telemetry.Saved) bool { n++; return true }); err != nil || n != 10_000 {
+			b.Fatal(n, err)
+		}
+	}
+}
