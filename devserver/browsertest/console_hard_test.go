@@ -15,36 +15,6 @@ import (
 	"svc.example/svc/shared/testing/testenv"
 )
 
-// Two tabs of one person, or two persons: the one that looks away sees what the other
-// does, and what both have begun is lost in neither.
-func TestConsoleOfTwoTabsLosesNothing(t *testing.T) {
-	dir := copySample(t, nil)
-	base := serveConsole(t, dir)
-	one, other := blankTab(t, desk), blankTab(t, desk)
-	for _, p := range []docsPage{one, other} {
-		p.load(t, base+"/console/#/flags/new-checkout")
-		p.wait(t, ".scope")
-	}
-	other.click(t, `[aria-label="Roll out in production"]`)
-	other.write(t, `[aria-label="Percent of true"]`, "25")
-	other.says(t, "dialog .messages", "production rollout 25% true")
-	one.click(t, `[aria-label="Serve true to everyone in staging"]`)
-	one.apply(t)
-	other.click(t, "dialog .dialog-foot .primary:not([disabled])")
-	other.says(t, "dialog .box", "Somebody was faster")
-	other.says(t, "dialog .box .messages", "staging enabled set to true")
-	if kept := call[string](t, other.tab, `() => document.querySelector("dialog [aria-label='Percent of true']").value`); kept != "25" {
-		t.Errorf("the form holds %q", kept)
-	}
-	other.click(t, "dialog .box button:not(.time)")
-	other.gone(t, "dialog .box.warn")
-	other.apply(t)
-	for _, p := range []docsPage{one, other} {
-		p.wait(t, `[aria-label="Serve true to everyone in staging"][aria-checked=true]`)
-		p.says(t, "[aria-labelledby=scope-production]", "25%")
-	}
-}
-
 // A megabyte is shown in part, edited as a whole, and goes back as it was.
 func TestConsoleEditsAValueOfAMegabyte(t *testing.T) {
 	const size = 1<<20 - 4096

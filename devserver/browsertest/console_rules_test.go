@@ -3,7 +3,6 @@ package browsertest
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -277,39 +276,6 @@ func TestConsoleEditsTheRulesOfASegment(t *testing.T) {
 	p.says(t, "dialog .impact", "saved contexts")
 	p.apply(t)
 	p.says(t, ".scope .rules", "@other.example")
-}
-
-func TestConsoleEditsTheRulesOfADirectory(t *testing.T) {
-	dir := copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag})
-	base := serveConsole(t, dir)
-	p := blankTab(t, desk)
-	p.load(t, base+"/console/#/flags/strange?edit=default&kind=rules")
-	p.click(t, ".draft:nth-child(1) .down")
-	p.says(t, "dialog .messages", "default")
-	p.apply(t)
-	text, err := os.ReadFile(filepath.Join(dir, "feature-flags", "strange.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"x-unknown": {"big": 12345678901234567890, "deep": [1.50, null]}`, `"x-rule": 2.0`, `"x-operand": 4.0`} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("the file lacks %s:\n%s", want, text)
-		}
-	}
-	if first, second := strings.Index(string(text), "user.mood"), strings.Index(string(text), "user.plan"); first > second {
-		t.Errorf("the rules are as they were:\n%s", text)
-	}
-	p.quiet(t)
-}
-
-func TestConsoleRefusesRulesThatAKeyMayNotEdit(t *testing.T) {
-	w := serveWorkspace(t, copySample(t, nil))
-	p := openConsole(t, w, desk, "#/flags/search.suggestions?edit=production&kind=rules", w.key(t, "Ada", "engineer_nonprotected"))
-	p.click(t, ".draft:nth-child(1) .remove")
-	p.says(t, "dialog .box", "Your key may not do this")
-	if !p.sees(t, "dialog .primary[disabled]") {
-		t.Error("what is refused can be applied")
-	}
 }
 
 // What is in rules is text in their editor too, and a document of many rules

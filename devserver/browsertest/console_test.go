@@ -297,19 +297,6 @@ func TestConsoleExplainsWhatAKeyMayNotDo(t *testing.T) {
 	}
 }
 
-func TestConsoleAsksAgainForAKeyThatIsRevoked(t *testing.T) {
-	w := serveWorkspace(t, copySample(t, nil))
-	key := w.key(t, "Ada", "protected_engineer")
-	p := openConsole(t, w, desk, "#/flags/new-checkout", key)
-	p.wait(t, ".scope")
-	id := get[struct{ KeyID string }](t, w.base+"/v1/whoami", key).KeyID
-	w.svc(t, "key", "revoke", id)
-	p.visit(t, "#/activity")
-	p.says(t, ".signin .problem", "no longer")
-	p.signIn(t, w.key(t, "Grace", "protected_engineer"))
-	p.says(t, "h1", "Activity") // where the person was
-}
-
 func TestConsoleWaitsForAServerThatIsAway(t *testing.T) {
 	w := serveWorkspaceStopped(t)
 	key := w.key(t, "Ada", "protected_engineer")

@@ -12,33 +12,6 @@ import (
 	"svc.example/svc/shared/router"
 )
 
-// A page whose address came with a token asks nobody for it.
-func TestConsoleUsesTheTokenOfItsAddress(t *testing.T) {
-	w := serveWorkspace(t, copySample(t, nil))
-	key := w.key(t, "Ada", "protected_engineer")
-	upstream, err := url.Parse(w.base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(upstream)
-	api := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer of-this-page" {
-			rw.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		r.Header.Set("Authorization", "Bearer "+key)
-		proxy.ServeHTTP(rw, r)
-	})
-	server := httptest.NewServer(router.New(console.Routes(true, ""), api))
-	t.Cleanup(server.Close)
-	p := blankTab(t, desk)
-	p.load(t, server.URL+"/console/#token=of-this-page")
-	p.says(t, ".row .key", "new-checkout")
-	p.visit(t, "#/flags/new-checkout?edit=staging&kind=value&set=true")
-	p.apply(t)
-	p.clean(t, server.URL)
-}
-
 // A document may be anything that somebody has pushed: what cannot be shown does
 // not take the rest with it.
 func TestConsoleOutlivesWhatItCannotShow(t *testing.T) {
