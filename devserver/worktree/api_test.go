@@ -419,6 +419,19 @@ func TestErrorsOfWritesAreToldWithoutTheirCause(t *testing.T) {
 	if f.Kind != fault.Unavailable || f.Message != fault.FullDisk {
 		t.Error(f)
 	}
+	p := open(t)
+	if err := os.Symlink(t.TempDir(), filepath.Join(p.dir, "segments")); err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := p.ask("POST", "/v1/segments", `{"key":"a"}`); status != 422 || !strings.Contains(fmt.Sprint(answer["message"]), "segments/a.json cannot be written: its folder is a symbolic link that leads out of the directory") {
+		t.Errorf("%d %v", status, answer)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(p.dir, "configs")); err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := p.ask("GET", "/v1/flags", ""); status != 503 || !strings.HasPrefix(fmt.Sprint(answer["message"]), "configs: this is a symbolic link to nowhere") {
+		t.Errorf("%d %v", status, answer)
+	}
 	f = fault.Of(overrideError(&fs.PathError{Op: "write", Path: "/secret/place", Err: syscall.ENOSPC}))
 	if f.Kind != fault.Unavailable || f.Message != fault.FullDisk {
 		t.Error(f)

@@ -49,8 +49,8 @@ func writeError(err error, path string) error {
 		return repository.ErrMoved
 	case errors.Is(err, datadir.ErrFound), errors.As(err, new(*git.LedOut)):
 		return fault.New(fault.Unprocessable, "%v", err)
-	case errors.Is(err, datadir.ErrGit):
-		return fault.New(fault.Unprocessable, "the file %s cannot be written: %v", path, datadir.ErrGit)
+	case errors.Is(err, datadir.ErrGit), errors.Is(err, datadir.ErrOutside):
+		return fault.New(fault.Unprocessable, "the file %s cannot be written: %v", path, at.Err)
 	case fault.IsFullDisk(err):
 		return fault.New(fault.Unavailable, fault.FullDisk).Because(err)
 	case errors.Is(err, datadir.ErrHeld), errors.Is(err, datadir.ErrHalf), errors.Is(err, datadir.ErrNoJournal):

@@ -123,7 +123,7 @@ func (w *Worktree) find() (state datadir.State, files map[string]repository.File
 		case item || p.File == workspace.File:
 			files[p.File] = repository.File{Path: p.File, Err: &workspace.Unread{Why: p.Message, Lost: true}} // it is there, and holds its key
 		default:
-			return datadir.State{}, nil, fault.New(fault.Unavailable, "%s", p.Message)
+			return datadir.State{}, nil, fault.New(fault.Unavailable, "%s: %s", p.File, p.Message)
 		}
 	}
 	return state, files, nil

@@ -94,6 +94,9 @@ func write(ctx context.Context, dir string, edits []Edit, step func()) error {
 	return err
 }
 
+// ErrOutside is the error of Write where a folder is a link out of the directory.
+var ErrOutside = errors.New("its folder is a symbolic link that leads out of the directory, or nowhere; put a folder in its place")
+
 // ErrGit is the error of Write where a link leads into git's own files.
 var ErrGit = errors.New("it lies in a .git, which is git's own")
 
@@ -127,6 +130,8 @@ func (w *writing) prepare(ctx context.Context) error {
 	full := filepath.Join(w.in.dir, w.At)
 	if folder, ok := w.in.resolve(filepath.Dir(full)); ok {
 		w.At = filepath.Join(folder, filepath.Base(full))
+	} else if info, err := w.in.root.Lstat(filepath.Dir(w.At)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return ErrOutside
 	}
 	w.seen = w.At
 	if end, ok := w.in.resolve(full); ok && !w.Force {

@@ -28,18 +28,24 @@ func TestAFileThatMayNotBeWrittenIsNot(t *testing.T) {
 	}
 }
 
-// TestWhatIsGitsIsNotWritten, though a link within the directory leads there.
-func TestWhatIsGitsIsNotWritten(t *testing.T) {
+// TestWhereLinksLeadNothingIsWritten: not into git's own files, and not out of the directory.
+func TestWhereLinksLeadNothingIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, ".git", "hooks", "a.json")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(own), 0o777), os.WriteFile(own, []byte("old"), 0o666),
-		os.Symlink(".git/hooks/a.json", filepath.Join(dir, "a.json")), os.Symlink(".git/hooks", filepath.Join(dir, "configs"))); err != nil {
+		os.Symlink(".git/hooks/a.json", filepath.Join(dir, "a.json")), os.Symlink(".git/hooks", filepath.Join(dir, "configs")),
+		os.Symlink(t.TempDir(), filepath.Join(dir, "segments")), os.Symlink("nowhere", filepath.Join(dir, "schemas"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, edit := range []Edit{{Path: "a.json", Was: []byte("old"), Content: []byte("new")}, {Path: "configs/a.json", Was: []byte("old"), Content: []byte("new")},
 		{Path: "configs/made.json", Content: []byte("new")}, {Path: "configs/a.json", Force: true}} {
 		if err := Write(t.Context(), dir, []Edit{edit}); !errors.Is(err, ErrGit) {
 			t.Errorf("%s: %v", edit.Path, err)
+		}
+	}
+	for _, path := range []string{"segments/a.json", "schemas/a.json"} {
+		if err := Write(t.Context(), dir, []Edit{{Path: path, Content: []byte("new")}}); !errors.Is(err, ErrOutside) {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 	entries, _ := os.ReadDir(filepath.Dir(own))

@@ -52,6 +52,8 @@ func TestDiff(t *testing.T) {
 		{"another property", flag(documents.Quarter, ""), flag(strings.Replace(documents.Quarter, "team.key", "user.key", 1), ""), "default: rollout 25% true, 75% false (details changed)"},
 		{"targeting removed", flag(documents.TargetsPro+","+documents.TargetsBeta+","+documents.ServesFalse, ""), flag(documents.ServesTrue, ""), "default: enabled set to true\ndefault: 2 targeting rules removed"},
 		{"targeting added", flag(documents.ServesFalse, ""), flag(documents.TargetsPro+","+documents.ServesFalse, ""), "default: 1 targeting rule added: true if user.plan is one of [\"pro\"]"},
+		{"equal rules added", flag(documents.ServesFalse, ""), flag(documents.TargetsPro+","+documents.TargetsPro+","+documents.ServesFalse, ""), "default: 2 targeting rules added"},
+		{"equal rules removed", flag(documents.TargetsPro+","+documents.TargetsPro+","+documents.TargetsPro+","+documents.ServesFalse, ""), flag(documents.TargetsPro+","+documents.ServesFalse, ""), "default: 2 targeting rules removed"},
 		{"targeting changed", flag(documents.TargetsBeta+","+documents.ServesFalse, ""), flag(documents.TargetsPro+","+documents.ServesFalse, ""), "default: 1 targeting rule changed"},
 		{"targeting reordered", flag(documents.TargetsBeta+","+documents.TargetsPro+","+documents.ServesFalse, ""), flag(documents.TargetsPro+","+documents.TargetsBeta+","+documents.ServesFalse, ""), "default: targeting rules reordered"},
 		{"no fallback", flag(documents.TargetsPro+","+documents.ServesFalse, ""), flag(documents.TargetsPro, ""), "default: fallback removed"},

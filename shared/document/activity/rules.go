@@ -146,15 +146,10 @@ func missing(rules, others []*jsontree.Node) []*jsontree.Node {
 	for _, rule := range others {
 		left[rule.Canonical()]++
 	}
-	var out []*jsontree.Node
-	for _, rule := range rules {
-		key := rule.Canonical()
-		if left[key] == 0 {
-			out = append(out, rule)
-		}
-		left[key]--
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(rules), func(rule *jsontree.Node) bool {
+		left[rule.Canonical()]--
+		return left[rule.Canonical()] >= 0
+	})
 }
 
 // loggers says what became of the levels of single loggers, and returns the
