@@ -41,13 +41,15 @@ func ReplaceAt(path string, content []byte, mode fs.FileMode) error {
 const beginning = ".svc-next-"
 
 // NameBeside draws a name in the folder of a file, as Beside gives one.
-func NameBeside(name string) string { return filepath.Join(filepath.Dir(name), beginning+rand.Text()) }
+func NameBeside(name string) string { return NameWith(name, rand.Text()) }
 
-// IsLeft reports whether a name is one of those that Beside gives: it is left over where
-// nobody is about to give the file its place.
-func IsLeft(name string) bool {
-	drawn, is := strings.CutPrefix(name, beginning)
-	return is && len(drawn) == len(rand.Text()) && strings.Trim(drawn, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+// NameWith is a name in the folder of a file, of what was drawn.
+func NameWith(name, drawn string) string { return filepath.Join(filepath.Dir(name), beginning+drawn) }
+
+// Drawn is what a name was made of, and whether it is one of those that Beside gives.
+func Drawn(name string) (drawn string, is bool) {
+	drawn, is = strings.CutPrefix(name, beginning)
+	return drawn, is && len(drawn) == len(rand.Text()) && strings.Trim(drawn, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
 // Named has an error of the system name a file as it was asked for, and not as the one
@@ -69,22 +71,27 @@ func Named(err error, name string) error {
 // dot. After an error there is none.
 func Beside(root *os.Root, name string, content []byte, mode fs.FileMode) (next string, err error) {
 	next = NameBeside(name)
+	return next, WriteBeside(root, name, next, content, mode)
+}
+
+// WriteBeside is Beside for a name that was drawn before.
+func WriteBeside(root *os.Root, name, next string, content []byte, mode fs.FileMode) error {
 	begin := mode
 	if mode == 0 {
 		begin = 0o666
 	}
 	f, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, begin)
 	if err != nil {
-		return "", Named(err, name)
+		return Named(err, name)
 	}
 	_, err = f.Write(content)
 	if mode != 0 { // whatever the process takes from new files
 		err = errors.Join(err, f.Chmod(mode))
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", errors.Join(Named(err, name), root.Remove(next))
+		return errors.Join(Named(err, name), root.Remove(next))
 	}
-	return next, nil
+	return nil
 }
 
 // Fill makes a file of what fill writes, for its owner alone, in a folder that is

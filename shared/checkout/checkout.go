@@ -13,7 +13,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 
-	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
@@ -179,7 +178,7 @@ func (w *writer) tree(id object.ID, folder string) error {
 	seen := map[string]object.TreeEntry{}
 	for _, entry := range entries {
 		name := strings.ToLower(entry.Name)
-		if name == workspace.OldJournal || atomicfile.IsLeft(entry.Name) {
+		if name == workspace.OldJournal {
 			continue // for the index too: git says that they are deleted
 		}
 		other, twice := seen[name]

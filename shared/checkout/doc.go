@@ -4,8 +4,8 @@
 // Nothing is written outside the directory that was named, nor into its .git,
 // whatever the tree's entries are called and wherever links lead.
 //
-// The journal of an older svc and what svc leaves beside files when it is killed are not
-// written, though the commit has them: git says that they are deleted.
+// The journal of an older svc is not written, though the commit has it: git says that it is
+// deleted.
 //
 // The formats are go-git's. Its own checkout is not used: it looks each file up
 // from the root, and decodes a folder below the root again for each lookup. With

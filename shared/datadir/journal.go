@@ -68,7 +68,8 @@ func begin(in inside, all []*writing, step func()) (mark string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %v", ErrNoJournal, err)
 	}
-	if j.Mark, err = atomicfile.Beside(in.root, "mark", nil, 0); err != nil {
+	j.Mark = ownName("mark")
+	if err = atomicfile.WriteBeside(in.root, "mark", j.Mark, nil, 0); err != nil {
 		return "", err
 	}
 	step()
@@ -130,7 +131,7 @@ func readJournal(in inside) (j journal, err error) {
 	if err != nil {
 		return journal{}, fmt.Errorf("%w; mend that, or remove %s to leave the files as they are: %w", ErrHalf, path, err)
 	}
-	if !atomicfile.IsLeft(j.Mark) {
+	if _, drawn := atomicfile.Drawn(j.Mark); !drawn {
 		return journal{}, nil
 	}
 	if _, err := in.root.Lstat(j.Mark); err != nil { // it was of a directory that lay here
@@ -157,7 +158,7 @@ func (r record) check() error {
 		return fmt.Errorf("it names %q", r.At)
 	}
 	for _, name := range []string{r.Next, r.Kept} {
-		if name != "" && (filepath.Dir(name) != filepath.Dir(r.At) || !atomicfile.IsLeft(filepath.Base(name))) {
+		if _, drawn := atomicfile.Drawn(filepath.Base(name)); name != "" && (filepath.Dir(name) != filepath.Dir(r.At) || !drawn) {
 			return fmt.Errorf("it names %q for %q", name, r.At)
 		}
 	}

@@ -2,6 +2,9 @@ package datadir
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -100,8 +103,8 @@ func lockOf(dir string) string {
 	return filepath.Join(folder, statedir.Name(dir))
 }
 
-// sweep removes what was to take the place of a file. It is for who holds the lock:
-// nobody else is about to give it its place.
+// sweep removes what this user's svc has written to take the place of a file. It is for who
+// holds the lock: nobody else is about to give it its place.
 func sweep(root *os.Root) {
 	for _, folder := range slices.Concat(workspace.Folders, []workspace.Folder{"."}) {
 		f, err := root.Open(string(folder))
@@ -111,9 +114,39 @@ func sweep(root *os.Root) {
 		names, _ := f.Readdirnames(-1)
 		f.Close()
 		for _, name := range names {
-			if atomicfile.IsLeft(name) {
+			if isOwn(name) {
 				_ = root.Remove(filepath.Join(string(folder), name))
 			}
 		}
 	}
+}
+
+// ownName draws a name in the folder of a file, whose second half is a seal of the first: by
+// it a later svc knows that this user's svc has made the name, and no file that came from
+// elsewhere has one. Where there is no place for a secret, nobody knows it.
+func ownName(path string) string {
+	drawn := rand.Text()
+	if seal, err := sealOf(drawn[:len(drawn)/2]); err == nil {
+		drawn = seal
+	}
+	return atomicfile.NameWith(path, drawn)
+}
+
+func isOwn(name string) bool {
+	drawn, is := atomicfile.Drawn(name)
+	if !is {
+		return false
+	}
+	seal, err := sealOf(drawn[:len(drawn)/2])
+	return err == nil && seal == drawn
+}
+
+// sealOf is the half of a name with its seal.
+func sealOf(half string) (string, error) {
+	sum, err := statedir.Seal(os.Getenv, []byte("beside "+half))
+	if err != nil {
+		return "", err
+	}
+	digits, err := hex.DecodeString(sum)
+	return half + base32.StdEncoding.EncodeToString(digits)[:len(half)], err
 }

@@ -162,13 +162,14 @@ func (w *writing) prepare(ctx context.Context) error {
 			return fs.ErrPermission // which a rename would not ask for
 		}
 	}
-	if w.Kept = atomicfile.NameBeside(w.At); w.Content == nil {
+	if w.Kept = ownName(w.At); w.Content == nil {
 		return nil
 	}
 	if err := w.in.root.MkdirAll(filepath.Dir(w.At), 0o777); err != nil {
 		return err
 	}
-	if w.Next, err = atomicfile.Beside(w.in.root, w.At, w.Content, mode); err == nil && mode != 0 {
+	w.Next = ownName(w.At)
+	if err = atomicfile.WriteBeside(w.in.root, w.At, w.Next, w.Content, mode); err == nil && mode != 0 {
 		atomicfile.GiveToOwner(w.in.root, w.Next, was)
 	}
 	w.step()

@@ -13,8 +13,8 @@
 //     commit graph, which may name another tree, are not read.
 //   - What another repository lends it (objects/info/alternates) is read: a clone that
 //     shares objects, which is the user's, looks like an archive that names a path. It
-//     decides nothing, since the content of an object is what its name is made of, and what
-//     is read is shown to who could read that path anyway.
+//     decides nothing: an archive could hold the objects itself, and what is read is shown
+//     to somebody who can read that path anyway.
 //   - Only commands are asked for that print what is there. None compares files, which
 //     would run filters, external diffs and text conversions.
 //   - Of the variables that git goes by, those are left that say where the caller's own
