@@ -142,6 +142,11 @@ func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*dif
 	if err := in.readable(dir, first, before, after, append(problems, after.problems...)); err != nil {
 		return nil, err
 	}
+	for file := range before.unread {
+		if _, read := after.files[file]; !read && after.unread[file] == "" { // else it is refused
+			d.add(file, []activity.Message{{Message: "deleted; it was too large to be read"}})
+		}
+	}
 	d.compare(before.files, after.files)
 	if f.contexts == "" {
 		return d, nil
@@ -169,8 +174,10 @@ func (d *difference) setEncodedAside(before, after *gitState) {
 // those that could not be before.
 func (in Invocation) readable(dir, ref string, before, after *gitState, problems []workspace.Problem) error {
 	changed := func(p workspace.Problem) bool {
-		was, is := before.unread[p.File], after.unread[p.File]
-		return p.Code == problem.HiddenByGit || was != is || !bytes.Equal(before.files[p.File], after.files[p.File])
+		earlier, read := before.files[p.File]
+		later, isRead := after.files[p.File]
+		id := before.unread[p.File]
+		return p.Code == problem.HiddenByGit || p.File != "" && !(read && isRead && bytes.Equal(earlier, later)) && (id == "" || id != after.unread[p.File])
 	}
 	_, earlier := workspace.ReadServable(before.files, nil)
 	for _, p := range workspace.FatalOnly(append(before.problems, earlier...)) {

@@ -278,15 +278,6 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/lib")
 			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.blob("lib/configs")+",svc/our-config/configs")
 		}},
-		"what is too large": {"configs/a.json", "a file may have at most", func(c *clone) {
-			for _, text := range []string{" ", "\n"} {
-				c.git("update-index", "--add", "--cacheinfo", "100644,"+c.blob(strings.Repeat(text, document.MaxSize+1))+",svc/our-config/configs/a.json")
-				if text == " " {
-					c.git("commit", "-qm", "large")
-					c.base = c.git("rev-parse", "HEAD")
-				}
-			}
-		}},
 		"a submodule": {"configs", "this is a submodule", func(c *clone) {
 			c.write("sub/a.json", "{}")
 			c.gitIn(filepath.Join(c.top, "sub"), "init", "-q")
@@ -307,9 +298,6 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			_ = exec.Command("git", "-C", c.top, "checkout", "-q", "-f", "HEAD", "--", "svc").Run() // as far as it can
 			hidden := c.git("rev-parse", "HEAD")
 			commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}, {"eval", "pay", "--at", hidden, "--environment", "production"}}
-			if name == "what is too large" {
-				commands = commands[:3]
-			}
 			for _, args := range commands {
 				out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...)
 				if !strings.Contains(out+said, hide.file) || !strings.Contains(out+said, hide.says) || strings.Contains(said, " 0 errors") || args[0] != "verify" && out != "" {
@@ -317,6 +305,31 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Of what is too large to be read, diff says that it was changed, wherever it lies.
+func TestWhatIsTooLargeIsTold(t *testing.T) {
+	c := newClone(t)
+	const path, refused, deleted = "svc/our-config/configs/a.json", "configs/a.json: 1098576 bytes; a file may have at most", "config a\n  deleted"
+	commits := map[string]string{"without": c.head}
+	for _, fill := range []string{"one", "two"} {
+		c.write(path, strings.Repeat(fill[:1], document.MaxSize+50_000))
+		c.git("add", path)
+		c.git("commit", "-qm", fill)
+		commits[fill] = c.git("rev-parse", "HEAD")
+	}
+	c.git("reset", "-q", c.head)
+	for _, tt := range []struct{ from, to, want string }{
+		{"without", "one", refused}, {"one", "two", refused}, {"one", "without", deleted}, {"two", "two", "nothing was changed"}, {"without", "", refused}, {"one", "", refused},
+	} {
+		args := []string{"diff", commits[tt.from]}
+		if tt.to != "" {
+			args = append(args, commits[tt.to])
+		}
+		if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); !strings.Contains(out+said, tt.want) || tt.want == refused && out != "" {
+			t.Errorf("from %s to %s diff says:\n%s%s", tt.from, tt.to, out, said)
+		}
 	}
 }
 
