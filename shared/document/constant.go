@@ -52,7 +52,7 @@ func (v Value) whole() (value Value, whole bool) {
 		case arm.Weight == 0 || arm.Value.Content == nil:
 		case !whole:
 			value, whole = arm.Value, true
-		case arm.Value.Served().Canonical() != value.Served().Canonical():
+		case arm.Value.Served().Canonical() != value.Served().Canonical(), arm.Value.Confidential != value.Confidential:
 			return Value{}, false
 		}
 	}

@@ -44,7 +44,7 @@ func CompileSchema(tree *jsontree.Node) (*Schema, []Issue) {
 	if weigh(tree) > maxSchemaObjects {
 		return nil, []Issue{{Message: fmt.Sprintf("a JSON Schema of more than %d objects takes too long to compile; make it smaller (an object with $ref counts as two, one with $id as three)", maxSchemaObjects)}}
 	}
-	if issues := uncountable(tree, "", nil); len(issues) > 0 {
+	if issues := uncountable(tree); len(issues) > 0 {
 		return nil, issues
 	}
 	if collisionsIn(tree) > maxCollisions {
@@ -98,21 +98,16 @@ var (
 const maxCounted = 1<<53 - 1
 
 // uncountable finds the numbers of counts that are too large to be one.
-func uncountable(n *jsontree.Node, pointer string, issues []Issue) []Issue {
-	for _, m := range n.Members {
-		here := pointer + jsontree.Pointer(m.Name)
-		if m.Value.Kind == jsontree.Number && slices.Contains(counts, m.Name) {
-			if f, err := strconv.ParseFloat(m.Value.Literal(), 64); err != nil || f > maxCounted {
-				issues = append(issues, Issue{Pointer: here, Message: fmt.Sprintf("%s is at most %d; leave it out for no bound", m.Name, maxCounted)})
+func uncountable(tree *jsontree.Node) (issues []Issue) {
+	tree.Walk(func(pointer string, n *jsontree.Node) bool {
+		name := pointer[strings.LastIndexByte(pointer, '/')+1:]
+		if n.Kind == jsontree.Number && slices.Contains(counts, name) {
+			if f, err := strconv.ParseFloat(n.Literal(), 64); err != nil || f > maxCounted {
+				issues = append(issues, Issue{Pointer: pointer, Message: fmt.Sprintf("%s is at most %d; leave it out for no bound", name, maxCounted)})
 			}
 		}
-		if !slices.Contains(literals, m.Name) {
-			issues = uncountable(m.Value, here, issues)
-		}
-	}
-	for i, item := range n.Items {
-		issues = uncountable(item, at(pointer, i), issues)
-	}
+		return !slices.Contains(literals, name)
+	})
 	return issues
 }
 
@@ -121,22 +116,19 @@ func uncountable(n *jsontree.Node, pointer string, issues []Issue) []Issue {
 const maxSchemaObjects = 10_000
 
 // weigh counts the objects of a schema, by the time that they take to compile.
-func weigh(n *jsontree.Node) int {
-	total := 0
-	if n.Kind == jsontree.Object {
-		total++
-	}
-	for _, m := range n.Members {
-		switch m.Name {
-		case "$ref", "$dynamicRef":
+func weigh(schema *jsontree.Node) (total int) {
+	for n := range schema.All() {
+		if n.Kind == jsontree.Object {
 			total++
-		case "$id":
-			total += 2
 		}
-		total += weigh(m.Value)
-	}
-	for _, item := range n.Items {
-		total += weigh(item)
+		for _, m := range n.Members {
+			switch m.Name {
+			case "$ref", "$dynamicRef":
+				total++
+			case "$id":
+				total += 2
+			}
+		}
 	}
 	return total
 }
@@ -144,23 +136,15 @@ func weigh(n *jsontree.Node) int {
 // anchored are the parts that a dynamic reference can find although nothing
 // else leads to them. What has the name of a keyword and is none does not
 // compile, and is left out.
-func anchored(c *jsonschema.Compiler, tree *jsontree.Node) []*jsonschema.Schema {
-	var found []*jsonschema.Schema
-	var walk func(n *jsontree.Node, pointer string)
-	walk = func(n *jsontree.Node, pointer string) {
+func anchored(c *jsonschema.Compiler, tree *jsontree.Node) (found []*jsonschema.Schema) {
+	tree.Walk(func(pointer string, n *jsontree.Node) bool {
 		if n.Get("$dynamicAnchor") != nil || n.Get("$recursiveAnchor") != nil {
 			if s, err := c.Compile(schemaAddress + "#" + (&url.URL{Path: pointer}).EscapedPath()); err == nil {
 				found = append(found, s)
 			}
 		}
-		for _, m := range n.Members {
-			walk(m.Value, pointer+jsontree.Pointer(m.Name))
-		}
-		for i, item := range n.Items {
-			walk(item, at(pointer, i))
-		}
-	}
-	walk(tree, "")
+		return true
+	})
 	return found
 }
 
@@ -284,28 +268,13 @@ func fragment(location string) string {
 // reference finds the first $ref or $schema that a problem is about: one whose
 // text, or last part, the problem's text holds. A library error names the
 // target and not the place.
-func reference(tree *jsontree.Node, problem string) string {
-	found := ""
-	var walk func(n *jsontree.Node, pointer string) bool
-	walk = func(n *jsontree.Node, pointer string) bool {
-		for _, m := range n.Members {
-			here := pointer + jsontree.Pointer(m.Name)
-			if refers(m.Name) && names(problem, text(m.Value)) {
-				found = here
-				return true
-			}
-			if walk(m.Value, here) {
-				return true
-			}
+func reference(tree *jsontree.Node, problem string) (found string) {
+	tree.Walk(func(pointer string, n *jsontree.Node) bool {
+		if refers(pointer[strings.LastIndexByte(pointer, '/')+1:]) && names(problem, text(n)) && found == "" {
+			found = pointer
 		}
-		for i, item := range n.Items {
-			if walk(item, at(pointer, i)) {
-				return true
-			}
-		}
-		return false
-	}
-	walk(tree, "")
+		return found == ""
+	})
 	return found
 }
 

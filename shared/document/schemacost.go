@@ -380,23 +380,17 @@ func eachDiffers(items int) int {
 }
 
 // parts counts the nodes of a value, and what its texts come to, up to a number.
-func parts(n *jsontree.Node, most int) int {
-	total := 1
-	for _, m := range n.Members {
-		if total += parts(m.Value, most-total); total > most {
-			return total
+func parts(value *jsontree.Node, most int) (total int) {
+	for n := range value.All() {
+		text, _ := n.Text()
+		if total += 1 + len(text)/literalBytes; n.Kind == jsontree.Number {
+			total += numberParts(n.Literal()) - 1
+		}
+		if total > most {
+			break
 		}
 	}
-	for _, item := range n.Items {
-		if total += parts(item, most-total); total > most {
-			return total
-		}
-	}
-	if n.Kind == jsontree.Number {
-		return total + numberParts(n.Literal()) - 1
-	}
-	text, _ := n.Text()
-	return total + len(text)/literalBytes
+	return total
 }
 
 func (m *meter) members(s *jsonschema.Schema, n *jsontree.Node, at *place, steps int) int {

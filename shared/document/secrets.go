@@ -45,21 +45,12 @@ func Unmask(tree *jsontree.Node, values map[string]*jsontree.Node) *jsontree.Nod
 		return tree
 	}
 	shown := tree.Clone()
-	unmask(shown, values)
+	for n := range shown.All() {
+		if text, is := n.Text(); is && values[text] != nil {
+			*n = *values[text].Clone()
+		}
+	}
 	return shown
-}
-
-func unmask(n *jsontree.Node, values map[string]*jsontree.Node) {
-	if text, is := n.Text(); is && values[text] != nil {
-		*n = *values[text].Clone()
-		return
-	}
-	for _, m := range n.Members {
-		unmask(m.Value, values)
-	}
-	for _, item := range n.Items {
-		unmask(item, values)
-	}
 }
 
 // EachSecret visits the Value objects of a tree that are confidential, or in what is, by

@@ -79,26 +79,12 @@ func statusOf(rules []Rule) Lifecycle {
 	return StatusRollout
 }
 
-// servesBool returns the boolean that a value serves to everyone it reaches. A
-// split of which one boolean has all the weight is no split.
+// servesBool returns the boolean that a value serves to everyone it reaches.
 func (v Value) servesBool() (boolean, whole bool) {
-	if v.Confidential {
-		return false, false // a status is for everybody
+	if value, whole := v.whole(); whole && !value.Confidential { // a status is for everybody
+		return value.Bool()
 	}
-	if v.Weighted == nil {
-		return v.Bool()
-	}
-	for _, arm := range v.Weighted.Arms {
-		if arm.Weight == 0 {
-			continue
-		}
-		of, ok := arm.Value.servesBool()
-		if !ok || whole && of != boolean {
-			return false, false
-		}
-		boolean, whole = of, true
-	}
-	return boolean, whole
+	return false, false
 }
 
 // Statuses returns a flag's status in every active environment, and the part

@@ -110,16 +110,16 @@ func (v Value) contentHint() string {
 	return ""
 }
 
-func holdsHugeNumber(n *jsontree.Node) bool {
-	if n == nil {
-		return false
+func holdsHugeNumber(content *jsontree.Node) bool {
+	for n := range content.All() {
+		if n.Kind != jsontree.Number {
+			continue
+		}
+		if _, err := strconv.ParseFloat(n.Literal(), 64); err != nil {
+			return true
+		}
 	}
-	if n.Kind == jsontree.Number {
-		_, err := strconv.ParseFloat(n.Literal(), 64)
-		return err != nil
-	}
-	return slices.ContainsFunc(n.Items, holdsHugeNumber) ||
-		slices.ContainsFunc(n.Members, func(m jsontree.Member) bool { return holdsHugeNumber(m.Value) })
+	return false
 }
 
 // holdsJSON reports whether a string is an object or an array in JSON. One that

@@ -64,8 +64,8 @@ var operators = map[string]operator{
 	"PROP_DOES_NOT_END_WITH_ONE_OF":   {scalars, textual(strings.HasSuffix, 0, true), "PROP_ENDS_WITH_ONE_OF"},
 	"PROP_CONTAINS_ONE_OF":            {scalars, textual(strings.Contains, containsByte, false), "PROP_DOES_NOT_CONTAIN_ONE_OF"},
 	"PROP_DOES_NOT_CONTAIN_ONE_OF":    {scalars, textual(strings.Contains, containsByte, true), "PROP_CONTAINS_ONE_OF"},
-	propMatches:                       {texted, matches(true), propDoesNotMatch},
-	propDoesNotMatch:                  {texted, matches(false), propMatches},
+	Matches:                           {texted, matches(true), DoesNotMatch},
+	DoesNotMatch:                      {texted, matches(false), Matches},
 	"HIERARCHICAL_MATCH":              {scalars, hierarchical, ""},
 	"IN_INT_RANGE":                    {numbers, inRange, ""},
 	"PROP_GREATER_THAN":               {numbers, compares(func(c int) bool { return c > 0 }), "PROP_LESS_THAN_OR_EQUAL"},
@@ -83,8 +83,8 @@ var operators = map[string]operator{
 
 // The operators whose operand is a regular expression.
 const (
-	propMatches      = "PROP_MATCHES"
-	propDoesNotMatch = "PROP_DOES_NOT_MATCH"
+	Matches      = "PROP_MATCHES"
+	DoesNotMatch = "PROP_DOES_NOT_MATCH"
 )
 
 // The operators that refer to a segment by its key.

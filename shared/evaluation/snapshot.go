@@ -348,9 +348,5 @@ func (s *Snapshot) Phase(now int64) int64 {
 	if s.volatile {
 		return now
 	}
-	i, found := slices.BinarySearch(s.thresholds, now)
-	if found {
-		i++
-	}
-	return int64(i)
+	return int64(s.Turns().Turned(now))
 }

@@ -240,7 +240,7 @@ func (m *making) criteria(list []document.Criterion) []*condition {
 // beyond reports whether a criterion's regular expression is more than what its
 // document may have.
 func (m *making) beyond(criterion document.Criterion) bool {
-	if criterion.Operator != propMatches && criterion.Operator != propDoesNotMatch {
+	if criterion.Operator != Matches && criterion.Operator != DoesNotMatch {
 		return false
 	}
 	expression, ok := text(criterion.ValueToMatch)

@@ -1,6 +1,7 @@
 package explanation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -177,8 +178,9 @@ func (e *evaluator) frame(servers bool) (*evaluation.Explainer, *evaluation.Fram
 	}
 	if e.frames[part] == nil {
 		f := explainer.NewFrame(e.Now, e.Random)
-		for _, named := range members(e.Context) {
-			for _, p := range members(named.Value) {
+		context := cmp.Or(e.Context, jsontree.NewObject())
+		for _, named := range context.Members {
+			for _, p := range named.Value.Members {
 				if slot := f.Slot([]byte(named.Name), []byte(p.Name)); slot >= 0 {
 					f.Put(slot, evaluation.FromNode(p.Value))
 				}
@@ -194,11 +196,4 @@ func (e *evaluator) frame(servers bool) (*evaluation.Explainer, *evaluation.Fram
 func (q *Question) property(name string) *jsontree.Node {
 	context, property, _ := strings.Cut(name, ".")
 	return q.Context.Get(context).Get(property)
-}
-
-func members(object *jsontree.Node) []jsontree.Member {
-	if object == nil {
-		return nil
-	}
-	return object.Members
 }

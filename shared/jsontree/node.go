@@ -2,6 +2,7 @@ package jsontree
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,14 +64,45 @@ type Member struct {
 	text []byte // the name as written, quotes included
 }
 
-// Values is how many values the tree holds, with its own.
-func (n *Node) Values() int {
-	sum := 1
-	for _, m := range n.Members {
-		sum += m.Value.Values()
+// All visits the node and every value within it, each before what it holds. There is
+// none in a nil node.
+func (n *Node) All() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { n.all(yield) }
+}
+
+func (n *Node) all(yield func(*Node) bool) (more bool) {
+	if n == nil {
+		return true
 	}
-	for _, item := range n.Items {
-		sum += item.Values()
+	more = yield(n)
+	for i := 0; more && i < len(n.Members); i++ {
+		more = n.Members[i].Value.all(yield)
+	}
+	for i := 0; more && i < len(n.Items); i++ {
+		more = n.Items[i].all(yield)
+	}
+	return more
+}
+
+// Walk is All with pointers, for a visitor that says whether to look into the value.
+func (n *Node) Walk(visit func(pointer string, n *Node) (deeper bool)) { n.walk("", visit) }
+
+func (n *Node) walk(pointer string, visit func(pointer string, n *Node) bool) {
+	if !visit(pointer, n) {
+		return
+	}
+	for _, m := range n.Members {
+		m.Value.walk(pointer+Pointer(m.Name), visit)
+	}
+	for i, item := range n.Items {
+		item.walk(pointer+"/"+strconv.Itoa(i), visit)
+	}
+}
+
+// Values is how many values the tree holds, with its own.
+func (n *Node) Values() (sum int) {
+	for range n.All() {
+		sum++
 	}
 	return sum
 }

@@ -44,7 +44,7 @@ func operandDoubt(c document.Criterion) string {
 		return "this is a time in milliseconds since 1970, and seems to be in seconds: add three zeros, or write RFC 3339"
 	}
 	text, _ := c.ValueToMatch.Content.Text()
-	if (c.Operator == matches || c.Operator == doesNotMatch) && jsLiteral.MatchString(text) {
+	if (c.Operator == evaluation.Matches || c.Operator == evaluation.DoesNotMatch) && jsLiteral.MatchString(text) {
 		return "the slashes are a part of this expression: write what is between them, and (?i) at its beginning for the flag i"
 	}
 	if !strings.Contains(c.Operator, "_WITH_ONE_OF") && !strings.Contains(c.Operator, "_CONTAIN") && !strings.Contains(c.Operator, "_START_") && !strings.Contains(c.Operator, "_END_") {
@@ -145,14 +145,11 @@ func clientDoubts(doc *document.Document) []document.Issue {
 	return issues
 }
 
-func holdsUnsafeInteger(n *jsontree.Node) bool {
-	if n == nil {
-		return false
+func holdsUnsafeInteger(content *jsontree.Node) bool {
+	for n := range content.All() {
+		if f, _ := strconv.ParseFloat(n.Literal(), 64); math.Abs(f) >= 1<<53 && !strings.ContainsAny(n.Literal(), ".eE") {
+			return true
+		}
 	}
-	if n.Kind == jsontree.Number && !strings.ContainsAny(n.Literal(), ".eE") {
-		f, _ := strconv.ParseFloat(n.Literal(), 64)
-		return math.Abs(f) >= 1<<53
-	}
-	return slices.ContainsFunc(n.Items, holdsUnsafeInteger) ||
-		slices.ContainsFunc(n.Members, func(m jsontree.Member) bool { return holdsUnsafeInteger(m.Value) })
+	return false
 }

@@ -145,18 +145,12 @@ func (x *index) operandProblem(item *Item, criterion document.Criterion, express
 	return expressionProblem(criterion, expressions), problem.InvalidExpression
 }
 
-// The operators whose operand is a regular expression.
-const (
-	matches      = "PROP_MATCHES"
-	doesNotMatch = "PROP_DOES_NOT_MATCH"
-)
-
 // expressionProblem says why a regular expression cannot be used. An operand
 // that is no readable text never matches and is no error.
 func expressionProblem(criterion document.Criterion, expressions *expression.Set) string {
 	v := criterion.ValueToMatch
 	text, ok := operand(v)
-	if !ok || criterion.Operator != matches && criterion.Operator != doesNotMatch {
+	if !ok || criterion.Operator != evaluation.Matches && criterion.Operator != evaluation.DoesNotMatch {
 		return ""
 	}
 	err := expressions.Check(text)

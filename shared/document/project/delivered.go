@@ -142,12 +142,8 @@ func without(hidden func(value *jsontree.Node) bool, scope *jsontree.Node) *json
 // them: a JSON value may hold anything.
 func eachValue(scope *jsontree.Node, visit func(value *jsontree.Node)) {
 	for _, rule := range scope.Get("rules").Elements() {
-		value := rule.Get("value")
-		visit(value)
-		if kind, _ := value.Get("type").Text(); kind != string(document.WeightedValue) {
-			continue
-		}
-		for _, arm := range value.Get("value").Get("weightedValues").Elements() {
+		visit(rule.Get("value"))
+		for _, arm := range document.StoredArms(rule.Get("value")) {
 			visit(arm.Get("value"))
 		}
 	}
@@ -156,16 +152,21 @@ func eachValue(scope *jsontree.Node, visit func(value *jsontree.Node)) {
 // confidential reports whether a value has content that leaves the control plane
 // in no way.
 func confidential(value *jsontree.Node) bool {
-	secret, _ := value.Get("confidential").Bool()
+	secret, elsewhere := secrecy(value)
+	return secret && !elsewhere && value.Get("value") != nil
+}
+
+// secrecy reports whether a value is confidential, and whether what it comes to does not
+// stand in the document.
+func secrecy(value *jsontree.Node) (secret, elsewhere bool) {
+	secret, _ = value.Get("confidential").Bool()
 	kind, _ := value.Get("type").Text()
 	key, _ := value.Get("decryptWith").Text()
-	return secret && value.Get("value") != nil && key == "" && kind != string(document.ProvidedValue)
+	return secret, key != "" || kind == string(document.ProvidedValue)
 }
 
 // withheld reports whether a value has content that no browser is sent.
 func withheld(value *jsontree.Node) bool {
-	secret, _ := value.Get("confidential").Bool()
-	kind, _ := value.Get("type").Text()
-	key, _ := value.Get("decryptWith").Text()
-	return value.Get("value") != nil && (secret || key != "" || kind == string(document.ProvidedValue))
+	secret, elsewhere := secrecy(value)
+	return value.Get("value") != nil && (secret || elsewhere)
 }
