@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/infra/samlocal/iam"
-	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/iam"
+	"svc.example/svc/shared/testing/template"
 )
 
 // TestStoresThatAreAdopted: with ExistingTable and ExistingBucket the functions work on

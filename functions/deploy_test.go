@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/template"
 	"svc.example/svc/shared/testing/testenv"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/infra/samlocal/template"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/template"
 )
 
 // TestTheGuideNamesEveryParameter holds the guide's table against the template,

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/infra/samlocal/template"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/template"
 )
 
 func byGroup(t *testing.T, group string) template.Function {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"svc.example/svc/infra/samlocal/iam"
+	"svc.example/svc/shared/testing/iam"
 )
 
 var names = iam.Names{"Table": "table", "Bucket": "bucket", "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead"}

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"unicode"
 
-	"svc.example/svc/infra/samlocal/template"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/testing/template"
 )
 
 const path = "../template.yaml"

@@ -3,14 +3,14 @@
 // that are generated from it in TypeScript and in Go, and Schemathesis, which
 // sends requests that nobody thought of. It holds tests only. What svc api
 // answers the OpenFeature CLI is held in the same way against the CLI's own
-// description (goclient/manifest/sync.yaml).
+// description (testdata/goclient/manifest/sync.yaml).
 //
 // What they read is what a running svc api serves at /v1/openapi.json, and
 // what they talk to is that server.
 //
 // None of the tools is a dependency of the product. The npm packages are
 // pinned in package.json and package-lock.json, the generator of the Go client
-// in goclient/go.mod, which is a module of its own, and Schemathesis in
+// in testdata/goclient/go.mod, which is a module of its own, and Schemathesis in
 // schemathesis/requirements.txt. What is generated is generated again by every
 // run, in a folder that the run removes.
 //

@@ -30,10 +30,10 @@ func TestTheManifestClient(t *testing.T) {
 func runGoClient(t *testing.T, of, description string, environment ...string) {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS("goclient")))
+	must(t, os.CopyFS(dir, os.DirFS("testdata/goclient")))
 	must(t, os.Mkdir(filepath.Join(dir, of, "client"), 0o777))
 	if out, err := goIn(t, dir, "mod", "download").CombinedOutput(); err != nil {
-		testenv.Skip(t, "the modules of goclient/go.mod cannot be had: "+string(out))
+		testenv.Skip(t, "the modules of testdata/goclient/go.mod cannot be had: "+string(out))
 	}
 	generate := goIn(t, dir, "tool", "oapi-codegen", "-config", filepath.Join(of, "oapi-codegen.yaml"), description)
 	if out := succeed(t, generate); strings.Contains(out, "WARN") {

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
-	"svc.example/svc/infra/samlocal/iam"
+	"svc.example/svc/shared/testing/iam"
 	"svc.example/svc/shared/testing/instance"
 )
 

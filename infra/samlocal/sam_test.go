@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/samlocal/template"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/repository"
@@ -28,6 +27,7 @@ import (
 	"svc.example/svc/shared/testing/docker"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/template"
 	"svc.example/svc/shared/testing/testenv"
 )
 

@@ -17,12 +17,12 @@ import (
 
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/functions"
-	"svc.example/svc/infra/samlocal/iam"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/iam"
 	"svc.example/svc/shared/testing/instance"
 	"svc.example/svc/shared/testing/standin"
 )

@@ -11,8 +11,8 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"svc.example/svc/functions"
-	"svc.example/svc/infra/samlocal/apigateway"
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/testing/apigateway"
 	"svc.example/svc/shared/testing/standin"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/template"
 )
 
 // Policies are the policies of a template's functions, by the folders of the

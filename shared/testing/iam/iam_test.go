@@ -22,7 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/template"
 )
 
 // clients send to a server, and never twice.

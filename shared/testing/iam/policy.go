@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/template"
 )
 
 // Policy is what a function may do, and which of it was used.
