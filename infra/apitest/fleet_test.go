@@ -171,7 +171,7 @@ func (f *fleet) mend() {
 	f.lock.Unlock()
 	for _, m := range f.members {
 		for _, p := range m.stores {
-			must(f, p.Set(faultproxy.Plan{}))
+			p.Set(faultproxy.Plan{})
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (o outage) plan(usual faultproxy.Plan) faultproxy.Plan {
 }
 
 func (f *fleet) change(m *member, store int, plan faultproxy.Plan) {
-	must(f, m.stores[store].Set(plan))
+	m.stores[store].Set(plan)
 }
 
 func (f *fleet) set(plan func(*member)) {

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -123,17 +121,6 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	_, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.name, Key: &key})
 	if err != nil && statusOf(err) != 404 {
 		return b.explain(ctx, "deleting", key, err)
-	}
-	return nil
-}
-
-// Copy makes an object another's equal, whatever was there.
-func (b *Bucket) Copy(ctx context.Context, from, to string) error {
-	// S3 decodes this as a query, in which a plus sign is a space.
-	source := strings.ReplaceAll(url.PathEscape(b.name+"/"+from), "+", "%2B")
-	_, err := b.client.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &b.name, Key: &to, CopySource: &source})
-	if err != nil {
-		return b.explain(ctx, "copying", from, err)
 	}
 	return nil
 }

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
@@ -313,72 +310,6 @@ func TestDraftProblems(t *testing.T) {
 	for _, want := range []string{"changes[0]", "changes[1]", "author", "message"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the problems are %v, want one of %s", err, want)
-		}
-	}
-}
-
-// TestModel makes random commits through two instances and compares with a
-// map at every step, also at past ones.
-func TestModel(t *testing.T) {
-	paths := []string{"svc.json", "feature-flags/a.json", "feature-flags/a-b.json", "feature-flags/a.b.json", "configs/a.json", "segments/z.json"}
-	rapid.Check(t, func(r *rapid.T) {
-		s := newStore(t, t.TempDir())
-		repos := []*repository.Repository{s.repo, repository.New(s.ledger, s.objects)}
-		model := map[string]string{}
-		var shas []string
-		var states []map[string]string
-		for range rapid.IntRange(1, 8).Draw(r, "commits") {
-			repo := rapid.SampledFrom(repos).Draw(r, "instance")
-			chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(paths), 1, 3, rapid.ID[string]).Draw(r, "paths")
-			var changes []repository.Change
-			before := maps.Clone(model)
-			for _, path := range chosen {
-				c := repository.Change{Path: path}
-				if delete(model, path); rapid.Bool().Draw(r, "write") {
-					model[path] = rapid.SampledFrom([]string{"", "1", "2"}).Draw(r, "text")
-					c.Content = []byte(model[path])
-				}
-				changes = append(changes, c)
-			}
-			base := s.snapshot(repo)
-			landed, err := repo.Commit(ctx, base, s.draft(changes...))
-			if err != nil {
-				r.Fatal(err)
-			}
-			if maps.Equal(before, model) != (landed.Head == base.Head) {
-				r.Fatalf("from %v to %v the head moved from %v to %v", before, model, base.Head, landed.Head)
-			}
-			if landed.Head != base.Head {
-				shas, states = append(shas, landed.Head.Commit), append(states, maps.Clone(model))
-			}
-			for _, look := range append(repos, repository.New(s.ledger, s.objects)) {
-				if got := texts(s.snapshot(look)); !maps.Equal(got, model) {
-					r.Fatalf("the files are %v, want %v", got, model)
-				}
-			}
-		}
-		for i, state := range states {
-			for _, path := range paths {
-				want, exists := state[path]
-				_, text, err := repos[1].At(ctx, s.head(), path, shas[i])
-				if exists && (err != nil || string(text) != want) || !exists && !errors.Is(err, repository.ErrAbsent) {
-					r.Fatalf("%s at %d is %q, %v; want %q, %v", path, i, text, err, want, exists)
-				}
-			}
-		}
-		commits, err := s.repo.History(ctx, s.head(), repository.Page{})
-		if err != nil || len(commits) != len(shas) || !slices.EqualFunc(commits, slices.Collect(backward(shas)), func(c repository.Commit, sha string) bool { return c.SHA == sha }) {
-			r.Fatalf("the history is %v, %v; want %v", commits, err, shas)
-		}
-	})
-}
-
-func backward(shas []string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, sha := range slices.Backward(shas) {
-			if !yield(sha) {
-				return
-			}
 		}
 	}
 }

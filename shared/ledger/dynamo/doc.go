@@ -66,8 +66,7 @@
 // has, those of once count for nothing, by the table's own clock, and those of queue
 // cost the next writer that has to wait a second or two each. The secret in the head signs
 // cursors; a request reads it in Authenticate alone, and not there in a table
-// WithoutSecret. The attribute t of index rows, a time, is written for older versions
-// and read by none.
+// WithoutSecret.
 //
 // What a row holds beyond that, or a document of doc, is a newer version's and
 // stays: rows that are there are changed by update expressions that name single

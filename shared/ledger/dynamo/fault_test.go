@@ -300,35 +300,6 @@ func TestReadsUnderFaults(t *testing.T) {
 	}
 }
 
-// TestUnprocessedKeys: what a batch leaves out is asked for again.
-func TestUnprocessedKeys(t *testing.T) {
-	half := true
-	table := newTable(t, func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, func(stack *smithymiddleware.Stack) error {
-			return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("half", func(
-				ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler,
-			) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
-				out, meta, err := next.HandleInitialize(ctx, in)
-				if batch, ok := out.Result.(*dynamodb.BatchGetItemOutput); ok && half {
-					half = false
-					for name, rows := range batch.Responses {
-						last := rows[len(rows)-1]
-						batch.Responses[name] = rows[:len(rows)-1]
-						key := map[string]types.AttributeValue{"pk": last["pk"], "sk": last["sk"]}
-						batch.UnprocessedKeys = map[string]types.KeysAndAttributes{name: {Keys: []map[string]types.AttributeValue{key}, ConsistentRead: aws.Bool(true)}}
-					}
-				}
-				return out, meta, err
-			}), smithymiddleware.After)
-		})
-	})
-	ws := newWorkspace(t, table)
-	key := admit(t, table, ws)
-	if e, err := table.Authenticate(background, key, ""); err != nil || e.Key.ID != key.ID() || half {
-		t.Errorf("%+v, %v", e, err)
-	}
-}
-
 // TestTornRead: a key that was read before its revocation, beside a head that
 // was read after it, is not accepted.
 func TestTornRead(t *testing.T) {

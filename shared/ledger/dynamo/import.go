@@ -233,12 +233,11 @@ func (l *Ledger) fill(ctx context.Context, objects HistoryReader, commit string,
 	return f.head(ctx, commit)
 }
 
-// noted is the note that rows were begun by who had read a fence, or that no
-// head names them any more. Its time is not read: versions that know no fence
-// would remove rows without one at once.
+// noted is the note that rows were begun by a writer who had read a fence, or that no
+// head names them any more.
 func (l *Ledger) noted(name string, fence int64) item {
 	i := dynamo.Key(indexPartition(l.workspace), name)
-	i["f"], i["t"] = dynamo.Number(fence), dynamo.Number(time.Now().Unix())
+	i["f"] = dynamo.Number(fence)
 	return i
 }
 

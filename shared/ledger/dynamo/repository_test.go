@@ -22,30 +22,6 @@ type eager struct{ *dynamo.Ledger }
 
 func (eager) Due(repository.Head, *repository.Commit) bool { return true }
 
-// TestRepository holds a repository over the table to the contract: with
-// objects that keep snapshots, with such that do not, and with a snapshot at
-// every commit, so that each new reader begins with one.
-func TestRepository(t *testing.T) {
-	table := newTable(t)
-	for name, spoil := range map[string]func(*repositorytest.Store, *snapshotStore){
-		"as it is":          func(*repositorytest.Store, *snapshotStore) {},
-		"without snapshots": func(s *repositorytest.Store, o *snapshotStore) { s.Objects = o.Objects },
-		"with a snapshot every commit": func(s *repositorytest.Store, _ *snapshotStore) {
-			s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
-				dir, git := gitDir(t)
-				objects := newSnapshotStore(t, dir)
-				s := store(t, table, newWorkspace(t, table), objects, dir, git)
-				spoil(&s, objects)
-				return s
-			})
-		})
-	}
-}
-
 func store(t *testing.T, table *dynamo.Table, ws access.ID, objects repository.Objects, dir, git string) repositorytest.Store {
 	ledger := table.Ledger(ws)
 	bump := func() {

@@ -1,11 +1,8 @@
 package local
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"svc.example/svc/shared/access"
@@ -14,56 +11,6 @@ import (
 
 func TestAudit(t *testing.T) {
 	ledgertest.RunAudit(t, func(t *testing.T) *access.Registry { return registryOf(t, created(t)).By("Ada") })
-}
-
-// TestAnEditThatDidNotLandIsNotTold: a line that was written for it stays, and
-// counts for nothing.
-func TestAnEditThatDidNotLandIsNotTold(t *testing.T) {
-	dir := created(t)
-	r := registryOf(t, dir)
-	ada, err := addUser(t, r, "Ada")
-	must(t, err)
-	path := filepath.Join(dir, auditName)
-	before, err := os.ReadFile(path)
-	must(t, err)
-
-	fail := errors.New("the disk is full")
-	r.files.step = func(op Operation, _ string) error {
-		if op == OpRename {
-			return fail
-		}
-		return nil
-	}
-	if err := r.SetDisabled(background, ada.ID, true); !errors.Is(err, fail) {
-		t.Fatal(err)
-	}
-	r.files.step = nil
-	entries, err := r.Audit(background)
-	must(t, err)
-	if len(entries) != 1 {
-		t.Errorf("%+v", entries)
-	}
-	// A power cut in the middle of a line.
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	must(t, err)
-	_, err = f.WriteString(`{"version":3,"by":"a torn li`)
-	must(t, errors.Join(err, f.Close()))
-	must(t, r.SetRoles(background, ada.ID, []string{"support"}))
-	entries, err = r.Audit(background)
-	must(t, err)
-	if len(entries) != 2 || entries[1].Changes[0].Action != access.RolesChanged {
-		t.Errorf("%+v", entries)
-	}
-	after, err := os.ReadFile(path)
-	must(t, err)
-	if !bytes.HasPrefix(after, before) {
-		t.Error("what was told first was changed")
-	}
-	info, err := os.Stat(path)
-	must(t, err)
-	if info.Mode().Perm() != registryMode {
-		t.Errorf("the file has the permissions %v", info.Mode())
-	}
 }
 
 // TestEveryStepOfAnEditMayFail: an edit that landed is told, one that did not is

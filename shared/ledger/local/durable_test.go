@@ -3,14 +3,10 @@ package local
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -154,90 +150,6 @@ func checkEnd(t *testing.T, l *Ledger, failed string, from repository.Head, c re
 	if _, err := os.Stat(filepath.Join(l.Repository(), branchLock)); err == nil && failed != "remove main.lock" {
 		t.Errorf("%s failed and git's lock stayed", failed)
 	}
-}
-
-func change(key, text string) repository.Draft {
-	by := repository.Signature{Name: "Ada", Email: "ada@example.com", When: noon}
-	return repository.Draft{Author: by, Committer: by, Message: "Set " + key,
-		Changes: []repository.Change{{Path: "configs/" + key + ".json", Content: []byte(text)}}}
-}
-
-// Every acknowledged increment counts once, whatever fails on the way.
-func TestACrowdLosesNothing(t *testing.T) {
-	for seed := range uint64(5) {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { crowd(t, seed) })
-	}
-}
-
-func crowd(t *testing.T, seed uint64) {
-	const writers, each = 8, 20
-	var lock sync.Mutex
-	dice := rand.New(rand.NewPCG(seed, 2))
-	var armed atomic.Bool
-	l := opened(t, created(t), Options{Step: func(op Operation, path string) error {
-		lock.Lock()
-		defer lock.Unlock()
-		if armed.Load() && dice.IntN(60) == 0 {
-			return errors.New("a step fails")
-		}
-		return nil
-	}})
-	repo := repository.New(l, l.Objects())
-	snapshot := func() (*repository.Snapshot, error) {
-		at, err := l.Head(background)
-		if err != nil {
-			return nil, err
-		}
-		return repo.Snapshot(background, at)
-	}
-	commit := func(key, text string) error {
-		base, err := snapshot()
-		must(t, err)
-		_, err = repo.Commit(background, base, change(key, text))
-		return err
-	}
-	must(t, commit("n", "0"))
-	armed.Store(true)
-	var acknowledged, unknown atomic.Int64
-	var writing sync.WaitGroup
-	for range writers {
-		writing.Go(func() {
-			for done := 0; done < each; {
-				base, err := snapshot()
-				if err != nil {
-					continue
-				}
-				f, _ := base.File("configs/n.json")
-				n, err := strconv.Atoi(string(f.Text))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				switch _, err = repo.Commit(background, base, change("n", strconv.Itoa(n+1))); {
-				case err == nil:
-					acknowledged.Add(1)
-					done++
-				case errors.Is(err, repository.ErrUnknownOutcome):
-					unknown.Add(1)
-				case !repository.Refused(err):
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	writing.Wait()
-	armed.Store(false)
-	base, err := snapshot()
-	must(t, err)
-	f, _ := base.File("configs/n.json")
-	n, err := strconv.ParseInt(string(f.Text), 10, 64)
-	must(t, err)
-	if n < acknowledged.Load() || n > acknowledged.Load()+unknown.Load() {
-		t.Errorf("%d increments were acknowledged, %d more are unknown, and the file says %d", acknowledged.Load(), unknown.Load(), n)
-	}
-	must(t, commit("last", "0")) // which clears away what a failure left behind
-	agree(t, l, int(n)+2)
 }
 
 // Where the file system has no hard links, the lock is a copy.

@@ -98,29 +98,6 @@ func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
 	}
 }
 
-func TestEnsurePrincipal(t *testing.T) {
-	r := started(t).Registry()
-	user := access.Principal{Type: access.PrincipalUser, ID: newID(t), Name: "Ada", Email: "Ada@example.com", Roles: []string{"support"}}
-	robot := access.Principal{Type: access.PrincipalServiceAccount, ID: newID(t), Name: "Ada", Roles: []string{}}
-	for _, p := range []access.Principal{user, robot} {
-		made, created, err := r.EnsurePrincipal(background, p)
-		must(t, err)
-		if !created || made.ID != p.ID {
-			t.Errorf("first: %+v, %t", made, created)
-		}
-		again := p
-		again.ID, again.Roles, again.Email = newID(t), nil, strings.ToLower(p.Email)
-		found, created, err := r.EnsurePrincipal(background, again)
-		must(t, err)
-		if created || found.ID != p.ID || !slices.Equal(found.Roles, p.Roles) {
-			t.Errorf("again: %+v, %t", found, created)
-		}
-	}
-	if all, err := r.Principals(background); err != nil || len(all) != 2 {
-		t.Errorf("%v, %v", all, err)
-	}
-}
-
 func TestEditsThatAreRefused(t *testing.T) {
 	r := started(t).Registry()
 	ada, err := addUser(t, r, "ada")

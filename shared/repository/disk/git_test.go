@@ -9,10 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"svc.example/svc/shared/repository"
@@ -277,62 +275,6 @@ func TestCompact(t *testing.T) {
 	}
 	if done := must[disk.Compaction](t)(s.objects.Compact(ctx)); done.Merged != 0 {
 		t.Errorf("there was something left to compact: %+v", done)
-	}
-}
-
-// TestEverythingAtOnce commits, reads and compacts while real git collects and
-// packs again as fast as it can.
-func TestEverythingAtOnce(t *testing.T) {
-	s := newStore(t)
-	s.commit("svc.json", "{}\n")
-	s.publish()
-	stop := make(chan struct{})
-	var running sync.WaitGroup
-	loop := func(step func(i int) error) {
-		running.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if err := step(i); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	loop(func(i int) error {
-		// No reflog, no grace: whatever the branch does not name is lost. One
-		// repack at a time; packs vanish under it, so that it may give up.
-		_, _ = tryGit(t, s.dir, slices.Concat([]string{"repack", "-q"}, [][]string{{"-ad"}, {"-adf"}, {"-d", "--geometric=2"}}[i%3])...)
-		return nil
-	})
-	loop(func(int) error {
-		_, err := s.objects.Compact(ctx)
-		return err
-	})
-	for range 2 {
-		loop(func(int) error {
-			head, err := s.ledger.Head(ctx)
-			if err != nil {
-				return err
-			}
-			_, err = repository.New(s.ledger, s.objects).Snapshot(ctx, head)
-			return err
-		})
-	}
-	s.repo = onBranchOf(s)
-	for i := range 60 {
-		s.commit(fmt.Sprintf("feature-flags/f%d.json", i%7), document(i%7, i))
-	}
-	close(stop)
-	running.Wait()
-	fsck(t, s.dir)
-	wantTree(t, s.dir, s.objects)
-	if n := strings.TrimSpace(git(t, s.dir, "rev-list", "--count", "main")); n != "61" {
-		t.Errorf("git counts %s commits, want 61", n)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 )
@@ -23,11 +24,13 @@ var chores = [][]string{
 	{"multi-pack-index", "write"},
 	{"multi-pack-index", "expire"},
 	{"repack", "-adkq", "--write-midx"},
+	{"repack", "-adq"},
+	{"repack", "-dq", "--geometric=2"},
 }
 
 // TestMaintenanceLosesNoCommit: whatever git's maintenance deletes while commits are
-// made and packs are merged, every commit that was acknowledged is there afterwards,
-// for git and for svc.
+// made, read, and packs are merged, every commit that was acknowledged is there
+// afterwards, for git and for svc.
 func TestMaintenanceLosesNoCommit(t *testing.T) {
 	runs, length := 1, time.Second
 	if os.Getenv("SVC_TEST_FULL") != "" {
@@ -77,6 +80,14 @@ func commitBeside(t *testing.T, length time.Duration, chore []string) {
 		_, err := s.objects.Compact(ctx)
 		return err
 	})
+	loop(func() error {
+		head, err := s.ledger.Head(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = repository.New(s.ledger, s.objects).Snapshot(ctx, head)
+		return err
+	})
 	var acknowledged []string
 	for until := time.Now().Add(length); time.Now().Before(until) || len(acknowledged) < 20; {
 		i := len(acknowledged)
@@ -86,6 +97,7 @@ func commitBeside(t *testing.T, length time.Duration, chore []string) {
 	running.Wait()
 	must[disk.Compaction](t)(s.objects.Compact(ctx))
 	fsck(t, s.dir)
+	wantTree(t, s.dir, s.objects)
 	reader := must[*disk.Objects](t)(disk.Open(s.dir)).Reader(ctx)
 	defer reader.Close()
 	for _, commit := range acknowledged {

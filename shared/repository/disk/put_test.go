@@ -22,7 +22,6 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/testing/repositorytest"
 )
 
 var ctx = context.Background()
@@ -200,33 +199,6 @@ func TestKeep(t *testing.T) {
 	if len(keeps(t, dir)) != 1 {
 		t.Error("somebody else's .keep was removed")
 	}
-}
-
-// TestKeepIsThereWhileTheHeadMoves looks from within Advance.
-func TestKeepIsThereWhileTheHeadMoves(t *testing.T) {
-	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
-	ledger := &watchful{Memory: repositorytest.NewMemory(), during: func() {
-		if len(keeps(t, dir)) != 1 {
-			t.Error("the pack is not guarded while the head moves")
-		}
-	}}
-	repo := repository.New(ledger, o)
-	s := must[*repository.Snapshot](t)(repo.Snapshot(ctx, repository.Head{}))
-	must[*repository.Snapshot](t)(repo.Commit(ctx, s, draft("svc.json", "{}\n")))
-	if len(keeps(t, dir)) != 0 {
-		t.Error("the pack is guarded after the head has moved")
-	}
-}
-
-type watchful struct {
-	*repositorytest.Memory
-	during func()
-}
-
-func (w *watchful) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
-	w.during()
-	return w.Memory.Advance(ctx, from, c)
 }
 
 func draft(path, text string) repository.Draft {

@@ -17,8 +17,8 @@
 //
 // # Why this is not go-git's
 //
-// go-git reads and writes the formats here, and its commands work on top (see
-// package gitstorage). What it does not do well for a server is ours:
+// go-git reads and writes the formats here. What it does not do well for a server is
+// ours:
 //
 //   - Its storage lists folders and looks at files one by one; through S3 that
 //     takes 11 requests to read one file. Here a request lists nothing: which

@@ -280,16 +280,6 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func FuzzApply(f *testing.F) {
-	f.Add([]byte("base content"), []byte{12, 4, 0x90, 4})
-	f.Fuzz(func(t *testing.T, base, difference []byte) {
-		made, err := pack.Apply(base, difference)
-		if err == nil && len(made) > len(difference)*0x1000000 {
-			t.Errorf("%d bytes came of %d", len(made), len(difference))
-		}
-	})
-}
-
 // TestTreesAsDifferences merges two versions of something, whatever they
 // share, and reads both.
 func TestTreesAsDifferences(t *testing.T) {

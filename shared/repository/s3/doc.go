@@ -29,6 +29,5 @@
 // All methods may be called at once, from any number of processes.
 //
 // What lies beneath is not a billy.Filesystem: what that promises of names,
-// folders and open files takes requests of which a pack needs none. Package
-// gitstorage is how go-git reads from here.
+// folders and open files takes requests of which a pack needs none.
 package s3

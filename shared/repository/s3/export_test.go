@@ -2,8 +2,6 @@ package s3
 
 import (
 	"context"
-
-	"svc.example/svc/shared/bucket"
 )
 
 // SweepAll sweeps what is not kept, however young it is.
@@ -19,6 +17,3 @@ func (o *Objects) SweepAll(ctx context.Context, keep Keep) (Swept, error) {
 	}
 	return o.Sweep(ctx, left, keep)
 }
-
-// Bucket is where the objects lie.
-func (o *Objects) Bucket() *bucket.Bucket { return o.store.bucket }

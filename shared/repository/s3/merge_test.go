@@ -129,59 +129,6 @@ func TestMergeTwice(t *testing.T) {
 	}
 }
 
-// TestMergeRefusesDamage: a damaged pack is not merged.
-func TestMergeRefusesDamage(t *testing.T) {
-	objects, b := open(t)
-	packs := begin(t, objects).grow(4)
-	key := prefix + "/objects/pack/pack-" + packs[1] + ".pack"
-	content, _, err := b.Get(ctx, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content[len(content)-25] ^= 1
-	if _, err := b.Put(ctx, key, bytes.NewReader(content)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := objects.Merge(ctx, packs, 0, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("a damaged pack was merged: %v", err)
-	}
-}
-
-// TestSmall merges what is small again and again: few packs are left, and an
-// object is not copied often.
-func TestSmall(t *testing.T) {
-	objects, _ := open(t)
-	h := begin(t, objects)
-	live, copied, all := []string{}, 0, 0
-	for range 12 {
-		packs := h.grow(10)
-		live = append(live, packs[all:]...)
-		all = len(packs)
-		small, err := objects.Small(ctx, live)
-		if err != nil {
-			t.Fatal(err)
-		}
-		merged, err := objects.Merge(ctx, small, 0, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		copied += merged.Index.Len()
-		live = append(slices.DeleteFunc(live, func(name string) bool { return slices.Contains(small, name) }), merged.Name)
-	}
-	if len(live) > 8 || copied > 12*10*4*6 {
-		t.Errorf("%d packs are left, %d objects were copied", len(live), copied)
-	}
-	if small, err := objects.Small(ctx, live[:1]); err != nil || small != nil {
-		t.Errorf("one pack alone is to be merged: %q, %v", small, err)
-	}
-	cold, err := repository.New(h.ledger, s3.New(bucketOf(objects), prefix, listed(live))).Snapshot(ctx, h.at.Head)
-	if err != nil || !maps.Equal(texts(cold), texts(h.at)) {
-		t.Errorf("after twelve merges: %v", err)
-	}
-}
-
-func bucketOf(o *s3.Objects) *bucket.Bucket { return o.Bucket() }
-
 func listed(names []string) s3.Packs {
 	return func(context.Context) ([]string, error) { return names, nil }
 }

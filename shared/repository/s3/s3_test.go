@@ -44,52 +44,6 @@ func open(t *testing.T) (*s3.Objects, *bucket.Bucket) {
 	return o, b
 }
 
-// mirrored are objects that a directory follows, for git to look at what lies
-// in the bucket.
-type mirrored struct {
-	*s3.Objects
-	bucket *bucket.Bucket
-	dir    string
-}
-
-func (m mirrored) PutPack(ctx context.Context, name string, content, index []byte) error {
-	if err := m.Objects.PutPack(ctx, name, content, index); err != nil {
-		return err
-	}
-	return m.follow(ctx, name)
-}
-
-func (m mirrored) follow(ctx context.Context, name string) error {
-	for _, extension := range []string{".pack", ".idx"} {
-		path := "objects/pack/pack-" + name + extension
-		content, _, err := m.bucket.Get(ctx, prefix+"/"+path)
-		if err == nil {
-			err = write(m.dir, path, content)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// merge makes one pack of several.
-func (m mirrored) merge(ctx context.Context, packs []string) (string, error) {
-	merged, err := m.Objects.Merge(ctx, packs, 0, nil)
-	if err != nil {
-		return "", err
-	}
-	for _, name := range packs {
-		for _, extension := range []string{".idx", ".pack"} {
-			path := "objects/pack/pack-" + name + extension
-			if err := errors.Join(m.bucket.Delete(ctx, prefix+"/"+path), os.Remove(filepath.Join(m.dir, path))); err != nil {
-				return "", err
-			}
-		}
-	}
-	return merged.Name, m.follow(ctx, merged.Name)
-}
-
 func write(dir, path string, content []byte) error {
 	path = filepath.Join(dir, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -131,23 +85,6 @@ func git(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
-}
-
-func TestContract(t *testing.T) {
-	program := testenv.Program(t, "apt-get install git", "git")
-	repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
-		objects, b := open(t)
-		dir := download(t, b, strings.Repeat("0", 40))
-		if err := os.Remove(filepath.Join(dir, "refs/heads/main")); err != nil {
-			t.Fatal(err)
-		}
-		ledger := repositorytest.NewMemory()
-		m := mirrored{objects, b, dir}
-		return repositorytest.Store{
-			Ledger: ledger, Objects: m, Merge: m.merge,
-			Head: ledger.Head, Bump: ledger.Bump, GitDir: dir, Git: program,
-		}
-	})
 }
 
 var _ repository.Checkpoints = (*s3.Objects)(nil)
@@ -375,37 +312,4 @@ func read(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	return content
-}
-
-// TestDamage: bytes of a pack that are wrong are an error, or not looked at.
-func TestDamage(t *testing.T) {
-	objects, b := open(t)
-	text := []byte(strings.Repeat("some text ", 5))
-	id := object.Hash(object.Blob, text)
-	p, err := pack.Encode([]pack.Object{{ID: id, Kind: object.Blob, Content: text}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := objects.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-		t.Fatal(err)
-	}
-	place := p.Places[id]
-	touch := repository.Touch{Blob: id.String(), Pack: p.Name, Offset: place.Offset, Length: place.Length}
-	for i := range p.Bytes {
-		damaged := bytes.Clone(p.Bytes)
-		damaged[i] ^= 0x55
-		if _, err := b.Put(ctx, prefix+"/objects/pack/pack-"+p.Name+".pack", bucket.Bytes(damaged)); err != nil {
-			t.Fatal(err)
-		}
-		for _, touch := range []repository.Touch{touch, {Blob: id.String()}} {
-			got, err := objects.Blob(ctx, touch)
-			if err == nil && !bytes.Equal(got, text) {
-				t.Fatalf("byte %d: %q", i, got)
-			}
-			within := int64(i) >= place.Offset && int64(i) < place.Offset+place.Length
-			if err == nil && within {
-				t.Logf("byte %d is of no account", i)
-			}
-		}
-	}
 }

@@ -5,14 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -134,44 +130,6 @@ func TestOnlyWhatTheServiceShows(t *testing.T) {
 	}
 }
 
-// TestABucketKeepsItsWord under all faults at once: of several writers of a
-// key exactly one is told that it won, unless it was told nothing.
-func TestABucketKeepsItsWord(t *testing.T) {
-	proxy, client, name := openS3(t, faultproxy.Plan{Seed: 7, Slow: 5 * time.Millisecond, Rates: faultproxy.Everything(0.03)})
-	b := bucket.New(client, name)
-	var won, lost, unknown atomic.Int64
-	var all sync.WaitGroup
-	keys := make([]atomic.Int64, 40)
-	for w := range 4 {
-		all.Go(func() {
-			for i := range keys {
-				_, err := b.Create(ctx, fmt.Sprint("key ", i), bucket.Bytes([]byte(fmt.Sprint("writer ", w))))
-				switch {
-				case err == nil:
-					won.Add(1)
-					keys[i].Add(1)
-				case errors.Is(err, fs.ErrExist):
-					lost.Add(1)
-				case errors.Is(err, bucket.ErrBusy):
-					unknown.Add(1)
-				default:
-					t.Errorf("writer %d of key %d: %v", w, i, err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	t.Logf("%v; %d won, %d lost, %d unknown", proxy.Counts(), won.Load(), lost.Load(), unknown.Load())
-	for i := range keys {
-		if n := keys[i].Load(); n > 1 || n == 0 && unknown.Load() == 0 {
-			t.Errorf("%d writers have won key %d", n, i)
-		}
-	}
-	if proxy.Counts().Total() < 20 {
-		t.Error("hardly anything went wrong")
-	}
-}
-
 func openDynamoDB(t *testing.T, plan faultproxy.Plan) (*faultproxy.Proxy, *dynamodb.Client, string) {
 	t.Helper()
 	plain := standin.DynamoDBClient(t)
@@ -281,51 +239,5 @@ func TestPartial(t *testing.T) {
 	rest, err := client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: read.UnprocessedKeys})
 	if err != nil || len(rest.Responses[table]) != 1 {
 		t.Fatalf("%+v, %v", rest, err)
-	}
-}
-
-// TestChance: one seed makes the same faults.
-func TestChance(t *testing.T) {
-	run := func(seed uint64) string {
-		proxy, client, name := openS3(t, faultproxy.Plan{Seed: seed, Slow: time.Millisecond, Rates: faultproxy.Everything(0.05)})
-		for range 100 {
-			_, _ = client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &name, Key: aws.String("key")})
-		}
-		return proxy.Counts().String()
-	}
-	if a, b := run(1), run(1); a != b {
-		t.Errorf("one seed: %s, and %s", a, b)
-	}
-	if a, b := run(1), run(2); a == b {
-		t.Errorf("two seeds: %s", a)
-	}
-}
-
-func TestHooksAndFilter(t *testing.T) {
-	var before, after atomic.Int64
-	_, client, name := openS3(t, faultproxy.Plan{
-		Rates:  faultproxy.Rates{faultproxy.Error: 1},
-		Only:   func(r *http.Request) bool { return r.Method == http.MethodHead },
-		Before: func(*http.Request) { before.Add(1) }, After: func(*http.Request) { after.Add(1) },
-	})
-	if _, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &name, Key: aws.String("key"), Body: strings.NewReader("text")}); err != nil {
-		t.Error(err)
-	}
-	if _, err := client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &name, Key: aws.String("key")}); err == nil {
-		t.Error("nothing went wrong")
-	}
-	if before.Load() != 2 || after.Load() != 1 {
-		t.Errorf("%d before, %d after", before.Load(), after.Load())
-	}
-}
-
-func TestBadPlans(t *testing.T) {
-	for _, rates := range []faultproxy.Rates{{"fire": 0.1}, {faultproxy.Drop: -1}, {faultproxy.Drop: 0.6, faultproxy.Reset: 0.6}} {
-		if _, err := faultproxy.Start("http://127.0.0.1:1", faultproxy.Plan{Rates: rates}); err == nil {
-			t.Errorf("%v is a plan", rates)
-		}
-	}
-	if _, err := faultproxy.Start("nowhere", faultproxy.Plan{}); err == nil {
-		t.Error("a proxy to nowhere")
 	}
 }

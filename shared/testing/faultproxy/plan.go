@@ -58,20 +58,6 @@ func Everything(rate float64) Rates {
 	return all
 }
 
-func (r Rates) check() error {
-	total := 0.0
-	for kind, rate := range r {
-		if !slices.Contains(kinds, kind) || rate < 0 {
-			return fmt.Errorf("no fault is %q at a rate of %v", kind, rate)
-		}
-		total += rate
-	}
-	if total > 1 {
-		return fmt.Errorf("the rates add up to %v", total)
-	}
-	return nil
-}
-
 // Plan is what a proxy does.
 type Plan struct {
 	Seed  uint64

@@ -43,9 +43,7 @@ func Start(target string, plan Plan) (*Proxy, error) {
 		return nil, fmt.Errorf("%q is no address of a server, such as http://127.0.0.1:8000", target)
 	}
 	p := &Proxy{}
-	if err := p.Set(plan); err != nil {
-		return nil, err
-	}
+	p.Set(plan)
 	if p.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
@@ -70,17 +68,13 @@ func (p *Proxy) Close() error { return p.server.Close() }
 
 // Set replaces the plan, for the requests that come from now on. The zero
 // Plan lets everything through.
-func (p *Proxy) Set(plan Plan) error {
-	if err := plan.Rates.check(); err != nil {
-		return err
-	}
+func (p *Proxy) Set(plan Plan) {
 	if plan.Slow == 0 {
 		plan.Slow = 50 * time.Millisecond
 	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.plan, p.chance = plan, rand.New(rand.NewPCG(plan.Seed, 0))
-	return nil
 }
 
 // Once injects a fault into the next request that matches, whatever the plan

@@ -5,58 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"testing"
 
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/requestid"
 )
-
-func testHistory(t *testing.T, w *world) {
-	var all, ofA []string // newest first
-	for i := range 9 {
-		changes := []repository.Change{put("feature-flags/b.json", fmt.Sprintln(i))}
-		if i%3 == 0 {
-			changes = append(changes, put("feature-flags/a.json", fmt.Sprintln(i)))
-		}
-		sha := w.commit(fmt.Sprint("commit ", i), changes...).Head.Commit
-		all = slices.Insert(all, 0, sha)
-		if i%3 == 0 {
-			ofA = slices.Insert(ofA, 0, sha)
-		}
-	}
-	w.wantHistory(repository.Page{}, all...)
-	w.wantHistory(repository.Page{Path: "feature-flags/a.json"}, ofA...)
-	w.wantHistory(repository.Page{Path: "feature-flags/none.json"})
-	w.wantHistory(repository.Page{Limit: 4}, all[:4]...)
-	w.wantHistory(repository.Page{Path: "feature-flags/a.json", Limit: 2}, ofA[:2]...)
-	fourth := w.history(repository.Page{})[3]
-	w.wantHistory(repository.Page{Before: fourth.Sequence}, all[4:]...)
-	w.wantHistory(repository.Page{Before: fourth.Sequence, Limit: 2}, all[4:6]...)
-	w.wantHistory(repository.Page{Path: "feature-flags/a.json", Before: fourth.Sequence}, ofA[1:]...)
-
-	for i, c := range w.history(repository.Page{}) {
-		text, id, _ := strings.Cut(c.Message, "\n\nRequest-Id: ")
-		if i > 0 && c.SHA != all[i] || text != fmt.Sprint("commit ", 8-i) || !requestid.Valid(strings.TrimSuffix(id, "\n")) || c.Author.Name != "Ada Lovelace" {
-			t.Errorf("commit %d of the history is %+v", i, c)
-		}
-		if i < 8 && c.Parent != all[i+1] || i == 8 && c.Parent != "" {
-			t.Errorf("commit %d has the parent %q", i, c.Parent)
-		}
-	}
-	for _, c := range w.history(repository.Page{Path: "feature-flags/a.json"}) {
-		if len(c.Touched) != 1 || c.Touched[0].Path != "feature-flags/a.json" {
-			t.Errorf("the history of one path has %+v", c.Touched)
-		}
-	}
-	// Through an earlier head only what that one names.
-	old := w.head()
-	old.Commit, old.Sequence = fourth.SHA, fourth.Sequence
-	if got, err := w.repo.History(context.Background(), old, repository.Page{}); err != nil || !slices.Equal(shas(got), all[3:]) {
-		t.Errorf("the history of an earlier head is %q, %v", shas(got), err)
-	}
-}
 
 func testAt(t *testing.T, w *world) {
 	none := w.commit("none", put("svc.json", "{}\n")).Head.Commit
@@ -124,54 +76,6 @@ func testPast(t *testing.T, w *world) {
 		}
 		w.wantFiles(w.cold(), texts)
 	}
-}
-
-// testAbbreviations makes two commits whose names begin alike.
-func testAbbreviations(t *testing.T, w *world) {
-	// By four digits. A commit's identity is random, so that one time in 350 two
-	// of these begin alike by chance: digits that already name two are left out.
-	snapshots := map[string]*repository.Snapshot{}
-	shared := map[string]bool{}
-	for i := range 20 {
-		s := w.commit(fmt.Sprint("one ", i), put("svc.json", fmt.Sprintln(i)))
-		short := s.Head.Commit[:4]
-		shared[short] = shared[short] || snapshots[short] != nil
-		snapshots[short] = s
-	}
-	maps.DeleteFunc(snapshots, func(short string, _ *repository.Snapshot) bool { return shared[short] })
-	c := foreign{message: "two", root: w.tree(w.head().Commit).Root, parent: w.head()}
-	for i := 0; snapshots[c.sha()[:4]] == nil; i++ {
-		c.message = fmt.Sprint("two ", i)
-	}
-	short := c.sha()[:4]
-	first, second := snapshots[short], w.land(c)
-	for _, test := range []struct {
-		revision, sha string
-		err           error
-	}{
-		{short, "", repository.ErrAmbiguous},
-		{longer(first.Head.Commit, second.Commit), first.Head.Commit, nil},
-		{longer(second.Commit, first.Head.Commit), second.Commit, nil},
-		{second.Commit, second.Commit, nil},
-	} {
-		sha, _, err := w.repo.At(context.Background(), w.head(), "svc.json", test.revision)
-		if sha != test.sha || !errors.Is(err, test.err) {
-			t.Errorf("%s is %s, %v; want %s, %v", test.revision, sha, err, test.sha, test.err)
-		}
-	}
-	// Through the first head the second commit is not there.
-	if sha, _, err := w.repo.At(context.Background(), first.Head, "svc.json", short); sha != first.Head.Commit || err != nil {
-		t.Errorf("through an earlier head %s is %s, %v", short, sha, err)
-	}
-}
-
-// longer abbreviates a commit's name so that it is not the other's.
-func longer(sha, other string) string {
-	n := 4
-	for sha[:n] == other[:n] {
-		n++
-	}
-	return sha[:n]
 }
 
 func (w *world) tree(commit string) repository.Tree {

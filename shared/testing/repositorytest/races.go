@@ -99,23 +99,6 @@ func testLostRace(t *testing.T, w *world) {
 	w.fsck()
 }
 
-func testAccess(t *testing.T, w *world) {
-	base := w.commit("base", put("feature-flags/a.json", "1\n"))
-	w.Bump()
-	draft := w.draft("revoked", put("feature-flags/a.json", "2\n"))
-	if _, err := w.repo.Commit(context.Background(), base, draft); !errors.Is(err, repository.ErrMoved) {
-		t.Fatalf("a write with an old access version ended with %v", err)
-	}
-	s := w.snapshot()
-	if s.Head.Commit != base.Head.Commit || s.Head.Access == base.Head.Access {
-		t.Errorf("the head is %+v after %+v", s.Head, base.Head)
-	}
-	landed, err := w.repo.Commit(context.Background(), s, draft)
-	if err != nil || landed.Head.Access != s.Head.Access {
-		t.Errorf("admitted again it ended with %v", err)
-	}
-}
-
 func testCancelled(t *testing.T, w *world) {
 	base := w.commit("base", put("feature-flags/a.json", "1\n"))
 	ctx, cancel := context.WithCancel(context.Background())

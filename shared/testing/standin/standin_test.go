@@ -138,14 +138,3 @@ func TestNotInstalled(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
-
-func TestVariable(t *testing.T) {
-	t.Setenv(standin.S3Variable, "http://127.0.0.1:1/")
-	if endpoint := standin.S3(t); endpoint != "http://127.0.0.1:1" {
-		t.Errorf("the endpoint is %q", endpoint)
-	}
-	t.Setenv(standin.S3Variable, "aws")
-	if endpoint := standin.S3(t); endpoint != "" {
-		t.Errorf("the endpoint of AWS is %q", endpoint)
-	}
-}
