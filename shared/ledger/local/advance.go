@@ -16,10 +16,10 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 	if err := checkCommit(from, c); err != nil {
 		return repository.Head{}, err
 	}
-	if err := l.writing.acquire(ctx); err != nil {
+	if err := l.writing.Acquire(ctx, 1); err != nil {
 		return repository.Head{}, fmt.Errorf("moving the head: %w: %w", repository.ErrBusy, err)
 	}
-	defer l.writing.release()
+	defer l.writing.Release(1)
 	return l.advance(ctx, from, c)
 }
 

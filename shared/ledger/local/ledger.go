@@ -107,10 +107,10 @@ func (l *Ledger) head(ctx context.Context, access int64) (repository.Head, *unre
 		return head, u, nil
 	}
 	// The branch has moved, perhaps by an Advance that is still flushing.
-	if err := l.writing.acquire(ctx); err != nil {
+	if err := l.writing.Acquire(ctx, 1); err != nil {
 		return repository.Head{}, nil, err
 	}
-	defer l.writing.release()
+	defer l.writing.Release(1)
 	u := l.known(commit) // if somebody has looked meanwhile
 	if err != nil || u == nil || head.Commit == "" {
 		// Whoever asked may give up; what others wait for as well goes on.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/answers"
 	"svc.example/svc/shared/atomicfile"
@@ -55,31 +57,14 @@ type Ledger struct {
 	begun      atomic.Bool
 	unreadable atomic.Pointer[unreadable]
 
-	// writing is held by whoever moves the head or catches up with it.
-	writing turn
+	// writing is held while the head moves, or the history catches up with it.
+	writing *semaphore.Weighted
 }
 
 // DatabaseIn is the file of a data directory that holds what is looked up one by one.
 func DatabaseIn(dir string) *database.File { return database.New(filepath.Join(dir, "svc.db")) }
 
 func answersIn(dir string) answers.Store { return answers.Store{File: DatabaseIn(dir)} }
-
-// turn is a lock that can be waited for until a context ends.
-type turn chan struct{}
-
-func (t turn) acquire(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t turn) release() { <-t }
 
 // Open opens a data directory to serve it. One that does not exist yet is
 // fs.ErrNotExist. Only one process at a time can have it open. The first time,
@@ -89,7 +74,7 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 	if options.Rewritten == nil {
 		options.Rewritten = func(w Rewrite) { slog.Error(w.String(), "old", w.Old, "new", w.New, "lost", w.Lost) }
 	}
-	l := &Ledger{dir: dir, lock: filepath.Join(dir, serveLock), options: options, answers: answersIn(dir), writing: make(turn, 1)}
+	l := &Ledger{dir: dir, lock: filepath.Join(dir, serveLock), options: options, answers: answersIn(dir), writing: semaphore.NewWeighted(1)}
 	l.answers.File.Guard = l.CheckLock
 	files := filesystem{step: l.step}
 	l.files = files

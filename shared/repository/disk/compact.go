@@ -242,9 +242,7 @@ func (o *Objects) sweep(life time.Duration) {
 	}
 }
 
-func isTemp(f os.FileInfo) bool {
-	return strings.HasPrefix(f.Name(), tempPrefix) || strings.HasPrefix(f.Name(), oldTempPrefix)
-}
+func isTemp(f os.FileInfo) bool { return strings.HasPrefix(f.Name(), tempPrefix) }
 
 func isKeep(f os.FileInfo) bool { return strings.HasSuffix(f.Name(), ".keep") }
 
@@ -271,13 +269,6 @@ func (o *Objects) guards(pack string) bool {
 // isOurs tells our .keep files from those of others, which hold a reason or
 // nothing.
 func (o *Objects) isOurs(keep string) bool {
-	f, err := o.store.files.Open(keep)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	begins := make([]byte, len(keepText)+1)
-	n, err := io.ReadFull(f, begins)
-	isText := err != nil && string(begins[:n]) == keepText
-	return isText || bytes.HasPrefix(begins, []byte(pack.Signature))
+	text, err := o.store.ReadFile(context.Background(), keep)
+	return err == nil && string(text) == keepText
 }

@@ -144,29 +144,28 @@ func TestCompactSweeps(t *testing.T) {
 	}
 	keep := keeps(t, dir)[0]
 	temp := filepath.Join(dir, "objects/pack/svc-tmp-OTHER-pack-LEFT")
-	old := filepath.Join(dir, "objects/pack/tmp_svc_pack_LEFT")
 	theirs := filepath.Join(dir, "objects/pack/tmp_pack_LEFT")
-	unlinked := filepath.Join(dir, "objects/pack/pack-"+strings.Repeat("0", 40)+".keep")
-	for path, text := range map[string]string{temp: "", old: "", theirs: "", unlinked: "svc: a commit is being made\n"} {
+	orphan := filepath.Join(dir, "objects/pack/pack-"+strings.Repeat("0", 40)+".keep")
+	for path, text := range map[string]string{temp: "", theirs: "", orphan: "svc: a commit is being made\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	must[disk.Compaction](t)(o.Compact(ctx))
-	if !there(keep) || !there(temp) || !there(old) || !there(unlinked) {
+	if !there(keep) || !there(temp) || !there(orphan) {
 		t.Error("a commit that is being made was disturbed")
 	}
 	long := time.Now().Add(-48 * time.Hour)
-	for _, path := range []string{keep, temp, old, theirs, unlinked} {
+	for _, path := range []string{keep, temp, theirs, orphan} {
 		if err := os.Chtimes(path, long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
 	must[disk.Compaction](t)(o.Compact(ctx))
-	if !there(keep) || there(temp) || there(old) || there(unlinked) || !there(theirs) {
-		t.Errorf("after two days: keep of a commit that is being made %v, temporary %v and %v, keep without links %v, somebody else's %v",
-			there(keep), there(temp), there(old), there(unlinked), there(theirs))
+	if !there(keep) || there(temp) || there(orphan) || !there(theirs) {
+		t.Errorf("after two days: keep of a commit that is being made %v, temporary %v, keep without a pack %v, somebody else's %v",
+			there(keep), there(temp), there(orphan), there(theirs))
 	}
 	must[*disk.Objects](t)(disk.Open(dir)).Sweep()
 	if there(keep) {
@@ -186,7 +185,7 @@ func TestSweepRemovesWhatOthersWereWriting(t *testing.T) {
 	packs := filepath.Join(dir, "objects/pack")
 	mine := filepath.Join(packs, o.TempOwner()+"pack-MINE")
 	ahead := filepath.Join(packs, "svc-tmp-AHEAD-pack-LEFT")
-	gone := []string{filepath.Join(packs, "svc-tmp-OTHER-pack-LEFT"), filepath.Join(packs, "tmp_svc_pack_LEFT"), ahead}
+	gone := []string{filepath.Join(packs, "svc-tmp-OTHER-pack-LEFT"), ahead}
 	stay := []string{mine, filepath.Join(packs, "tmp_pack_LEFT"), filepath.Join(packs, "tmp_idx_LEFT"),
 		filepath.Join(packs, "pack-"+strings.Repeat("0", 40)+".keep"), keeps(t, dir)[0]}
 	for _, path := range slices.Concat(gone, stay[:4]) {

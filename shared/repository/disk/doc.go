@@ -9,9 +9,8 @@
 //     PutPack returned: pack, index and directory are flushed, in that order,
 //     the pack's file first and its index, which makes git see it, last.
 //   - A pack whose commit no head names yet carries a .keep file, so that a
-//     git repack -ad at that very moment leaves it alone. It is another name of
-//     the pack's own file where files can have two. Release removes it; Compact
-//     removes what a crash left behind.
+//     git repack -ad at that very moment leaves it alone. Release removes it;
+//     Compact removes what a crash left behind.
 //   - What is being written has a name that git's chores leave alone. What a
 //     crash left behind is removed by its age on the file system's own clock.
 //   - Compact deletes a pack after the pack that holds its objects was read back

@@ -25,11 +25,6 @@ type files interface {
 	Root() string
 }
 
-// linker is a file system in which a file can have a second name.
-type linker interface {
-	Link(from, to string) error
-}
-
 // folder is the file system below a directory. Billy's own one, bound to a
 // directory, looks at each part of each path for symbolic links before it does
 // anything; to store a pack that is some forty looks. The paths of this
@@ -62,8 +57,6 @@ func (f folder) OpenFile(path string, flag int, mode os.FileMode) (billy.File, e
 func (f folder) Stat(path string) (os.FileInfo, error) { return f.ChrootOS.Stat(f.at(path)) }
 
 func (f folder) Rename(from, to string) error { return f.ChrootOS.Rename(f.at(from), f.at(to)) }
-
-func (f folder) Link(from, to string) error { return os.Link(f.at(from), f.at(to)) }
 
 func (f folder) Remove(path string) error { return f.ChrootOS.Remove(f.at(path)) }
 

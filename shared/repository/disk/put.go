@@ -95,9 +95,9 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 	}
 	switch {
 	case err == nil && merged:
-		_, err = s.keep(name, file.path)
+		_, err = s.keep(name)
 	case err == nil:
-		err = s.guard(put, name, file.path)
+		err = s.guard(put, name)
 	}
 	if err == nil {
 		err = file.rename(odb.PackPath(name, ".pack"))
@@ -112,8 +112,8 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 }
 
 // guard keeps a pack from being collected until its Release.
-func (s *store) guard(put, name, file string) error {
-	ours, err := s.keep(name, file)
+func (s *store) guard(put, name string) error {
+	ours, err := s.keep(name)
 	if ours {
 		s.guarding.Lock()
 		s.guarded[name] = put
@@ -122,38 +122,26 @@ func (s *store) guard(put, name, file string) error {
 	return err
 }
 
-// keep makes a pack's .keep, which git's maintenance respects. It is another name of the
-// pack's own file, which costs the file system next to nothing. One that is there
-// already is somebody else's and stays. It is not flushed: after a loss of power there
-// is no commit that it could guard, and no git that was at work.
-func (s *store) keep(name, file string) (ours bool, err error) {
+// keepText is what a .keep of ours says.
+const keepText = "svc: a commit is being made\n" // or packs were merged
+
+// keep makes a pack's .keep, which git's maintenance respects. One that is there already
+// is somebody else's and stays. It is not flushed: after a loss of power there is no
+// commit that it could guard, and no git that was at work.
+func (s *store) keep(name string) (ours bool, err error) {
 	keep := odb.PackPath(name, ".keep")
-	err = errors.ErrUnsupported
-	if files, can := s.files.(linker); can {
-		err = files.Link(file, keep)
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = s.keepByText(keep)
-	}
+	f, err := s.OpenFile(keep, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}
-	return true, err
-}
-
-// keepText is what a .keep of ours says where files have no second names.
-const keepText = "svc: a commit is being made\n" // or packs were merged
-
-func (s *store) keepByText(keep string) error {
-	f, err := s.OpenFile(keep, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = f.Write([]byte(keepText))
 	if err = errors.Join(err, f.Close()); err != nil {
 		_ = s.Remove(keep) // nobody would take it for ours
 	}
-	return err
+	return true, err
 }
 
 // PutPack implements repository.Objects.
@@ -180,10 +168,7 @@ func (o *Objects) Release(name string) {
 // tempPrefix begins the names of files that are being written. Git's chores know
 // no such name: what begins with tmp_, git prune removes at once, whoever may be
 // writing it. Behind it stands whose file it is. Sweep removes what was left.
-const (
-	tempPrefix    = "svc-tmp-"
-	oldTempPrefix = "tmp_svc_" // of earlier versions
-)
+const tempPrefix = "svc-tmp-"
 
 // tempOwner begins the names of the files that this process writes.
 func (s *store) tempOwner() string { return tempPrefix + s.owner + "-" }
