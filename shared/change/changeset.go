@@ -48,15 +48,11 @@ func NoOperation(issues []document.Issue) Operation {
 }
 
 // Create creates a flag, a config or a segment.
-func Create[C interface{ write(s *Service) write }](c C) Operation {
-	return Operation{write: c.write, inBody: true}
-}
+func Create(c Creation) Operation { return Operation{write: c.write, inBody: true} }
 
 // Patch sets the fallback of a flag or a config in a scope.
-func Patch[P interface {
-	write(key, environment string) write
-}](key, environment string, p P) Operation {
-	return Operation{write: func(*Service) write { return p.write(key, environment) }, inBody: true, beside: []string{"/expectedCommitSha"}}
+func Patch(t document.Type, key, environment string, p ValuePatch) Operation {
+	return Operation{write: func(*Service) write { return p.write(t, key, environment) }, inBody: true, beside: []string{"/expectedCommitSha"}}
 }
 
 // PatchLevel sets a level of a service.

@@ -29,50 +29,26 @@ type Request struct {
 	Malformed []document.Issue
 }
 
-// FlagCreation is the body of a request to create a flag.
-type FlagCreation struct {
+// Creation is the body of a request to create a flag, a config or a segment.
+type Creation struct {
 	Request
+	Type        document.Type
 	Key         string
-	Type        *string        // nil is bool
+	ValueType   *string        // of a flag, nil is bool
 	Value       *jsontree.Node // nil when the body has none; null is a value
 	Description string
 	Tags        []string
-}
-
-// ConfigCreation is the body of a request to create a config.
-type ConfigCreation struct {
-	Request
-	Key         string
-	ValueType   string
-	Value       *jsontree.Node
-	Description string
-	Tags        []string
-}
-
-// SegmentCreation is the body of a request to create a segment.
-type SegmentCreation struct {
-	Request
-	Key         string
 	Name        string
-	Description string
-	Default     *jsontree.Node // the rules as a document has them; nil keeps everybody out
+	Default     *jsontree.Node // of a segment: the rules as a document has them; nil keeps everybody out
 }
 
-// FlagPatch is the body of a request to set a flag's fallback. Exactly one of
-// Enabled, Value and Rollout is there.
-type FlagPatch struct {
+// ValuePatch is the body of a request to set the fallback of a flag or a config. One of
+// Enabled, Value and Rollout is there; of a config it is Value.
+type ValuePatch struct {
 	Request
 	Enabled           *bool
 	Value             *jsontree.Node
 	Rollout           *jsontree.Node
-	ReplaceTargeting  bool
-	ExpectedCommitSHA *string
-}
-
-// ConfigPatch is the body of a request to set a config's fallback.
-type ConfigPatch struct {
-	Request
-	Value             *jsontree.Node
 	ReplaceTargeting  bool
 	ExpectedCommitSHA *string
 }
@@ -157,9 +133,16 @@ type PutResult struct {
 	Preview
 }
 
-// issues are what is wrong with a flag's PATCH whatever the flag is. A field
+// issues are what is wrong with a PATCH whatever the item is. A field
 // that was found wrong already was sent all the same.
-func (p FlagPatch) issues() []document.Issue {
+func (p ValuePatch) issues(t document.Type) []document.Issue {
+	issues := tokenIssues(p.ExpectedCommitSHA)
+	if t == document.Config {
+		if p.Value == nil {
+			issues = append(issues, document.Issue{Pointer: "/value", Message: "value is missing; any JSON value of the config's type"})
+		}
+		return issues
+	}
 	var named []string
 	for _, operation := range []struct {
 		name  string
@@ -169,7 +152,6 @@ func (p FlagPatch) issues() []document.Issue {
 			named = append(named, operation.name)
 		}
 	}
-	issues := tokenIssues(p.ExpectedCommitSHA)
 	if len(named) != 1 {
 		got := "none of them is there"
 		if len(named) > 1 {

@@ -15,43 +15,38 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// CreateFlag creates a flag.
-func (s *Writer) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResult, error) {
-	return s.create(ctx, c.Request, c.write(s.service))
+// Create creates a flag, a config or a segment.
+func (s *Writer) Create(ctx context.Context, c Creation) (*CreationResult, error) {
+	one := c.write(s.service)
+	return carryOutOne(ctx, s, c.Request, one, func(out *outcome) *CreationResult {
+		tree := out.attempt.edited.Tree
+		return &CreationResult{
+			Key:       one.key,
+			ValueType: string(document.View(tree).ValueType),
+			CommitSHA: out.commit,
+			Document:  tree,
+			Warnings:  jsontree.Bounded(out.attempt.warnings),
+			DryRun:    out.preview.DryRun,
+			Messages:  out.preview.Messages,
+			Impact:    out.preview.Impact,
+		}
+	})
 }
 
-func (c FlagCreation) write(s *Service) write {
-	creation := edit.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.settings.SchemaAddress}
-	if c.Type != nil {
-		creation.ValueType = *c.Type
-		if *c.Type == "" {
+func (c Creation) write(s *Service) write {
+	creation := edit.Creation{Key: c.Key, ValueType: textOr(c.ValueType, ""), Value: c.Value, Name: c.Name,
+		Description: c.Description, Tags: c.Tags, Default: c.Default, Schema: s.settings.SchemaAddress}
+	create := edit.NewConfig
+	switch c.Type {
+	case document.Segment:
+		create = edit.NewSegment
+	case document.Flag:
+		if create = edit.NewFlag; c.ValueType != nil && *c.ValueType == "" {
 			creation.ValueType = " " // only a type left out is bool
 		}
 	}
-	tree, err := edit.NewFlag(creation)
-	return creates(document.Flag, c.Request, c.Key, tree, err)
-}
-
-// CreateConfig creates a config.
-func (s *Writer) CreateConfig(ctx context.Context, c ConfigCreation) (*CreationResult, error) {
-	return s.create(ctx, c.Request, c.write(s.service))
-}
-
-func (c ConfigCreation) write(s *Service) write {
-	tree, err := edit.NewConfig(edit.Creation{Key: c.Key, ValueType: c.ValueType, Value: c.Value,
-		Description: c.Description, Tags: c.Tags, Schema: s.settings.SchemaAddress})
-	return creates(document.Config, c.Request, c.Key, tree, err)
-}
-
-// CreateSegment creates a segment.
-func (s *Writer) CreateSegment(ctx context.Context, c SegmentCreation) (*CreationResult, error) {
-	return s.create(ctx, c.Request, c.write(s.service))
-}
-
-func (c SegmentCreation) write(s *Service) write {
-	tree, err := edit.NewSegment(edit.Creation{Key: c.Key, Name: c.Name, Description: c.Description,
-		Default: c.Default, Schema: s.settings.SchemaAddress})
-	return creates(document.Segment, c.Request, c.Key, tree, err)
+	tree, err := create(creation)
+	return creates(c.Type, c.Request, c.Key, tree, err)
 }
 
 // creates makes an item of a document, unless there is a problem with it.
@@ -66,33 +61,30 @@ func creates(t document.Type, r Request, key string, tree *jsontree.Node, proble
 	}
 }
 
-func (s *Writer) create(ctx context.Context, r Request, w write) (*CreationResult, error) {
-	return carryOutOne(ctx, s, r, w, func(out *outcome) *CreationResult {
-		tree := out.attempt.edited.Tree
-		return &CreationResult{
-			Key:       w.key,
-			ValueType: string(document.View(tree).ValueType),
-			CommitSHA: out.commit,
-			Document:  tree,
-			Warnings:  jsontree.Bounded(out.attempt.warnings),
-			DryRun:    r.DryRun,
-			Messages:  out.preview.Messages,
-			Impact:    out.result.impact,
+// Patch sets the fallback of a flag or a config in an environment, or in the default
+// rules.
+func (s *Writer) Patch(ctx context.Context, t document.Type, key, environment string, p ValuePatch) (*PatchResult, error) {
+	return carryOutOne(ctx, s, p.Request, p.write(t, key, environment), func(out *outcome) *PatchResult {
+		return &PatchResult{
+			Key:                         key,
+			Environment:                 environment,
+			Changed:                     out.attempt.changed(),
+			CommitSHA:                   out.commit,
+			PreviousCommitSHA:           out.previous,
+			ReplacedTargetingRuleCount:  out.attempt.edited.ReplacedTargetingRuleCount,
+			PreservedTargetingRuleCount: out.attempt.edited.PreservedTargetingRuleCount,
+			Rules:                       out.rules(),
+			Warnings:                    jsontree.Bounded(out.attempt.warnings),
+			Preview:                     out.preview,
 		}
 	})
 }
 
-// PatchFlag sets the fallback of a flag in an environment, or in the default
-// rules.
-func (s *Writer) PatchFlag(ctx context.Context, key, environment string, p FlagPatch) (*PatchResult, error) {
-	return s.patch(ctx, p.Request, p.write(key, environment))
-}
-
-func (p FlagPatch) write(key, environment string) write {
+func (p ValuePatch) write(t document.Type, key, environment string) write {
 	place := edit.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
 	return patches(environment, write{
-		t: document.Flag, key: key,
-		issues: p.with(p.issues()),
+		t: t, key: key,
+		issues: p.with(p.issues(t)),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {
 			switch {
@@ -106,49 +98,10 @@ func (p FlagPatch) write(key, environment string) write {
 	})
 }
 
-// PatchConfig sets the fallback of a config in an environment, or in the
-// default rules.
-func (s *Writer) PatchConfig(ctx context.Context, key, environment string, p ConfigPatch) (*PatchResult, error) {
-	return s.patch(ctx, p.Request, p.write(key, environment))
-}
-
-func (p ConfigPatch) write(key, environment string) write {
-	issues := tokenIssues(p.ExpectedCommitSHA)
-	if p.Value == nil {
-		issues = append(issues, document.Issue{Pointer: "/value", Message: "value is missing; any JSON value of the config's type"})
-	}
-	place := edit.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
-	return patches(environment, write{
-		t: document.Config, key: key,
-		issues: p.with(issues),
-		token:  p.ExpectedCommitSHA,
-		edit: func(a *attempt) (*edit.Edited, error) {
-			return edit.SetValue(a.base, place, p.Value)
-		},
-	})
-}
-
 // patches is a write of one scope.
 func patches(environment string, w write) write {
 	w.scope, w.scoped, w.touches = environment, true, touchesScope
 	return w
-}
-
-func (s *Writer) patch(ctx context.Context, r Request, w write) (*PatchResult, error) {
-	return carryOutOne(ctx, s, r, w, func(out *outcome) *PatchResult {
-		return &PatchResult{
-			Key:                         w.key,
-			Environment:                 w.scope,
-			Changed:                     out.attempt.changed(),
-			CommitSHA:                   out.commit,
-			PreviousCommitSHA:           out.previous,
-			ReplacedTargetingRuleCount:  out.attempt.edited.ReplacedTargetingRuleCount,
-			PreservedTargetingRuleCount: out.attempt.edited.PreservedTargetingRuleCount,
-			Rules:                       out.rules(),
-			Warnings:                    jsontree.Bounded(out.attempt.warnings),
-			Preview:                     out.preview,
-		}
-	})
 }
 
 // PatchLogLevel sets the level of a service's loggers in a scope, and creates

@@ -38,8 +38,8 @@ func wantFeed(t *testing.T, list *feed.ActivityList, want ...string) {
 func TestActivity(t *testing.T) {
 	w := newWorld(t, nil)
 	s := w.boss
-	must[*change.CreationResult](t)(s().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
-	must[*change.PatchResult](t)(s().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.CreationResult](t)(s().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
+	must[*change.PatchResult](t)(s().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 	w.repo.push(ada, "by hand", map[string]string{
 		path("f"):         boolFlag("f", `,"tags":["checkout"]`),
 		"configs/c.json":  configOf("c", "string", `"blue"`, ""),
@@ -179,8 +179,8 @@ func TestActivityOfABusyRepository(t *testing.T) {
 
 func TestActivityOfOneItem(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", ""), "schemas/s.json": "{}"})
-	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)}))
-	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "g", "default", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "g", "default", change.ValuePatch{Enabled: ptr(true)}))
 	w.repo.push(ada, "gone", map[string]string{path("f"): ""})
 	of := func(kind, key string) (*feed.ActivityList, error) {
 		return w.enter().Activity(ctx, feed.ActivityQuery{Type: kind, Key: key})

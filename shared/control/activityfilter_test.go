@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 )
@@ -29,7 +30,7 @@ func TestActivityFilters(t *testing.T) {
 		t.Helper()
 		clock = now.Add(at)
 		s := must[*control.Session](t)(service.SessionOf(ctx, key.Reveal()))
-		must[*change.PatchResult](t)(s.Changes().PatchFlag(ctx, item, scope, change.FlagPatch{Enabled: ptr(true)}))
+		must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, item, scope, change.ValuePatch{Enabled: ptr(true)}))
 	}
 	toggles("f", "production", 1*time.Hour)
 	toggles("f", "staging", 2*time.Hour)

@@ -103,22 +103,22 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 	t.Run("by a PATCH over a ciphertext", func(t *testing.T) {
 		for _, dry := range []bool{true, false} {
 			w := vault(t, declaration)
-			patch := change.ConfigPatch{Request: change.Request{DryRun: dry}, Value: node(t, `"`+stolenCiphertext+`"`)}
-			_, err := w.enter("engineer").Changes().PatchConfig(ctx, "used", "staging", patch)
+			patch := change.ValuePatch{Request: change.Request{DryRun: dry}, Value: node(t, `"`+stolenCiphertext+`"`)}
+			_, err := w.enter("engineer").Changes().Patch(ctx, document.Config, "used", "staging", patch)
 			wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
-			_, err = w.enter("protected_engineer").Changes().PatchConfig(ctx, "used", "staging", patch)
+			_, err = w.enter("protected_engineer").Changes().Patch(ctx, document.Config, "used", "staging", patch)
 			wantRefusal(t, err, "ok")
 		}
 	})
 	t.Run("a PATCH that copies what stands in the default rules", func(t *testing.T) {
 		w := vault(t, declaration)
-		_, err := w.enter("engineer").Changes().PatchConfig(ctx, "used", "staging", change.ConfigPatch{Value: node(t, `"b2xk"`)})
+		_, err := w.enter("engineer").Changes().Patch(ctx, document.Config, "used", "staging", change.ValuePatch{Value: node(t, `"b2xk"`)})
 		wantRefusal(t, err, "ok")
 	})
 	t.Run("a PATCH that serves what is a variant", func(t *testing.T) {
 		w := vault(t, declaration)
-		for _, patch := range []change.ConfigPatch{{Value: node(t, `"b2xk"`)}} {
-			result, err := w.enter("engineer").Changes().PatchConfig(ctx, "offered", "staging", patch)
+		for _, patch := range []change.ValuePatch{{Value: node(t, `"b2xk"`)}} {
+			result, err := w.enter("engineer").Changes().Patch(ctx, document.Config, "offered", "staging", patch)
 			if err == nil && strings.Contains(wire(t, must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Config, "offered", nil))), `"id":"staging","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"b2xk","decryptWith"`) {
 				t.Errorf("an engineer decrypts with a key of others: %s", wire(t, result))
 			}
@@ -183,7 +183,7 @@ func TestALookupIsAWarningAndMayBeGuarded(t *testing.T) {
 func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	w := vault(t, guardedReferences)
 	patch := func(key, scope, value string) *change.PatchResult {
-		return must[*change.PatchResult](t)(w.enter("engineer").Changes().PatchConfig(ctx, key, scope, change.ConfigPatch{Value: node(t, value)}))
+		return must[*change.PatchResult](t)(w.enter("engineer").Changes().Patch(ctx, document.Config, key, scope, change.ValuePatch{Value: node(t, value)}))
 	}
 	for _, c := range []struct{ key, scope, value, want string }{
 		{"looked", "staging", `"plain"`, "/environments/0/rules/0/value"}, // the default rules' lookup has held there until now
@@ -206,7 +206,7 @@ func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	// The server encrypts nothing: a switch over a ciphertext is plain too.
 	sealedBool := strings.Replace(sealed("b2xk", "master"), `"type":"string"`, `"type":"bool"`, 1)
 	w.repo.push(ada, "a sealed flag", map[string]string{path("sealed"): boolFlag("sealed", "", sealedBool)})
-	on := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "sealed", "default", change.FlagPatch{Enabled: ptr(true)}))
+	on := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "sealed", "default", change.ValuePatch{Enabled: ptr(true)}))
 	if len(on.Warnings) != 1 || on.Warnings[0].Pointer != "/default/rules/0/value" {
 		t.Errorf("a switch over a ciphertext: %s", wire(t, on))
 	}

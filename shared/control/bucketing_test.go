@@ -26,10 +26,12 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 		return func(w *world) { w.repo.push(ada, "by hand", map[string]string{path("f"): text}) }
 	}
 	gone := func(w *world) { w.repo.push(ada, "by hand", map[string]string{path("f"): ""}) }
-	patch := func(scope string, p change.FlagPatch) step {
-		return func(w *world) { must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", scope, p)) }
+	patch := func(scope string, p change.ValuePatch) step {
+		return func(w *world) {
+			must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", scope, p))
+		}
 	}
-	enabled := func(scope string, on bool) step { return patch(scope, change.FlagPatch{Enabled: &on}) }
+	enabled := func(scope string, on bool) step { return patch(scope, change.ValuePatch{Enabled: &on}) }
 	tagged := func(n int) step {
 		return func(w *world) {
 			for range n {
@@ -72,10 +74,10 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 			for _, step := range c.steps {
 				step(w)
 			}
-			rollout := change.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}
+			rollout := change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}
 			asked, read := w.repo.count("History"), w.repo.count("At")
 			rollout.DryRun = true
-			would := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", c.scope, rollout))
+			would := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", c.scope, rollout))
 			looked := c.read >= 0
 			if n := w.repo.count("At") - read; n != max(c.read, 0) {
 				t.Errorf("%d documents were read, want %d", n, c.read)
@@ -84,7 +86,7 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 				t.Errorf("the history was asked for %d times", n)
 			}
 			rollout.DryRun = false
-			did := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", c.scope, rollout))
+			did := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", c.scope, rollout))
 			stored := node(t, w.stored(path("f")))
 			if got := edit.SplitProperty(stored, c.scope); got != c.want || wire(t, did.Rules) != wire(t, would.Rules) || !strings.Contains(wire(t, did.Rules), `"`+c.want+`"`) {
 				t.Errorf("sticky by %s, want %s: %s, a dry run %s", got, c.want, wire(t, did.Rules), wire(t, would.Rules))
@@ -97,7 +99,7 @@ func TestAHistoryThatCannotBeReadIsNoReasonToSpreadAgain(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.fail["History"] = errStorage
 	n := w.repo.head()
-	_, err := w.boss().Changes().PatchFlag(ctx, "f", "staging", change.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)})
+	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)})
 	wantRefusal(t, err, "500 INTERNAL")
 	if w.repo.head() != n {
 		t.Error("written all the same")

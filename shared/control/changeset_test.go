@@ -21,10 +21,12 @@ func (w *world) change(message string, operations ...change.Operation) (*change.
 }
 
 func enable(key, scope string, on bool) change.Operation {
-	return change.Patch(key, scope, change.FlagPatch{Enabled: &on})
+	return change.Patch(document.Flag, key, scope, change.ValuePatch{Enabled: &on})
 }
 
-func created(key string) change.Operation { return change.Create(change.FlagCreation{Key: key}) }
+func created(key string) change.Operation {
+	return change.Create(change.Creation{Type: document.Flag, Key: key})
+}
 
 func deleted(key string) change.Operation {
 	return change.Delete(document.Flag, key, change.Deletion{})
@@ -104,9 +106,9 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 	})
 	before := w.repo.commits[0].SHA
 	old := w.last().SHA
-	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "late", "default", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "late", "default", change.ValuePatch{Enabled: ptr(true)}))
 	set := func(key string, value string) change.Operation {
-		return change.Patch(key, "default", change.ConfigPatch{Value: node(t, value)})
+		return change.Patch(document.Config, key, "default", change.ValuePatch{Value: node(t, value)})
 	}
 	for _, tt := range []struct {
 		name, role string
@@ -118,13 +120,13 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 		{"too many", "", slices.Repeat([]change.Operation{enable("a", "default", true)}, 2001), "400 BAD_REQUEST", []string{"/operations operations has"}},
 		{"the third of four", "", []change.Operation{enable("a", "default", true), created("x"), enable("none", "default", true), enable("x", "default", true)},
 			"404 NOT_FOUND", []string{`/operations/2 there is no flag "none"`}},
-		{"all of them", "", []change.Operation{enable("none", "default", true), created("a"), enable("a", "nowhere", true), change.Patch("a", "default", change.FlagPatch{})},
+		{"all of them", "", []change.Operation{enable("none", "default", true), created("a"), enable("a", "nowhere", true), change.Patch(document.Flag, "a", "default", change.ValuePatch{})},
 			"404 NOT_FOUND", []string{"/operations/0 there is no flag", "/operations/1 the key \"a\" is held", "/operations/2 there is no environment \"nowhere\"", "/operations/3/body send exactly one of"}},
 		{"on what was refused", "engineer", []change.Operation{enable("b", "production", true), created("x"), created("x"), enable("y", "default", true)},
 			"403 FORBIDDEN PERMISSION_DENIED", []string{"/operations/0 ", "/operations/2 the key \"x\" is held", "/operations/3 there is no flag \"y\""}},
-		{"a token from before another's change", "", []change.Operation{enable("a", "default", true), change.Patch("late", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &old})},
+		{"a token from before another's change", "", []change.Operation{enable("a", "default", true), change.Patch(document.Flag, "late", "default", change.ValuePatch{Enabled: ptr(false), ExpectedCommitSHA: &old})},
 			"409 CONFLICT STALE_COMMIT_SHA", []string{"/operations/1 the flag \"late\" has changed since"}},
-		{"an empty token", "", []change.Operation{change.Patch("a", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: ptr("")}), change.Delete(document.Flag, "a", change.Deletion{ExpectedCommitSHA: ptr("")})},
+		{"an empty token", "", []change.Operation{change.Patch(document.Flag, "a", "default", change.ValuePatch{Enabled: ptr(false), ExpectedCommitSHA: ptr("")}), change.Delete(document.Flag, "a", change.Deletion{ExpectedCommitSHA: ptr("")})},
 			"400 BAD_REQUEST", []string{"/operations/0/expectedCommitSha expectedCommitSha is empty", "/operations/1/expectedCommitSha expectedCommitSha is empty"}},
 		{"deleted, then patched", "", []change.Operation{deleted("a"), enable("a", "default", true)}, "404 NOT_FOUND", []string{"/operations/1 there is no flag \"a\""}},
 		{"what is referred to", "", []change.Operation{change.Delete(document.Segment, "beta", change.Deletion{})}, "409 CONFLICT REFERENCED", []string{"/operations/0 the segment \"beta\" cannot be deleted"}},
@@ -184,13 +186,13 @@ func TestWhatOnlyAChangeSetCanDo(t *testing.T) {
 	})
 	old := w.last().SHA
 	raise := func(value string) change.Operation {
-		return change.Patch("limit", "default", change.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: &old})
+		return change.Patch(document.Config, "limit", "default", change.ValuePatch{Value: node(t, value), ExpectedCommitSHA: &old})
 	}
 	in := strings.Replace(targets("x", "bool", "true"), `"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["x"]}`, `"IN_SEG","valueToMatch":{"type":"string","value":"late"}`, 1)
 	must[*change.ChangeSetResult](t)(w.change("", raise("9"), w.putOf(workspace.SchemaType, "small", `{"maximum":10}`), raise("10"),
 		change.Delete(workspace.SchemaType, "other", change.Deletion{}), w.putOf(workspace.SchemaType, "new", `{}`),
-		w.putOf(document.Flag, "kept", boolFlag("kept", "", in, serves("bool", "false"))), change.Create(change.SegmentCreation{Key: "late"}),
-		deleted("gone"), change.Create(change.ConfigCreation{Key: "gone", ValueType: "int", Value: node(t, "1")})))
+		w.putOf(document.Flag, "kept", boolFlag("kept", "", in, serves("bool", "false"))), change.Create(change.Creation{Type: document.Segment, Key: "late"}),
+		deleted("gone"), change.Create(change.Creation{Type: document.Config, Key: "gone", ValueType: ptr("int"), Value: node(t, "1")})))
 	if got := w.stored("configs/limit.json"); !strings.Contains(got, "10") {
 		t.Error(got)
 	}
@@ -251,7 +253,7 @@ func TestAChangeSetIsBounded(t *testing.T) {
 	w := newWorld(t, files)
 	var patches, toggles []change.Operation
 	for i := range 2000 {
-		patches = append(patches, change.Patch("large", "production", change.ConfigPatch{Value: node(t, fmt.Sprint(`"`, i, `"`))}))
+		patches = append(patches, change.Patch(document.Config, "large", "production", change.ValuePatch{Value: node(t, fmt.Sprint(`"`, i, `"`))}))
 		toggles = append(toggles, enable("f0", "production", i%2 == 0))
 	}
 	_, err := w.change("", patches...)
@@ -292,12 +294,12 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 	}
 	w := newWorld(t, files)
 	token := w.last().SHA
-	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f7", "staging", change.FlagPatch{Enabled: ptr(true)}))
-	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f8", "staging", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f7", "staging", change.ValuePatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f8", "staging", change.ValuePatch{Enabled: ptr(true)}))
 	must[*change.ChangeSetResult](t)(w.change("", change.Revert(document.Flag, "f8", change.Reversion{CommitSHA: token, Mode: "restore"})))
 	var operations []change.Operation
 	for i := range 50 {
-		operations = append(operations, change.Patch(fmt.Sprint("f", i), "production", change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))
+		operations = append(operations, change.Patch(document.Flag, fmt.Sprint("f", i), "production", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))
 	}
 	s, n := w.boss(), w.repo.count("At")
 	_, err := s.Changes().Change(ctx, change.ChangeSet{Operations: operations})
@@ -323,7 +325,7 @@ func TestChangeSetsInSmallRoom(t *testing.T) {
 	settings.MaxTexts = 22_000
 	w.service = control.New(settings)
 	create := func(key string, n int) change.Operation {
-		return change.Create(change.ConfigCreation{Key: key, ValueType: "string", Value: node(t, `"`+strings.Repeat("x", n)+`"`)})
+		return change.Create(change.Creation{Type: document.Config, Key: key, ValueType: ptr("string"), Value: node(t, `"`+strings.Repeat("x", n)+`"`)})
 	}
 	_, err := w.change("", enable("a", "staging", true), create("b", 3000), create("c", 3000))
 	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/2" || !strings.Contains(f.Message, "the workspace is full") {
@@ -339,7 +341,7 @@ func TestChangeSetsInSmallRoom(t *testing.T) {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
 	}
 	w.repo.fail["Commit"] = fmt.Errorf("in configs: %w: new.json has mode 040000", repository.ErrOccupied)
-	_, err = w.change("", enable("z", "staging", false), change.Create(change.ConfigCreation{Key: "new", ValueType: "int", Value: node(t, "1")}))
+	_, err = w.change("", enable("z", "staging", false), change.Create(change.Creation{Type: document.Config, Key: "new", ValueType: ptr("int"), Value: node(t, "1")}))
 	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1" {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -129,7 +130,7 @@ func TestImpactWithinItsTime(t *testing.T) {
 	settings.Contexts = contexts
 	w.service = control.New(settings)
 	ask := func(ctx context.Context) (*change.PatchResult, error) {
-		return w.enter("engineer").Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true), Request: change.Request{DryRun: true, Impact: true}})
+		return w.enter("engineer").Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), Request: change.Request{DryRun: true, Impact: true}})
 	}
 	got := must[*change.PatchResult](t)(ask(ctx)).Impact["production"]
 	if got.Contexts != 5 || got.Changed != 5 || !got.Complete || len(contexts.walks) != 1 || contexts.walks[0] != (telemetry.Walk{Environment: "production"}) {
@@ -187,7 +188,7 @@ func TestTheImpactOfAChangeSet(t *testing.T) {
 	settings.Contexts = contexts
 	w.service = control.New(settings)
 	patch := func(key string, enabled bool) change.Operation {
-		return change.Patch(key, "production", change.FlagPatch{Enabled: &enabled})
+		return change.Patch(document.Flag, key, "production", change.ValuePatch{Enabled: &enabled})
 	}
 	got := must[*change.ChangeSetResult](t)(w.enter("engineer").Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true},
 		Operations: []change.Operation{patch("f", true), patch("g", true), patch("g", false)}}))

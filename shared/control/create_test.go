@@ -6,13 +6,14 @@ import (
 
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/workspace"
 )
 
 func TestCreateFlag(t *testing.T) {
 	w := newWorld(t, nil)
 	parent := w.last().SHA
-	r := must[*change.CreationResult](t)(w.enter("engineer_nonprotected", "engineer").Changes().CreateFlag(ctx, change.FlagCreation{Key: "new-nav", Description: "D", Tags: []string{"web"}}))
+	r := must[*change.CreationResult](t)(w.enter("engineer_nonprotected", "engineer").Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "new-nav", Description: "D", Tags: []string{"web"}}))
 	want := `{"$schema":"https://svc.test/schemas/v1/stored-config.json","key":"new-nav","type":"feature_flag","valueType":"bool","description":"D",` +
 		`"access":"standard","tags":["web"],"default":{"rules":[` + serves("bool", "false") + `]},"environments":[],` +
 		`"variants":[{"value":{"type":"bool","value":false}},{"value":{"type":"bool","value":true}}]}`
@@ -39,30 +40,30 @@ func TestCreationsThatAreRefused(t *testing.T) {
 	w := newWorld(t, nil)
 	s := w.boss
 	one := node(t, "1")
-	flag := func(c change.FlagCreation) error { _, err := s().Changes().CreateFlag(ctx, c); return err }
-	config := func(c change.ConfigCreation) error { _, err := s().Changes().CreateConfig(ctx, c); return err }
+	flag := func(c change.Creation) error { _, err := s().Changes().Create(ctx, c); return err }
+	config := func(c change.Creation) error { _, err := s().Changes().Create(ctx, c); return err }
 	for _, test := range []struct {
 		name string
 		err  error
 		at   string
 	}{
-		{"no key", flag(change.FlagCreation{}), "/key"},
-		{"leading dot", flag(change.FlagCreation{Key: ".a"}), "/key"},
-		{"a slash", flag(change.FlagCreation{Key: "a/b"}), "/key"},
-		{"a space", flag(change.FlagCreation{Key: "a b"}), "/key"},
-		{"201 characters", flag(change.FlagCreation{Key: strings.Repeat("a", 201)}), "/key"},
-		{"an empty type", flag(change.FlagCreation{Key: "a", Type: ptr("")}), "/type"},
-		{"an unknown type", flag(change.FlagCreation{Key: "a", Type: ptr("log_level"), Value: one}), "/type"},
-		{"a value for a bool", flag(change.FlagCreation{Key: "a", Value: node(t, "false")}), "/value"},
-		{"a value for a boolean", flag(change.FlagCreation{Key: "a", Type: ptr("boolean"), Value: node(t, "null")}), "/value"},
-		{"no value", flag(change.FlagCreation{Key: "a", Type: ptr("int")}), "/value"},
-		{"another value", flag(change.FlagCreation{Key: "a", Type: ptr("string"), Value: one}), "/value"},
-		{"null", flag(change.FlagCreation{Key: "a", Type: ptr("string"), Value: node(t, "null")}), "/value"},
-		{"all at once", flag(change.FlagCreation{Key: "a b", Type: ptr("int"), Value: node(t, "true")}), "/key /value"},
-		{"with what was found before", flag(change.FlagCreation{Key: "a b", Request: change.Request{Malformed: issuesAt("/tag")}}), "/tag /key"},
-		{"no config type", config(change.ConfigCreation{Key: "a", Value: one}), "/valueType"},
-		{"no config value", config(change.ConfigCreation{Key: "a", ValueType: "bool"}), "/value"},
-		{"a duration that is none", config(change.ConfigCreation{Key: "a", ValueType: "duration", Value: node(t, `"PT"`)}), "/value"},
+		{"no key", flag(change.Creation{Type: document.Flag}), "/key"},
+		{"leading dot", flag(change.Creation{Type: document.Flag, Key: ".a"}), "/key"},
+		{"a slash", flag(change.Creation{Type: document.Flag, Key: "a/b"}), "/key"},
+		{"a space", flag(change.Creation{Type: document.Flag, Key: "a b"}), "/key"},
+		{"201 characters", flag(change.Creation{Type: document.Flag, Key: strings.Repeat("a", 201)}), "/key"},
+		{"an empty type", flag(change.Creation{Type: document.Flag, Key: "a", ValueType: ptr("")}), "/type"},
+		{"an unknown type", flag(change.Creation{Type: document.Flag, Key: "a", ValueType: ptr("log_level"), Value: one}), "/type"},
+		{"a value for a bool", flag(change.Creation{Type: document.Flag, Key: "a", Value: node(t, "false")}), "/value"},
+		{"a value for a boolean", flag(change.Creation{Type: document.Flag, Key: "a", ValueType: ptr("boolean"), Value: node(t, "null")}), "/value"},
+		{"no value", flag(change.Creation{Type: document.Flag, Key: "a", ValueType: ptr("int")}), "/value"},
+		{"another value", flag(change.Creation{Type: document.Flag, Key: "a", ValueType: ptr("string"), Value: one}), "/value"},
+		{"null", flag(change.Creation{Type: document.Flag, Key: "a", ValueType: ptr("string"), Value: node(t, "null")}), "/value"},
+		{"all at once", flag(change.Creation{Type: document.Flag, Key: "a b", ValueType: ptr("int"), Value: node(t, "true")}), "/key /value"},
+		{"with what was found before", flag(change.Creation{Type: document.Flag, Key: "a b", Request: change.Request{Malformed: issuesAt("/tag")}}), "/tag /key"},
+		{"no config type", config(change.Creation{Type: document.Config, Key: "a", Value: one}), "/valueType"},
+		{"no config value", config(change.Creation{Type: document.Config, Key: "a", ValueType: ptr("bool")}), "/value"},
+		{"a duration that is none", config(change.Creation{Type: document.Config, Key: "a", ValueType: ptr("duration"), Value: node(t, `"PT"`)}), "/value"},
 	} {
 		f := wantRefusal(t, test.err, "400 BAD_REQUEST")
 		if got := pointers(f, "issues"); got != test.at {
@@ -79,7 +80,7 @@ func TestCreationsThatAreRefused(t *testing.T) {
 func TestACreationThatCannotBeStored(t *testing.T) {
 	w := newWorld(t, nil)
 	value := node(t, `"`+strings.Repeat("a", 700_000)+`"`)
-	_, err := w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "a", ValueType: "string", Value: value})
+	_, err := w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "a", ValueType: ptr("string"), Value: value})
 	if got := refusal(err); !strings.HasPrefix(got, "400 BAD_REQUEST VALIDATION_FAILED") || !strings.Contains(err.Error(), "at most 1048576 bytes can be stored") {
 		t.Errorf("%s", got)
 	}
@@ -91,21 +92,21 @@ func TestCreatableTypes(t *testing.T) {
 		"string": {`"x"`, "string"}, "int": {"9007199254740993", "int"}, "double": {"1.0", "double"}, "string_list": {`["a"]`, "string_list"},
 		"string-list": {`[]`, "string_list"}, "json": {`{"b":1,"a":null}`, "json"}, "duration": {`"PT1H30M"`, "duration"},
 	} {
-		r := must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "flag-" + name, Type: &name, Value: node(t, test.value)}))
+		r := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "flag-" + name, ValueType: &name, Value: node(t, test.value)}))
 		stored := `{"type":"` + test.canonical + `","value":` + test.value + `}`
 		if r.ValueType != test.canonical || string(r.Document.At("/default/rules/0/value").Compact()) != stored || string(r.Document.At("/variants/0/value").Compact()) != stored {
 			t.Errorf("%s: %s", name, wire(t, r))
 		}
-		c := must[*change.CreationResult](t)(w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "config-" + name, ValueType: name, Value: node(t, test.value)}))
+		c := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "config-" + name, ValueType: &name, Value: node(t, test.value)}))
 		if c.ValueType != test.canonical || string(c.Document.Get("sendToClientSdk").Compact()) != "false" || string(c.Document.Get("access").Compact()) != `"standard"` {
 			t.Errorf("%s: %s", name, wire(t, c))
 		}
 	}
-	r := must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "b", Type: ptr("boolean")}))
+	r := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "b", ValueType: ptr("boolean")}))
 	if r.ValueType != "bool" {
 		t.Errorf("boolean is %s", r.ValueType)
 	}
-	must[*change.CreationResult](t)(w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "c", ValueType: "bool", Value: node(t, "true")}))
+	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "c", ValueType: ptr("bool"), Value: node(t, "true")}))
 }
 
 func TestKeysArePooledIgnoringCase(t *testing.T) {
@@ -127,17 +128,17 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 		{"ODD", "log_level", "odd"},
 		{"BROKEN", "feature_flag", "broken"},
 	} {
-		_, err := w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: test.key})
+		_, err := w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: test.key})
 		f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 		if f.Details["collidingType"] != test.kind || f.Details["collidingKey"] != test.held {
 			t.Errorf("%s: %v", test.key, f.Details)
 		}
-		_, err = w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: test.key, ValueType: "bool", Value: node(t, "true")})
+		_, err = w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: test.key, ValueType: ptr("bool"), Value: node(t, "true")})
 		wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 	}
 	n := w.repo.head().Sequence
 	for _, key := range []string{"free", "a", "log-level.b"} {
-		must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: key}))
+		must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: key}))
 	}
 	if w.repo.head().Sequence != n+3 {
 		t.Error("not every creation is a commit")
@@ -152,7 +153,7 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 func TestTheFirstCommitOfAWorkspace(t *testing.T) {
 	w := newWorld(t, nil)
 	w.repo.commits = nil
-	must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
+	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
 	w.repo.commits = nil
 	r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Level: ptr("INFO")}))
 	if r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
@@ -165,13 +166,13 @@ func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
 	settings := w.settings()
 	settings.PublicURL = ""
 	w.service = control.New(settings)
-	r := must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
+	r := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
 	if r.Document.Get("$schema") != nil {
 		t.Error(wire(t, r))
 	}
 	settings.PublicURL = "https://svc.test/base/"
 	w.service = control.New(settings)
-	r = must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "g"}))
+	r = must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "g"}))
 	if text, _ := r.Document.Get("$schema").Text(); text != "https://svc.test/base/schemas/v1/stored-config.json" {
 		t.Error(text)
 	}
@@ -180,7 +181,7 @@ func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
 // TestANameThatWindowsCannotHaveIsWarnedOf by the write that creates it, and by no other.
 func TestANameThatWindowsCannotHaveIsWarnedOf(t *testing.T) {
 	w := newWorld(t, nil)
-	made := must[*change.CreationResult](t)(w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "con", ValueType: "string", Value: node(t, `"x"`)}))
+	made := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "con", ValueType: ptr("string"), Value: node(t, `"x"`)}))
 	if said := wire(t, made.Warnings); !strings.Contains(said, "cannot be checked out on Windows") {
 		t.Errorf("no warning: %s", said)
 	}
@@ -188,7 +189,7 @@ func TestANameThatWindowsCannotHaveIsWarnedOf(t *testing.T) {
 	if len(set.Warnings) != 2 {
 		t.Errorf("%s", wire(t, set.Warnings))
 	}
-	patched := must[*change.PatchResult](t)(w.boss().Changes().PatchConfig(ctx, "con", "default", change.ConfigPatch{Value: node(t, `"y"`)}))
+	patched := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Config, "con", "default", change.ValuePatch{Value: node(t, `"y"`)}))
 	if len(patched.Warnings) != 0 {
 		t.Errorf("%s", wire(t, patched.Warnings))
 	}

@@ -6,6 +6,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 )
 
 // TestTheEnvironmentsAsTheyWereLastDeclaredHold where a push has broken the workspace
@@ -35,11 +36,11 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 					t.Errorf("the environments are\n%s, want\n%s", got, want)
 				}
 				for _, scope := range []string{"production", "default"} {
-					_, err := w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", scope, change.FlagPatch{Enabled: ptr(true)})
+					_, err := w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)})
 					wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
 				}
 				for _, enabled := range []bool{true, false} {
-					must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", "staging", change.FlagPatch{Enabled: ptr(enabled)}))
+					must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(enabled)}))
 				}
 				if now := w.delivered(); !now.Declared || len(now.Environments) != 4 {
 					t.Errorf("what is served has the environments %+v, declared: %t", now.Environments, now.Declared)
@@ -51,7 +52,7 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 				w.service = control.New(w.settings())
 			}
 			w.repo.push(ada, "Mend it", map[string]string{"svc.json": `{"environments":["production"]}`})
-			must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
+			must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 			if d := w.detail(); d.BrokenDocuments != 0 {
 				t.Errorf("the detail is %+v", d)
 			}

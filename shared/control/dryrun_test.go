@@ -25,19 +25,19 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 		ask    func(t *testing.T, s *control.Session, r change.Request, token string) (any, error)
 	}{
 		{"flag creation", path("new"), true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
-			return s.Changes().CreateFlag(ctx, change.FlagCreation{Request: r, Key: "new"})
+			return s.Changes().Create(ctx, change.Creation{Type: document.Flag, Request: r, Key: "new"})
 		}},
 		{"config creation", "configs/new.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
-			return s.Changes().CreateConfig(ctx, change.ConfigCreation{Request: r, Key: "new", ValueType: "int", Value: node(t, "1")})
+			return s.Changes().Create(ctx, change.Creation{Type: document.Config, Request: r, Key: "new", ValueType: ptr("int"), Value: node(t, "1")})
 		}},
 		{"flag", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
-			return s.Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Request: r, Enabled: ptr(true), ReplaceTargeting: true, ExpectedCommitSHA: &token})
+			return s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Request: r, Enabled: ptr(true), ReplaceTargeting: true, ExpectedCommitSHA: &token})
 		}},
 		{"flag, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
-			return s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Request: r, Enabled: ptr(false)})
+			return s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Request: r, Enabled: ptr(false)})
 		}},
 		{"config", "configs/c.json", true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
-			return s.Changes().PatchConfig(ctx, "c", "staging", change.ConfigPatch{Request: r, Value: node(t, "2")})
+			return s.Changes().Patch(ctx, document.Config, "c", "staging", change.ValuePatch{Request: r, Value: node(t, "2")})
 		}},
 		{"log level", "log-levels/log-level.a.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
 			return s.Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Request: r, Level: ptr("INFO")})
@@ -112,7 +112,7 @@ func TestADryRunNamesTheItemsCommit(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	of := w.last().SHA
 	head := w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")}).SHA
-	r := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Request: change.Request{DryRun: true}, Enabled: ptr(true)}))
+	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Request: change.Request{DryRun: true}, Enabled: ptr(true)}))
 	if !r.Changed || r.CommitSHA != of || r.PreviousCommitSHA != head {
 		t.Error(wire(t, r))
 	}

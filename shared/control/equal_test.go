@@ -17,12 +17,10 @@ import (
 
 // writer carries writes out alone, or each as a change set of one operation.
 type writer interface {
-	PatchFlag(ctx any, key, scope string, p change.FlagPatch) (any, error)
-	PatchConfig(ctx any, key, scope string, p change.ConfigPatch) (any, error)
+	Patch(ctx any, t document.Type, key, scope string, p change.ValuePatch) (any, error)
 	PatchLogLevel(ctx any, service string, p change.LogLevelPatch) (any, error)
 	PutDocument(ctx any, t document.Type, key string, p change.DocumentPut) (any, error)
-	CreateFlag(ctx any, c change.FlagCreation) (any, error)
-	CreateSegment(ctx any, c change.SegmentCreation) (any, error)
+	Create(ctx any, c change.Creation) (any, error)
 	Delete(ctx any, t document.Type, key string, d change.Deletion) (any, error)
 	Revert(ctx any, t document.Type, key string, r change.Reversion) (any, error)
 	// anew is the same after somebody else has written.
@@ -31,12 +29,8 @@ type writer interface {
 
 type alone struct{ s *control.Session }
 
-func (a alone) PatchFlag(_ any, key, scope string, p change.FlagPatch) (any, error) {
-	return a.s.Changes().PatchFlag(ctx, key, scope, p)
-}
-
-func (a alone) PatchConfig(_ any, key, scope string, p change.ConfigPatch) (any, error) {
-	return a.s.Changes().PatchConfig(ctx, key, scope, p)
+func (a alone) Patch(_ any, t document.Type, key, scope string, p change.ValuePatch) (any, error) {
+	return a.s.Changes().Patch(ctx, t, key, scope, p)
 }
 
 func (a alone) PatchLogLevel(_ any, service string, p change.LogLevelPatch) (any, error) {
@@ -47,12 +41,8 @@ func (a alone) PutDocument(_ any, t document.Type, key string, p change.Document
 	return a.s.Changes().PutDocument(ctx, t, key, p)
 }
 
-func (a alone) CreateFlag(_ any, c change.FlagCreation) (any, error) {
-	return a.s.Changes().CreateFlag(ctx, c)
-}
-
-func (a alone) CreateSegment(_ any, c change.SegmentCreation) (any, error) {
-	return a.s.Changes().CreateSegment(ctx, c)
+func (a alone) Create(_ any, c change.Creation) (any, error) {
+	return a.s.Changes().Create(ctx, c)
 }
 
 func (a alone) Delete(_ any, t document.Type, key string, d change.Deletion) (any, error) {
@@ -73,12 +63,8 @@ func (c inChangeSet) one(r change.Request, o change.Operation) (any, error) {
 	return c.s.Changes().Change(ctx, change.ChangeSet{Request: r, Operations: []change.Operation{o}})
 }
 
-func (c inChangeSet) PatchFlag(_ any, key, scope string, p change.FlagPatch) (any, error) {
-	return c.one(p.Request, change.Patch(key, scope, p))
-}
-
-func (c inChangeSet) PatchConfig(_ any, key, scope string, p change.ConfigPatch) (any, error) {
-	return c.one(p.Request, change.Patch(key, scope, p))
+func (c inChangeSet) Patch(_ any, t document.Type, key, scope string, p change.ValuePatch) (any, error) {
+	return c.one(p.Request, change.Patch(t, key, scope, p))
 }
 
 func (c inChangeSet) PatchLogLevel(_ any, service string, p change.LogLevelPatch) (any, error) {
@@ -89,11 +75,7 @@ func (c inChangeSet) PutDocument(_ any, t document.Type, key string, p change.Do
 	return c.one(p.Request, change.Put(t, key, p))
 }
 
-func (c inChangeSet) CreateFlag(_ any, p change.FlagCreation) (any, error) {
-	return c.one(p.Request, change.Create(p))
-}
-
-func (c inChangeSet) CreateSegment(_ any, p change.SegmentCreation) (any, error) {
+func (c inChangeSet) Create(_ any, p change.Creation) (any, error) {
 	return c.one(p.Request, change.Create(p))
 }
 
@@ -122,7 +104,7 @@ func drawWrite(rt *rapid.T, commits []string) both {
 	words := fmt.Sprint(key, " ", scope, tier)
 	switch kind := draw("kind", "enable", "rollout", "off", "create", "segment", "put", "put segment", "delete", "delete segment", "undo", "restore", "level"); kind {
 	case "enable", "off", "rollout":
-		p := change.FlagPatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
+		p := change.ValuePatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
 		switch kind {
 		case "enable":
 			p.Enabled = ptr(true)
@@ -135,13 +117,16 @@ func drawWrite(rt *rapid.T, commits []string) both {
 			}
 			p.Rollout = tree
 		}
-		return both{change.Patch(key, scope, p), func(s *control.Session) error { _, err := s.Changes().PatchFlag(ctx, key, scope, p); return err }, kind + " " + words}
+		return both{change.Patch(document.Flag, key, scope, p), func(s *control.Session) error {
+			_, err := s.Changes().Patch(ctx, document.Flag, key, scope, p)
+			return err
+		}, kind + " " + words}
 	case "create":
-		c := change.FlagCreation{Key: key}
-		return both{change.Create(c), func(s *control.Session) error { _, err := s.Changes().CreateFlag(ctx, c); return err }, kind + " " + words}
+		c := change.Creation{Type: document.Flag, Key: key}
+		return both{change.Create(c), func(s *control.Session) error { _, err := s.Changes().Create(ctx, c); return err }, kind + " " + words}
 	case "segment":
-		c := change.SegmentCreation{Key: key}
-		return both{change.Create(c), func(s *control.Session) error { _, err := s.Changes().CreateSegment(ctx, c); return err }, kind + " " + words}
+		c := change.Creation{Type: document.Segment, Key: key}
+		return both{change.Create(c), func(s *control.Session) error { _, err := s.Changes().Create(ctx, c); return err }, kind + " " + words}
 	case "put", "put segment":
 		t, text := document.Flag, boolFlag(key, tier, rapid.SampledFrom([][]string{{serves("bool", "true")}, {inSegment("d"), serves("bool", "false")}}).Draw(rt, "rules")...)
 		if kind == "put segment" {

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -14,7 +15,7 @@ import (
 // another; what makes it smaller is taken.
 func TestAFullWorkspaceTakesNothingMore(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	if _, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)}); err != nil {
+	if _, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}); err != nil {
 		t.Fatal(err)
 	}
 	settings := w.settings()
@@ -22,17 +23,17 @@ func TestAFullWorkspaceTakesNothingMore(t *testing.T) {
 	w.service = control.New(settings)
 	large := jsontree.NewString(strings.Repeat("x", 10_000))
 	for _, dry := range []bool{true, false} {
-		_, err := w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Request: change.Request{DryRun: dry}, Key: "large", ValueType: "string", Value: large})
+		_, err := w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Request: change.Request{DryRun: dry}, Key: "large", ValueType: ptr("string"), Value: large})
 		if got := refusal(err); !strings.HasPrefix(got, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION") || !strings.Contains(err.Error(), "bytes together") {
 			t.Errorf("dry run %v: %s, %v", dry, got, err)
 		}
 	}
 	for _, on := range []bool{false, true} { // "false" is a byte longer
-		if _, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: &on}); err != nil {
+		if _, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: &on}); err != nil {
 			t.Errorf("a toggle to %v: %v", on, err)
 		}
 	}
-	if _, err := w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}); refusal(err) != "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION" {
+	if _, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}); refusal(err) != "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION" {
 		t.Errorf("a small change that does not fit: %v", err)
 	}
 }
@@ -70,7 +71,7 @@ func TestAWorkspaceFullOfExpressions(t *testing.T) {
 	}
 	w.repo.push(ada, "Too many", map[string]string{path("z"): matching("z", 9)})
 	for _, key := range []string{"z", "f1"} {
-		if _, err := w.boss().Changes().PatchFlag(ctx, key, "production", change.FlagPatch{Enabled: ptr(false)}); err != nil {
+		if _, err := w.boss().Changes().Patch(ctx, document.Flag, key, "production", change.ValuePatch{Enabled: ptr(false)}); err != nil {
 			t.Errorf("%s cannot be switched off: %v", key, err)
 		}
 	}

@@ -47,13 +47,13 @@ func FuzzPatch(f *testing.F) {
 			"configs/lists.json": configOf("lists", "string_list", "[]", ""),
 		})
 		for _, key := range []string{"bool", "double"} {
-			for _, patch := range []change.FlagPatch{{Value: n}, {Rollout: n}, {Value: n, Rollout: n}} {
-				_, err := w.boss().Changes().PatchFlag(ctx, key, "staging", patch)
+			for _, patch := range []change.ValuePatch{{Value: n}, {Rollout: n}, {Value: n, Rollout: n}} {
+				_, err := w.boss().Changes().Patch(ctx, document.Flag, key, "staging", patch)
 				wantValidOrRefused(t, w, path(key), err)
 			}
 		}
 		for _, key := range []string{"json", "lists"} {
-			_, err := w.boss().Changes().PatchConfig(ctx, key, "staging", change.ConfigPatch{Value: n})
+			_, err := w.boss().Changes().Patch(ctx, document.Config, key, "staging", change.ValuePatch{Value: n})
 			wantValidOrRefused(t, w, "configs/"+key+".json", err)
 		}
 	})

@@ -20,7 +20,7 @@ func TestHistory(t *testing.T) {
 	w.repo.push(bob, "Other", map[string]string{path("g"): boolFlag("g", "")})
 	key := w.key(access.KindServiceAccount, "protected_engineer")
 	s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-	second := must[*change.PatchResult](t)(s.Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
+	second := must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 
 	h := must[*feed.History](t)(w.enter().History(ctx, document.Flag, "f", feed.PageQuery{}))
 	want := fmt.Sprintf(`{"history":[{"sha":"%s","message":"production: enabled set to true","authorName":"Deploy bot",`+
@@ -83,7 +83,7 @@ func firstCursor(t *testing.T, w *world) string {
 func TestPagesAskOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	for i := range 40 {
-		must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(i%2 == 0)}))
+		must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(i%2 == 0)}))
 	}
 	cursor := ""
 	for range 2 {
@@ -118,7 +118,7 @@ func TestAStaleTokenIsExplained(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", "")})
 	token := w.last().SHA
 	elsewhere := w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", `,"x":1`)}).SHA
-	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 	by := repository.Signature{Name: "Bob", Email: "bob@example.com", When: ada.When}
 	w.repo.push(by, "by hand", map[string]string{path("f"): boolFlag("f", `,"tags":["web"]`)})
 	current := w.last().SHA
@@ -132,7 +132,7 @@ func TestAStaleTokenIsExplained(t *testing.T) {
 		{"an unknown SHA", strings.Repeat("0", 40), 0},
 		{"an abbreviation", token[:12], 0},
 	} {
-		_, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: &test.token})
+		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &test.token})
 		f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 		changes, _ := f.Details["changes"].([]feed.Activity)
 		if f.Details["currentCommitSha"] != current || len(changes) != test.changes {
@@ -152,7 +152,7 @@ func TestAStaleTokenIsExplained(t *testing.T) {
 		}
 	}
 	w.repo.fail["History"] = errStorage
-	_, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: &token})
+	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &token})
 	wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 }
 
@@ -164,7 +164,7 @@ func TestChangesSinceATokenCountFromItsCommit(t *testing.T) {
 	for _, more := range []string{`,"x":1`, "", `,"x":2`} {
 		w.repo.push(ada, "by hand", map[string]string{path("f"): boolFlag("f", more)})
 	}
-	_, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
+	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 	if changes := f.Details["changes"].([]feed.Activity); len(changes) != 3 {
 		t.Errorf("%d changes", len(changes))
@@ -175,9 +175,9 @@ func TestAtMostTwentyChangesAreTold(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	token := w.last().SHA
 	for i := range 25 {
-		must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(i%2 == 0)}))
+		must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(i%2 == 0)}))
 	}
-	_, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
+	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 	if changes := f.Details["changes"].([]feed.Activity); len(changes) != 20 || f.Details["changesTruncated"] != true {
 		t.Errorf("%d changes, truncated: %v", len(changes), f.Details["changesTruncated"])
@@ -192,7 +192,7 @@ func TestTheTokenIsLookedForFartherBackThanIsTold(t *testing.T) {
 	for i := range 25 {
 		w.repo.push(ada, "by hand", map[string]string{path("f"): boolFlag("f", []string{`,"x":1`, ""}[i%2])})
 	}
-	_, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
+	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 	if changes := f.Details["changes"].([]feed.Activity); len(changes) != 20 || f.Details["changesTruncated"] != true {
 		t.Errorf("%d changes, truncated: %v", len(changes), f.Details["changesTruncated"])

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/repository"
 )
 
@@ -46,9 +47,9 @@ func TestWhatALedgerRemembers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 			key := w.key(access.KindUser, "protected_engineer")
-			patch := change.FlagPatch{Enabled: ptr(true)}
+			patch := change.ValuePatch{Enabled: ptr(true)}
 			patch.Idempotency = request()
-			first := must[*change.PatchResult](t)(w.once(key).Changes().PatchFlag(ctx, "f", "default", patch))
+			first := must[*change.PatchResult](t)(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))
 			if w.repo.once == nil || w.repo.once.Request != patch.Idempotency.Request || !w.repo.once.Until.Equal(now.Add(change.Remembered)) || w.repo.once.Instead != "" {
 				t.Fatalf("remembered as %+v", w.repo.once)
 			}
@@ -59,7 +60,7 @@ func TestWhatALedgerRemembers(t *testing.T) {
 			}
 			w.repo.once = nil
 			patch.Idempotency = request()
-			_ = must[*change.PatchResult](t)(w.once(key).Changes().PatchFlag(ctx, "f", "default", patch))
+			_ = must[*change.PatchResult](t)(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))
 			again := patch.Idempotency.Answer
 			if replays := string(again.Body) == wire(t, first); replays != test.replays || patch.Idempotency.Replayed != replays || again.Status != 200 {
 				t.Errorf("got %s, after %s", again.Body, wire(t, first))
@@ -80,14 +81,14 @@ func TestWhatCannotBeReadOfAnAnswer(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.push(ada, "something else", map[string]string{path("f"): boolFlag("f", `,"n":1`)})
 	i := request()
-	patch := change.FlagPatch{Enabled: ptr(true), Request: change.Request{Idempotency: i}}
+	patch := change.ValuePatch{Enabled: ptr(true), Request: change.Request{Idempotency: i}}
 	w.gate.once = &repository.Landed{Commit: w.last().SHA, Request: i.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: []byte("?")}
-	_, err := w.once(w.key(access.KindUser, "protected_engineer")).Changes().PatchFlag(ctx, "f", "default", patch)
+	_, err := w.once(w.key(access.KindUser, "protected_engineer")).Changes().Patch(ctx, document.Flag, "f", "default", patch)
 	if said := wantRefusal(t, err, "500 INTERNAL").Message; !strings.Contains(said, w.last().SHA) {
 		t.Error(said)
 	}
 	w.gate.once.Answer = nil
-	if _, err := w.once(w.key(access.KindUser, "protected_engineer")).Changes().PatchFlag(ctx, "f", "default", patch); err != nil || i.Answer == nil {
+	if _, err := w.once(w.key(access.KindUser, "protected_engineer")).Changes().Patch(ctx, document.Flag, "f", "default", patch); err != nil || i.Answer == nil {
 		t.Fatal(err, i.Answer)
 	}
 	if want := fmt.Sprintf(`{"changed":true,"commitSha":%q,"previousCommitSha":%q}`, w.last().SHA, w.last().Parent); string(i.Answer.Body) != want || !i.Answer.Truncated || i.Answer.Status != 200 {
@@ -101,9 +102,9 @@ func TestWhatCannotBeReadOfAnAnswer(t *testing.T) {
 func TestAnUnknownOutcomeUnderAKeyIsAskedForAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.repo.fail["Commit"] = fmt.Errorf("asked again: %w", repository.ErrUnknownOutcome)
-	creation := change.FlagCreation{Key: "f"}
+	creation := change.Creation{Type: document.Flag, Key: "f"}
 	creation.Idempotency = request()
-	_, err := w.once(w.key(access.KindUser, "engineer")).Changes().CreateFlag(ctx, creation)
+	_, err := w.once(w.key(access.KindUser, "engineer")).Changes().Create(ctx, creation)
 	if said := wantRefusal(t, err, "503 SERVICE_UNAVAILABLE").Message; !strings.Contains(said, "send the same request again, under the same Idempotency-Key") {
 		t.Error(said)
 	}

@@ -163,14 +163,14 @@ func TestAStoreThatFailsIsAnswered(t *testing.T) {
 		_, history := s.History(ctx, document.Flag, "f", feed.PageQuery{})
 		_, activity := s.Activity(ctx, feed.ActivityQuery{})
 		_, at := s.Document(ctx, document.Flag, "f", ptr("abcd"))
-		_, patch := s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)})
+		_, patch := s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 		for i, err := range []error{flag, list, configs, levels, segments, environments, history, activity, at, patch} {
 			if got := refusal(err); got != failure.want {
 				t.Errorf("request %d: got %s, want %s", i, got, failure.want)
 			}
 		}
 		w.repo.fail = map[string]error{"Commit": failure.err}
-		_, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)})
+		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 		wantRefusal(t, err, failure.want)
 	}
 }

@@ -23,15 +23,15 @@ func TestADocumentIsNotRenderedToLearnItsSize(t *testing.T) {
 	}
 	asks := map[string]func(s *control.Session, r change.Request, token string) error{
 		"creation": func(s *control.Session, r change.Request, _ string) error {
-			_, err := s.Changes().CreateConfig(ctx, change.ConfigCreation{Request: r, Key: "new", ValueType: "json", Value: node(t, deep)})
+			_, err := s.Changes().Create(ctx, change.Creation{Type: document.Config, Request: r, Key: "new", ValueType: ptr("json"), Value: node(t, deep)})
 			return err
 		},
 		"patch": func(s *control.Session, r change.Request, _ string) error {
-			_, err := s.Changes().PatchConfig(ctx, "c", "production", change.ConfigPatch{Request: r, Value: node(t, deep)})
+			_, err := s.Changes().Patch(ctx, document.Config, "c", "production", change.ValuePatch{Request: r, Value: node(t, deep)})
 			return err
 		},
 		"patch of what is large": func(s *control.Session, r change.Request, _ string) error {
-			_, err := s.Changes().PatchConfig(ctx, "d", "production", change.ConfigPatch{Request: r, Value: node(t, "1")})
+			_, err := s.Changes().Patch(ctx, document.Config, "d", "production", change.ValuePatch{Request: r, Value: node(t, "1")})
 			return err
 		},
 		"document": func(s *control.Session, r change.Request, token string) error {
@@ -66,11 +66,11 @@ func TestADocumentIsNotRenderedToLearnItsSize(t *testing.T) {
 // space, and would be too large with it, can be switched off and on, and replaced.
 // It is stored indented as soon as that fits.
 func TestWhatIsTooLargeIndentedIsEdited(t *testing.T) {
-	document := func(users int, user, more string) string {
+	text := func(users int, user, more string) string {
 		list := "[" + strings.TrimSuffix(strings.Repeat(`"`+user+`",`, users), ",") + "]"
 		return boolFlag("f", more, fmt.Sprintf(`{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":%s}}],"value":{"type":"bool","value":true}}`, list), serves("bool", "true"))
 	}
-	pushed := document(43_000, "01234567", "")
+	pushed := text(43_000, "01234567", "")
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.push(ada, "By hand", map[string]string{path("f"): pushed})
 	lines := func(what string, most int) {
@@ -81,20 +81,20 @@ func TestWhatIsTooLargeIndentedIsEdited(t *testing.T) {
 	}
 	for _, environment := range []string{"default", "production"} { // which gets rules of its own
 		for _, on := range []bool{false, true} {
-			if r, err := w.boss().Changes().PatchFlag(ctx, "f", environment, change.FlagPatch{Enabled: &on}); err != nil || !r.Changed {
+			if r, err := w.boss().Changes().Patch(ctx, document.Flag, "f", environment, change.ValuePatch{Enabled: &on}); err != nil || !r.Changed {
 				t.Errorf("%s to %v: %v", environment, on, err)
 			}
 			lines(fmt.Sprint(environment, on), 1)
 		}
 	}
-	if _, err := w.put("f", document(42_000, "0123456789abcdef", `,"description":"d"`)); err != nil {
+	if _, err := w.put("f", text(42_000, "0123456789abcdef", `,"description":"d"`)); err != nil {
 		t.Errorf("a replacement: %v", err)
 	}
 	lines("a replacement", 1)
-	if _, err := w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(false)}); !strings.HasPrefix(refusal(err), "400") || !strings.Contains(err.Error(), "without white space") {
+	if _, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(false)}); !strings.HasPrefix(refusal(err), "400") || !strings.Contains(err.Error(), "without white space") {
 		t.Errorf("more than can be stored: %v", err)
 	}
-	if _, err := w.put("f", document(1, "u", "")); err != nil {
+	if _, err := w.put("f", text(1, "u", "")); err != nil {
 		t.Errorf("a small replacement: %v", err)
 	}
 	if text := w.stored(path("f")); !strings.HasPrefix(text, "{\n  \"") {

@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/feed"
 )
@@ -258,7 +259,7 @@ func TestRowsAreMadeOnce(t *testing.T) {
 	if again := list(control.FlagQuery{}); &again.Flags[0] != &before.Flags[0] || flagKeys(again) != flagKeys(before) {
 		t.Errorf("the rows at one head were made twice, or changed: %q, and then %q", flagKeys(before), flagKeys(again))
 	}
-	must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "a", "production", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "a", "production", change.ValuePatch{Enabled: ptr(true)}))
 	if after := list(control.FlagQuery{}); after.Flags[1].SHA == before.Flags[1].SHA || after.Flags[1].Statuses["production"] != "live" {
 		t.Errorf("after a write the list has %+v", after.Flags[1])
 	}

@@ -120,15 +120,15 @@ func drawQuestion(rt *rapid.T) (words string, make func(t testing.TB, commits []
 		case "delete":
 			return change.Delete(kind, item, change.Deletion{ExpectedCommitSHA: token(commits)})
 		case "rollout":
-			return change.Patch("v", scope, change.FlagPatch{Rollout: node(t, `[{"value":"`+guess+`","percent":10},{"value":"plain","percent":90}]`)})
+			return change.Patch(document.Flag, "v", scope, change.ValuePatch{Rollout: node(t, `[{"value":"`+guess+`","percent":10},{"value":"plain","percent":90}]`)})
 		}
 		switch item {
 		case "c":
-			return change.Patch("c", scope, change.ConfigPatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
+			return change.Patch(document.Config, "c", scope, change.ValuePatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
 		case "b":
-			return change.Patch("b", scope, change.FlagPatch{Value: node(t, fmt.Sprint(guess == guesses[0])), ExpectedCommitSHA: token(commits)})
+			return change.Patch(document.Flag, "b", scope, change.ValuePatch{Value: node(t, fmt.Sprint(guess == guesses[0])), ExpectedCommitSHA: token(commits)})
 		}
-		return change.Patch("v", scope, change.FlagPatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
+		return change.Patch(document.Flag, "v", scope, change.ValuePatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
 	}
 }
 
@@ -184,11 +184,11 @@ func TestADryRunOfWhatIsMaskedIsTrue(t *testing.T) {
 	settings.Contexts = &fakeContexts{found: found}
 	w.service = control.New(settings)
 	dry := change.Request{DryRun: true, Impact: true}
-	rollout := change.FlagPatch{Request: dry, Rollout: node(t, `[{"value":"red","percent":10},{"value":"blue","percent":90}]`)}
-	if _, err := w.boss().Changes().PatchFlag(ctx, "v", "production", rollout); err != nil {
+	rollout := change.ValuePatch{Request: dry, Rollout: node(t, `[{"value":"red","percent":10},{"value":"blue","percent":90}]`)}
+	if _, err := w.boss().Changes().Patch(ctx, document.Flag, "v", "production", rollout); err != nil {
 		t.Error(err)
 	}
-	r, err := w.boss().Changes().PatchFlag(ctx, "some", "production", change.FlagPatch{Request: dry, Enabled: ptr(true)})
+	r, err := w.boss().Changes().Patch(ctx, document.Flag, "some", "production", change.ValuePatch{Request: dry, Enabled: ptr(true)})
 	if err != nil || r.Impact["production"].Changed != 2 {
 		t.Errorf("%v, %s", err, wire(t, r))
 	}

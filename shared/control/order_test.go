@@ -44,20 +44,20 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 			return err
 		}, [8]string{paid, shape, there, may, fresh, valid, verify, yes}},
 		{"PATCH of a flag", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			patch := change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: w.token(d.stale)}
+			patch := change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: w.token(d.stale)}
 			if d.invalid {
 				patch.Enabled, patch.Value = nil, node(t, `"no bool"`)
 			}
 			patch.ExpectedCommitSHA = pick(d.malformed, ptr(""), patch.ExpectedCommitSHA)
-			_, err := s.Changes().PatchFlag(ctx, "f", pick(d.missing, "nope", "production"), patch)
+			_, err := s.Changes().Patch(ctx, document.Flag, "f", pick(d.missing, "nope", "production"), patch)
 			return err
 		}, [8]string{paid, shape, there, may, fresh, shape, yes, yes}},
 		{"PATCH of a config", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			patch := change.ConfigPatch{Value: node(t, pick(d.invalid, "11", "3")), ExpectedCommitSHA: w.token(d.stale)}
+			patch := change.ValuePatch{Value: node(t, pick(d.invalid, "11", "3")), ExpectedCommitSHA: w.token(d.stale)}
 			if d.malformed {
 				patch.Value = nil
 			}
-			_, err := s.Changes().PatchConfig(ctx, pick(d.missing, "nope", "c"), "production", patch)
+			_, err := s.Changes().Patch(ctx, document.Config, pick(d.missing, "nope", "c"), "production", patch)
 			return err
 		}, [8]string{paid, shape, there, may, fresh, schema, yes, yes}},
 		{"PATCH of a log level", func(t *testing.T, w *world, s *control.Session, d defects) error {
@@ -90,11 +90,11 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 			return err
 		}, [8]string{paid, shape, there, may, fresh, valid, verify, yes}},
 		{"POST of a flag", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			_, err := s.Changes().CreateFlag(ctx, change.FlagCreation{Key: pick(d.stale, "F", "new"), Type: ptr(pick(d.malformed, "nope", "bool"))})
+			_, err := s.Changes().Create(ctx, change.Creation{Type: document.Flag, Key: pick(d.stale, "F", "new"), ValueType: ptr(pick(d.malformed, "nope", "bool"))})
 			return err
 		}, [8]string{paid, shape, may, may, taken, yes, yes, yes}},
 		{"POST of a config", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			_, err := s.Changes().CreateConfig(ctx, change.ConfigCreation{Key: pick(d.stale, "F", "new"), ValueType: "int", Value: node(t, pick(d.malformed, "true", "1"))})
+			_, err := s.Changes().Create(ctx, change.Creation{Type: document.Config, Key: pick(d.stale, "F", "new"), ValueType: ptr("int"), Value: node(t, pick(d.malformed, "true", "1"))})
 			return err
 		}, [8]string{paid, shape, may, may, taken, yes, yes, yes}},
 	} {
@@ -163,7 +163,7 @@ func TestReadingNeedsNoSubscription(t *testing.T) {
 	s := must[*control.Session](t)(w.service.OpenFor(ctx, key, control.Read))
 	must[*project.FlagDetail](t)(s.Flag(ctx, "f"))
 	must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{}))
-	_, err := s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)})
+	_, err := s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "500 INTERNAL")
 	_, err = w.service.SessionOf(ctx, key)
 	wantRefusal(t, err, "402 BILLING_INACTIVE")

@@ -21,7 +21,7 @@ func issuesAt(places ...string) []document.Issue {
 func TestPatchFlag(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", targets("pro", "bool", "true"), serves("bool", "false"))})
 	start := w.last().SHA
-	r := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
+	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 	want := `{"key":"f","environment":"production","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `",` +
 		`"preservedTargetingRuleCount":1,"rules":[` + targets("pro", "bool", "true") + `,` + serves("bool", "true") + `]}`
 	if got := wire(t, r); got != want {
@@ -32,7 +32,7 @@ func TestPatchFlag(t *testing.T) {
 	}
 
 	n := w.repo.count("Commit")
-	again := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
+	again := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 	want = `{"key":"f","environment":"production","changed":false,"commitSha":"` + r.CommitSHA + `",` +
 		`"preservedTargetingRuleCount":1,"rules":[` + targets("pro", "bool", "true") + `,` + serves("bool", "true") + `]}`
 	if got := wire(t, again); got != want || w.repo.count("Commit") != n {
@@ -40,18 +40,18 @@ func TestPatchFlag(t *testing.T) {
 	}
 
 	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
-	noop := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)}))
+	noop := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 	if noop.CommitSHA != r.CommitSHA {
 		t.Errorf("the current SHA is the flag's, not the head's: %s", noop.CommitSHA)
 	}
 
-	gone := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true), ReplaceTargeting: true}))
+	gone := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), ReplaceTargeting: true}))
 	want = `{"key":"f","environment":"production","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + w.last().Parent + `",` +
 		`"replacedTargetingRuleCount":1,"rules":[` + serves("bool", "true") + `]}`
 	if got := wire(t, gone); got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
-	re := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(false), ReplaceTargeting: true}))
+	re := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(false), ReplaceTargeting: true}))
 	if got := wire(t, re); strings.Contains(got, "TargetingRuleCount") {
 		t.Errorf("a plain re-toggle counts nothing: %s", got)
 	}
@@ -63,43 +63,43 @@ func TestPatchOperations(t *testing.T) {
 	rollout := `[{"value":"red","percent":33.333},{"value":"blue","percent":66.667}]`
 	for _, test := range []struct {
 		name, key string
-		patch     change.FlagPatch
+		patch     change.ValuePatch
 		want      string
 		at        string
 	}{
-		{"enable a bool", "f", change.FlagPatch{Enabled: ptr(true)}, "ok", ""},
-		{"value of a bool", "f", change.FlagPatch{Value: node(t, "true")}, "ok", ""},
-		{"rollout of a bool", "f", change.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}, "ok", ""},
-		{"value of a string", "colour", change.FlagPatch{Value: node(t, `"green"`)}, "ok", ""},
-		{"rollout of a string", "colour", change.FlagPatch{Rollout: node(t, rollout)}, "ok", ""},
-		{"nothing", "f", change.FlagPatch{}, "400 BAD_REQUEST", ""},
-		{"only replaceTargeting", "f", change.FlagPatch{ReplaceTargeting: true}, "400 BAD_REQUEST", ""},
-		{"two operations", "f", change.FlagPatch{Enabled: ptr(true), Value: node(t, "true")}, "400 BAD_REQUEST", ""},
-		{"three operations", "f", change.FlagPatch{Enabled: ptr(true), Value: node(t, "1"), Rollout: node(t, rollout)}, "400 BAD_REQUEST", ""},
-		{"enable a string", "colour", change.FlagPatch{Enabled: ptr(true)}, "400 BAD_REQUEST", "/enabled"},
-		{"another type", "colour", change.FlagPatch{Value: node(t, "1")}, "400 BAD_REQUEST", "/value"},
-		{"null", "colour", change.FlagPatch{Value: node(t, "null")}, "400 BAD_REQUEST", "/value"},
-		{"one arm", "colour", change.FlagPatch{Rollout: node(t, `[{"value":"red","percent":100}]`)}, "400 BAD_REQUEST", "/rollout"},
-		{"no arms", "colour", change.FlagPatch{Rollout: node(t, `{}`)}, "400 BAD_REQUEST", "/rollout"},
-		{"99.999 percent", "colour", change.FlagPatch{Rollout: node(t, `[{"value":"red","percent":33.333},{"value":"blue","percent":66.666}]`)}, "400 BAD_REQUEST", "/rollout"},
-		{"four decimals", "colour", change.FlagPatch{Rollout: node(t, `[{"value":"red","percent":33.3333},{"value":"blue","percent":66.6667}]`)}, "400 BAD_REQUEST", "/rollout/0/percent /rollout/1/percent"},
-		{"above 100", "colour", change.FlagPatch{Rollout: node(t, `[{"value":"red","percent":101},{"value":"blue","percent":-1}]`)}, "400 BAD_REQUEST", "/rollout/0/percent /rollout/1/percent"},
-		{"no percent", "colour", change.FlagPatch{Rollout: node(t, `[{"value":"red"},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/percent"},
-		{"no value", "colour", change.FlagPatch{Rollout: node(t, `[{"percent":0},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value"},
-		{"no variant", "colour", change.FlagPatch{Rollout: node(t, `[{"value":"green","percent":0},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value"},
-		{"arms of another type", "colour", change.FlagPatch{Rollout: node(t, `[{"value":1,"percent":0},{"value":true,"percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value /rollout/1/value"},
-		{"an empty token", "f", change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: ptr("")}, "400 BAD_REQUEST", "/expectedCommitSha"},
-		{"all at once", "f", change.FlagPatch{Rollout: node(t, `[]`), ExpectedCommitSHA: ptr(""), Request: change.Request{Malformed: issuesAt("/x")}},
+		{"enable a bool", "f", change.ValuePatch{Enabled: ptr(true)}, "ok", ""},
+		{"value of a bool", "f", change.ValuePatch{Value: node(t, "true")}, "ok", ""},
+		{"rollout of a bool", "f", change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}, "ok", ""},
+		{"value of a string", "colour", change.ValuePatch{Value: node(t, `"green"`)}, "ok", ""},
+		{"rollout of a string", "colour", change.ValuePatch{Rollout: node(t, rollout)}, "ok", ""},
+		{"nothing", "f", change.ValuePatch{}, "400 BAD_REQUEST", ""},
+		{"only replaceTargeting", "f", change.ValuePatch{ReplaceTargeting: true}, "400 BAD_REQUEST", ""},
+		{"two operations", "f", change.ValuePatch{Enabled: ptr(true), Value: node(t, "true")}, "400 BAD_REQUEST", ""},
+		{"three operations", "f", change.ValuePatch{Enabled: ptr(true), Value: node(t, "1"), Rollout: node(t, rollout)}, "400 BAD_REQUEST", ""},
+		{"enable a string", "colour", change.ValuePatch{Enabled: ptr(true)}, "400 BAD_REQUEST", "/enabled"},
+		{"another type", "colour", change.ValuePatch{Value: node(t, "1")}, "400 BAD_REQUEST", "/value"},
+		{"null", "colour", change.ValuePatch{Value: node(t, "null")}, "400 BAD_REQUEST", "/value"},
+		{"one arm", "colour", change.ValuePatch{Rollout: node(t, `[{"value":"red","percent":100}]`)}, "400 BAD_REQUEST", "/rollout"},
+		{"no arms", "colour", change.ValuePatch{Rollout: node(t, `{}`)}, "400 BAD_REQUEST", "/rollout"},
+		{"99.999 percent", "colour", change.ValuePatch{Rollout: node(t, `[{"value":"red","percent":33.333},{"value":"blue","percent":66.666}]`)}, "400 BAD_REQUEST", "/rollout"},
+		{"four decimals", "colour", change.ValuePatch{Rollout: node(t, `[{"value":"red","percent":33.3333},{"value":"blue","percent":66.6667}]`)}, "400 BAD_REQUEST", "/rollout/0/percent /rollout/1/percent"},
+		{"above 100", "colour", change.ValuePatch{Rollout: node(t, `[{"value":"red","percent":101},{"value":"blue","percent":-1}]`)}, "400 BAD_REQUEST", "/rollout/0/percent /rollout/1/percent"},
+		{"no percent", "colour", change.ValuePatch{Rollout: node(t, `[{"value":"red"},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/percent"},
+		{"no value", "colour", change.ValuePatch{Rollout: node(t, `[{"percent":0},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value"},
+		{"no variant", "colour", change.ValuePatch{Rollout: node(t, `[{"value":"green","percent":0},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value"},
+		{"arms of another type", "colour", change.ValuePatch{Rollout: node(t, `[{"value":1,"percent":0},{"value":true,"percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value /rollout/1/value"},
+		{"an empty token", "f", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: ptr("")}, "400 BAD_REQUEST", "/expectedCommitSha"},
+		{"all at once", "f", change.ValuePatch{Rollout: node(t, `[]`), ExpectedCommitSHA: ptr(""), Request: change.Request{Malformed: issuesAt("/x")}},
 			"400 BAD_REQUEST", "/x /expectedCommitSha /rollout"},
-		{"found before, and nothing", "f", change.FlagPatch{Request: change.Request{Malformed: issuesAt("/x")}}, "400 BAD_REQUEST", "/x "},
-		{"found before, and two operations", "f", change.FlagPatch{Value: node(t, "true"), Request: change.Request{Malformed: issuesAt("/enabled")}}, "400 BAD_REQUEST", "/enabled "},
-		{"found before, in a flag that is not there", "nope", change.FlagPatch{Value: node(t, "1"), Request: change.Request{Malformed: issuesAt("/x")}}, "400 BAD_REQUEST", "/x"},
-		{"what was found before is not said twice", "f", change.FlagPatch{Request: change.Request{Malformed: issuesAt("/enabled")}}, "400 BAD_REQUEST", "/enabled"},
+		{"found before, and nothing", "f", change.ValuePatch{Request: change.Request{Malformed: issuesAt("/x")}}, "400 BAD_REQUEST", "/x "},
+		{"found before, and two operations", "f", change.ValuePatch{Value: node(t, "true"), Request: change.Request{Malformed: issuesAt("/enabled")}}, "400 BAD_REQUEST", "/enabled "},
+		{"found before, in a flag that is not there", "nope", change.ValuePatch{Value: node(t, "1"), Request: change.Request{Malformed: issuesAt("/x")}}, "400 BAD_REQUEST", "/x"},
+		{"what was found before is not said twice", "f", change.ValuePatch{Request: change.Request{Malformed: issuesAt("/enabled")}}, "400 BAD_REQUEST", "/enabled"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("colour"): text})
 			n := w.repo.head()
-			r, err := w.boss().Changes().PatchFlag(ctx, test.key, "staging", test.patch)
+			r, err := w.boss().Changes().Patch(ctx, document.Flag, test.key, "staging", test.patch)
 			f := wantRefusal(t, err, test.want)
 			if got := pointers(f, "issues"); got != test.at {
 				t.Errorf("issues at %s, want %s: %v", got, test.at, err)
@@ -117,11 +117,11 @@ func TestScopesThatCanBeWritten(t *testing.T) {
 		"old": "404 NOT_FOUND", "Production": "404 NOT_FOUND", "": "404 NOT_FOUND", "nope": "404 NOT_FOUND",
 	} {
 		w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "configs/c.json": configOf("c", "int", "1", "")})
-		_, err := w.boss().Changes().PatchFlag(ctx, "f", scope, change.FlagPatch{Enabled: ptr(true)})
+		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)})
 		if got := refusal(err); got != want {
 			t.Errorf("flag in %q: %s", scope, got)
 		}
-		_, err = w.boss().Changes().PatchConfig(ctx, "c", scope, change.ConfigPatch{Value: node(t, "2")})
+		_, err = w.boss().Changes().Patch(ctx, document.Config, "c", scope, change.ValuePatch{Value: node(t, "2")})
 		if got := refusal(err); got != want {
 			t.Errorf("config in %q: %s", scope, got)
 		}
@@ -142,17 +142,17 @@ func TestPatchConfig(t *testing.T) {
 		"configs/free.json":  configOf("free", "json", "{}", ""),
 		"schemas/s.json":     schema,
 	})
-	r := must[*change.PatchResult](t)(w.boss().Changes().PatchConfig(ctx, "free", "default", change.ConfigPatch{Value: node(t, `{"b":1.0,"a":[null]}`)}))
+	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Config, "free", "default", change.ValuePatch{Value: node(t, `{"b":1.0,"a":[null]}`)}))
 	if !strings.Contains(wire(t, r), `"value":{"b":1.0,"a":[null]}`) {
 		t.Error(wire(t, r))
 	}
 	// Reordered and spelled again, it is the same.
-	if again := must[*change.PatchResult](t)(w.boss().Changes().PatchConfig(ctx, "free", "default", change.ConfigPatch{Value: node(t, `{"a":[null],"b":1}`)})); again.Changed {
+	if again := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Config, "free", "default", change.ValuePatch{Value: node(t, `{"a":[null],"b":1}`)})); again.Changed {
 		t.Error(wire(t, again))
 	}
-	_, err := w.boss().Changes().PatchConfig(ctx, "free", "default", change.ConfigPatch{})
+	_, err := w.boss().Changes().Patch(ctx, document.Config, "free", "default", change.ValuePatch{})
 	wantRefusal(t, err, "400 BAD_REQUEST")
-	_, err = w.boss().Changes().PatchConfig(ctx, "limit", "default", change.ConfigPatch{Value: node(t, `"x"`), ExpectedCommitSHA: ptr(""), Request: change.Request{Malformed: issuesAt("/x")}})
+	_, err = w.boss().Changes().Patch(ctx, document.Config, "limit", "default", change.ValuePatch{Value: node(t, `"x"`), ExpectedCommitSHA: ptr(""), Request: change.Request{Malformed: issuesAt("/x")}})
 	if got := pointers(wantRefusal(t, err, "400 BAD_REQUEST"), "issues"); got != "/x /expectedCommitSha" {
 		t.Errorf("all that is wrong at once: issues at %s", got)
 	}
@@ -165,7 +165,7 @@ func TestPatchConfig(t *testing.T) {
 		{"staging", "7", "ok", ""}, // what stands elsewhere is not its fault
 		{"default", "7", "ok", ""},
 	} {
-		_, err := w.boss().Changes().PatchConfig(ctx, "limit", test.scope, change.ConfigPatch{Value: node(t, test.value)})
+		_, err := w.boss().Changes().Patch(ctx, document.Config, "limit", test.scope, change.ValuePatch{Value: node(t, test.value)})
 		f := wantRefusal(t, err, test.want)
 		if got := pointers(f, "violations"); got != test.at {
 			t.Errorf("%s in %s: violations at %s, want %s", test.value, test.scope, got, test.at)
@@ -181,7 +181,7 @@ func TestAPatchIsNotBlamedForWhatWasWrongBefore(t *testing.T) {
 	imperfect := `,"access":"unheard-of","tags":[1],"environments":[{"id":"nowhere","rules":[]},{"id":"staging","rules":[` +
 		`{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"none"}}],"value":{"type":"bool","value":true}},` + serves("bool", "true") + `]}]`
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", imperfect)})
-	r := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "staging", change.FlagPatch{Enabled: ptr(false)}))
+	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(false)}))
 	if !r.Changed {
 		t.Error(wire(t, r))
 	}
@@ -202,7 +202,7 @@ func TestARefusalSaysWhereWithoutAChainOfColons(t *testing.T) {
 	if want := "the document would not be valid at /default/rules/0/value/value: value is missing: a bool value is true or false"; err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	_, err = w.boss().Changes().PatchConfig(ctx, "limit", "default", change.ConfigPatch{Value: node(t, "11")})
+	_, err = w.boss().Changes().Patch(ctx, document.Config, "limit", "default", change.ValuePatch{Value: node(t, "11")})
 	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
 	if want := `the schema "s" does not allow this at /default/rules/0/value/value: violates the schema "s": expected a number of at most 10`; err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -215,19 +215,19 @@ func TestWhatCanNotBeEditedIs422(t *testing.T) {
 		path("rules"): `{"key":"rules","type":"feature_flag","valueType":"bool","default":{"rules":{}}}`,
 	})
 	for _, key := range []string{"list", "rules"} {
-		_, err := w.boss().Changes().PatchFlag(ctx, key, "default", change.FlagPatch{Enabled: ptr(true)})
+		_, err := w.boss().Changes().Patch(ctx, document.Flag, key, "default", change.ValuePatch{Enabled: ptr(true)})
 		wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT")
 	}
-	_, err := w.boss().Changes().PatchFlag(ctx, "nope", "default", change.FlagPatch{Enabled: ptr(true)})
+	_, err := w.boss().Changes().Patch(ctx, document.Flag, "nope", "default", change.ValuePatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "404 NOT_FOUND")
 }
 
 func TestAValueThatCanNotBeStoredIsRefused(t *testing.T) {
 	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "{}", "")})
 	deep := strings.Repeat("[", 255) + strings.Repeat("]", 255)
-	_, err := w.boss().Changes().PatchConfig(ctx, "c", "default", change.ConfigPatch{Value: node(t, deep)})
+	_, err := w.boss().Changes().Patch(ctx, document.Config, "c", "default", change.ValuePatch{Value: node(t, deep)})
 	wantRefusal(t, err, "400 BAD_REQUEST")
 	long := fmt.Sprintf("%q", strings.Repeat("x", document.MaxSize))
-	_, err = w.boss().Changes().PatchConfig(ctx, "c", "default", change.ConfigPatch{Value: node(t, long)})
+	_, err = w.boss().Changes().Patch(ctx, document.Config, "c", "default", change.ValuePatch{Value: node(t, long)})
 	wantRefusal(t, err, "400 BAD_REQUEST")
 }

@@ -24,7 +24,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 	const none, support, standard, guarded = "", "config.edit.support", "config.edit.standard", "config.edit.protected"
 	patch := func(key, scope string) func(writer, *world) error {
 		return func(s writer, _ *world) error {
-			_, err := s.PatchFlag(ctx, key, scope, change.FlagPatch{Enabled: ptr(true)})
+			_, err := s.Patch(ctx, document.Flag, key, scope, change.ValuePatch{Enabled: ptr(true)})
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		}
 	}
 	create := func(s writer, _ *world) error {
-		_, err := s.CreateFlag(ctx, change.FlagCreation{Key: "new"})
+		_, err := s.Create(ctx, change.Creation{Type: document.Flag, Key: "new"})
 		return err
 	}
 	level := func(service, scope string) func(writer, *world) error {
@@ -63,7 +63,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 	segment := func(key string) func(writer, *world) error {
 		return func(s writer, w *world) error {
 			if key == "" {
-				_, err := s.CreateSegment(ctx, change.SegmentCreation{Key: "new"})
+				_, err := s.Create(ctx, change.Creation{Type: document.Segment, Key: "new"})
 				return err
 			}
 			stored := node(w.t, w.stored("segments/"+key+".json"))
@@ -151,11 +151,11 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"a misspelt tier", "engineer", patch("odd", "staging"), guarded},
 		{"a tier that is no string", "engineer", patch("number", "staging"), guarded},
 		{"a no-op needs it too", "member", func(s writer, _ *world) error {
-			_, err := s.PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(false)})
+			_, err := s.Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(false)})
 			return err
 		}, standard},
 		{"a dry run needs it too", "member", func(s writer, _ *world) error {
-			_, err := s.PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true), Request: change.Request{DryRun: true}})
+			_, err := s.Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), Request: change.Request{DryRun: true}})
 			return err
 		}, standard},
 
@@ -217,7 +217,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		}, guarded},
 		{"a first segment that a guarded flag names already", "engineer", func(s writer, w *world) error {
 			w.repo.push(ada, "ahead", map[string]string{path("all"): boolFlag("all", `,"access":"protected-all-envs"`, inSegment("new"))})
-			_, err := s.anew(w).CreateSegment(ctx, change.SegmentCreation{Key: "new"})
+			_, err := s.anew(w).Create(ctx, change.Creation{Type: document.Segment, Key: "new"})
 			return err
 		}, guarded},
 
@@ -300,7 +300,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 func TestWithoutProtectedEnvironmentsNothingIsGuarded(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "svc.json": `{"environments":["production"]}`})
 	for _, scope := range []string{"default", "production"} {
-		_, err := w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", scope, change.FlagPatch{Enabled: ptr(true)})
+		_, err := w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)})
 		wantRefusal(t, err, "ok")
 	}
 }
@@ -311,7 +311,7 @@ func TestAWorkspaceFileThatCanNotBeReadGuardsEverything(t *testing.T) {
 	for _, file := range []string{"", "{", "[]", "{}", `{"environments":["production","staging",{"name":"x","protected":"yes"}]}`, "\xff\xfe{\x00}\x00"} {
 		w := newWorld(t, map[string]string{path("f"): flag, "svc.json": file + " "})
 		for _, scope := range []string{"default", "production", "staging"} {
-			_, err := w.enter("engineer_nonprotected").Changes().PatchFlag(ctx, "f", scope, change.FlagPatch{Enabled: ptr(true)})
+			_, err := w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)})
 			if got := refusal(err); got != "403 FORBIDDEN PERMISSION_DENIED" && got != "404 NOT_FOUND" {
 				t.Errorf("%q: %s: %s", file, scope, got)
 			}
@@ -329,7 +329,7 @@ func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
 	p.Name = " Deploy <bot>\nAuthor: evil "
 	w.gate.people[key.Principal()] = p
 	s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-	must[*change.CreationResult](t)(s.Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
+	must[*change.CreationResult](t)(s.Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
 	c := w.last()
 	if c.Author.Name != "Deploy bot Author: evil" || c.Author.Email != string(key.Principal())+"@service-accounts.svc" {
 		t.Errorf("%+v", c.Author)
@@ -340,7 +340,7 @@ func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
 	p.Name, p.Type = " \n", "user"
 	w.gate.people[key.Principal()] = p
 	s = must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-	must[*change.CreationResult](t)(s.Changes().CreateFlag(ctx, change.FlagCreation{Key: "g"}))
+	must[*change.CreationResult](t)(s.Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "g"}))
 	if c := w.last(); c.Author.Name != string(key.Principal()) || c.Author.Email != string(key.Principal())+"@users.svc" {
 		t.Errorf("%+v", c.Author)
 	}

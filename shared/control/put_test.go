@@ -207,8 +207,8 @@ func TestCompareAndSetIsOnContent(t *testing.T) {
 		{"with a line break", head + "\n", "409 CONFLICT STALE_COMMIT_SHA"},
 	} {
 		_, put := w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Request: change.Request{DryRun: true}, Document: node(t, boolFlag("f", `,"y":1`)), ExpectedCommitSHA: &test.token})
-		_, patch := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Request: change.Request{DryRun: true}, Enabled: ptr(true), ExpectedCommitSHA: &test.token})
-		_, noop := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &test.token})
+		_, patch := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Request: change.Request{DryRun: true}, Enabled: ptr(true), ExpectedCommitSHA: &test.token})
+		_, noop := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(false), ExpectedCommitSHA: &test.token})
 		for i, err := range []error{put, patch, noop} {
 			if got := refusal(err); got != test.want {
 				t.Errorf("%s (%d): got %s", test.name, i, got)
@@ -232,7 +232,7 @@ func TestAWriteAsksForLittle(t *testing.T) {
 		w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 		s := w.boss()
 		entered := w.gate.entered
-		must[*change.PatchResult](t)(s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: token(w)}))
+		must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: token(w)}))
 		if w.repo.count("Snapshot") != 1 || w.repo.count("Commit") != 1 || w.repo.total() != 2 || w.gate.entered != entered {
 			t.Errorf("%v, authenticated again %d times", w.repo.calls, w.gate.entered-entered)
 		}
@@ -275,7 +275,7 @@ func TestUndoRestoresTheDocument(t *testing.T) {
 // previousCommitSha.
 func anyWrite(t *testing.T, rt *rapid.T, w *world) string {
 	scope := rapid.SampledFrom([]string{"default", "production", "staging"}).Draw(rt, "scope")
-	patch := change.FlagPatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
+	patch := change.ValuePatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
 	switch rapid.IntRange(0, 3).Draw(rt, "kind") {
 	case 0:
 		patch.Enabled = ptr(rapid.Bool().Draw(rt, "enabled"))
@@ -287,5 +287,5 @@ func anyWrite(t *testing.T, rt *rapid.T, w *world) string {
 	case 3:
 		return must[*change.PutResult](t)(w.put("f", boolFlag("f", fmt.Sprintf(`,"n":%d`, rapid.IntRange(0, 3).Draw(rt, "n"))))).PreviousCommitSHA
 	}
-	return must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", scope, patch)).PreviousCommitSHA
+	return must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", scope, patch)).PreviousCommitSHA
 }

@@ -42,7 +42,7 @@ func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
 		w.pushes(path("f"), boolFlag("f", `,"tags":["theirs"]`)),
 		w.pushes(path("g"), boolFlag("g", "")),
 		w.pushes(path("f"), boolFlag("f", `,"tags":["theirs"]`, targets("pro", "bool", "true"), serves("bool", "false"))))
-	r := must[*change.PatchResult](t)(s.Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{
+	r := must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{
 		Request: change.Request{ID: "0123456789abcdef0123456789abcdef"}, Enabled: ptr(true),
 	}))
 	if want := slices.Repeat([]string{"0123456789abcdef0123456789abcdef"}, 4); !slices.Equal(w.repo.asked, want) {
@@ -119,7 +119,7 @@ func TestAfterALostRaceEverythingIsCheckedAgain(t *testing.T) {
 			s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
 			others := test.then(w, key)
 			w.meanwhile(others...)
-			_, err := s.Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: test.token(w)})
+			_, err := s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: test.token(w)})
 			wantRefusal(t, err, test.want)
 			if landed := w.last().Committer.Name == "svc"; landed != (test.want == "ok") {
 				t.Errorf("written: %t", landed)
@@ -131,7 +131,7 @@ func TestAfterALostRaceEverythingIsCheckedAgain(t *testing.T) {
 func TestACreationThatLostTheRaceFindsTheKeyTaken(t *testing.T) {
 	w := newWorld(t, nil)
 	w.meanwhile(w.pushes("configs/F.json", configOf("F", "int", "1", "")))
-	_, err := w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"})
+	_, err := w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
 	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 	level := `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`
 	w.meanwhile(w.pushes("log-levels/log-level.a.json", level))
@@ -144,7 +144,7 @@ func TestACreationThatLostTheRaceFindsTheKeyTaken(t *testing.T) {
 func TestAWriteThatOthersHaveDoneIsANoOp(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.meanwhile(w.pushes(path("f"), boolFlag("f", "", serves("bool", "true"))))
-	r := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)}))
+	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))
 	if r.Changed || r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
 		t.Error(wire(t, r))
 	}
@@ -162,7 +162,7 @@ func TestTriesAreBounded(t *testing.T) {
 		}
 		return nil
 	})
-	_, err := w.boss().Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)})
+	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
 	if n != change.MaxTries || pauses != n-2 {
 		t.Errorf("%d tries, %d pauses", n, pauses)
@@ -183,7 +183,7 @@ func TestWritersTakeTurns(t *testing.T) {
 	var writing sync.WaitGroup
 	for i, s := range sessions {
 		writing.Go(func() {
-			must[*change.PatchResult](t)(s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(i%2 == 0)}))
+			must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(i%2 == 0)}))
 		})
 	}
 	writing.Wait()
@@ -199,7 +199,7 @@ func TestTriesEndWithTheRequest(t *testing.T) {
 	s = must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
 	ending, end := context.WithCancel(ctx)
 	w.repo.before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
-	_, err := s.Changes().PatchFlag(ending, "f", "default", change.FlagPatch{Enabled: ptr(true)})
+	_, err := s.Changes().Patch(ending, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
 }
 
@@ -211,7 +211,7 @@ func TestARetriedWriteIsUsedOnce(t *testing.T) {
 	service := control.New(settings)
 	s := must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
 	w.meanwhile(w.pushes(path("g"), boolFlag("g", "")))
-	must[*change.PatchResult](t)(s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)}))
+	must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))
 	if used != 1 {
 		t.Errorf("used %d times", used)
 	}
@@ -227,7 +227,7 @@ func TestARequestOutlivesAForcedPush(t *testing.T) {
 		},
 		"activity": func(s *control.Session) error { _, err := s.Activity(ctx, feed.ActivityQuery{}); return err },
 		"write": func(s *control.Session) error {
-			_, err := s.Changes().PatchFlag(ctx, "f", "default", change.FlagPatch{Enabled: ptr(true)})
+			_, err := s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 			return err
 		},
 	} {
@@ -263,7 +263,7 @@ func TestWhatACommitCanAnswer(t *testing.T) {
 	} {
 		w := newWorld(t, nil)
 		w.repo.fail["Commit"] = test.err
-		_, err := w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"})
+		_, err := w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
 		said := wantRefusal(t, err, test.want).Message
 		if unknown := errors.Is(test.err, repository.ErrUnknownOutcome); unknown != strings.Contains(said, "read the item before repeating") {
 			t.Errorf("%v: %s", test.err, said)

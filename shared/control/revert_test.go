@@ -62,8 +62,8 @@ func TestDelete(t *testing.T) {
 	wantRefusal(t, err, "404 NOT_FOUND")
 
 	// The key is free, in any spelling and for any type, and held by one again.
-	must[*change.CreationResult](t)(w.boss().Changes().CreateConfig(ctx, change.ConfigCreation{Key: "F", ValueType: "int", Value: node(t, "1")}))
-	_, err = w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"})
+	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "F", ValueType: ptr("int"), Value: node(t, "1")}))
+	_, err = w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
 	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 	_, err = w.revert("undo", "f", r.CommitSHA)
 	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
@@ -147,7 +147,7 @@ func TestADeletionMeetsANewReference(t *testing.T) {
 func TestUndoOnTopOfLaterChanges(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	patch := func(environment string) string {
-		return must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", environment, change.FlagPatch{Enabled: ptr(true)})).CommitSHA
+		return must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", environment, change.ValuePatch{Enabled: ptr(true)})).CommitSHA
 	}
 	production, staging := patch("production"), patch("staging")
 	r := must[*change.PutResult](t)(w.revert("undo", "f", production[:8]))
@@ -169,8 +169,8 @@ func TestUndoOnTopOfLaterChanges(t *testing.T) {
 // TestAnOverlapTellsWhoAndWhere.
 func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	enabled := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(true)})).CommitSHA
-	disabled := must[*change.PatchResult](t)(w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Enabled: ptr(false)})).CommitSHA
+	enabled := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)})).CommitSHA
+	disabled := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(false)})).CommitSHA
 	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	for _, dry := range []bool{true, false} {
 		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: change.Request{DryRun: dry}, CommitSHA: enabled, Mode: "undo"})
@@ -187,7 +187,7 @@ func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 	if changes, _ := details["changes"].([]any); wire(t, details["pointers"]) != `[""]` || len(changes) != 1 || changes[0].(map[string]any)["sha"] != deleted {
 		t.Errorf("after the deletion: %v", details)
 	}
-	must[*change.CreationResult](t)(w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"}))
+	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
 	_, err = w.revert("undo", "f", deleted)
 	wantRefusal(t, err, "409 CONFLICT OVERLAP")
 }
@@ -274,16 +274,16 @@ func TestAnUndoneCommitIsAsIfItHadNotBeen(t *testing.T) {
 			var err error
 			switch what := rapid.SampledFrom([]string{"toggle", "rollout", "put", "delete", "create", "push"}).Draw(r, "what"); what {
 			case "toggle":
-				_, err = w.boss().Changes().PatchFlag(ctx, "f", rapid.SampledFrom([]string{"default", "production", "staging"}).Draw(r, "scope"),
-					change.FlagPatch{Enabled: ptr(rapid.Bool().Draw(r, "enabled")), ReplaceTargeting: rapid.Bool().Draw(r, "replace")})
+				_, err = w.boss().Changes().Patch(ctx, document.Flag, "f", rapid.SampledFrom([]string{"default", "production", "staging"}).Draw(r, "scope"),
+					change.ValuePatch{Enabled: ptr(rapid.Bool().Draw(r, "enabled")), ReplaceTargeting: rapid.Bool().Draw(r, "replace")})
 			case "rollout":
-				_, err = w.boss().Changes().PatchFlag(ctx, "f", "production", change.FlagPatch{Rollout: node(t, `[{"value":true,"percent":25},{"value":false,"percent":75}]`)})
+				_, err = w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":25},{"value":false,"percent":75}]`)})
 			case "put":
 				_, err = w.put("f", boolFlag("f", fmt.Sprintf(`,"name":%q`, rapid.SampledFrom([]string{"a", "b"}).Draw(r, "name"))))
 			case "delete":
 				_, err = w.remove(document.Flag, "f")
 			case "create":
-				_, err = w.boss().Changes().CreateFlag(ctx, change.FlagCreation{Key: "f"})
+				_, err = w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
 			case "push":
 				w.repo.push(ada, "by git", map[string]string{path("f"): "{" + strings.Repeat(" ", rapid.IntRange(1, 9).Draw(r, "spaces")) + boolFlag("f", "")[1:]})
 			}

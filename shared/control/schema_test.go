@@ -34,7 +34,7 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 				return err
 			}
 			patch := func(scope string, dry bool) error {
-				_, err := w.boss().Changes().PatchConfig(ctx, "c", scope, change.ConfigPatch{Request: change.Request{DryRun: dry}, Value: node(t, `"x"`)})
+				_, err := w.boss().Changes().Patch(ctx, document.Config, "c", scope, change.ValuePatch{Request: change.Request{DryRun: dry}, Value: node(t, `"x"`)})
 				return err
 			}
 			for what, err := range map[string]error{
@@ -70,10 +70,10 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 func TestASchemaThatChangesMeanwhile(t *testing.T) {
 	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`), "schemas/s.json": `{"type":"integer"}`})
 	w.meanwhile(w.pushes("schemas/s.json", `{"type":"string"}`))
-	_, err := w.boss().Changes().PatchConfig(ctx, "c", "staging", change.ConfigPatch{Value: node(t, "2")})
+	_, err := w.boss().Changes().Patch(ctx, document.Config, "c", "staging", change.ValuePatch{Value: node(t, "2")})
 	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
 	w.meanwhile(w.pushes("schemas/s.json", `{"type":"integer"}`))
-	_, err = w.boss().Changes().PatchConfig(ctx, "c", "staging", change.ConfigPatch{Value: node(t, `"x"`)})
+	_, err = w.boss().Changes().Patch(ctx, document.Config, "c", "staging", change.ValuePatch{Value: node(t, `"x"`)})
 	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
 }
 
@@ -90,7 +90,7 @@ func TestValuesUnderASchemaThatIsMissing(t *testing.T) {
 	}
 	patch := func(dry, warns bool) {
 		t.Helper()
-		r, err := w.boss().Changes().PatchConfig(ctx, "c", "staging", change.ConfigPatch{Request: change.Request{DryRun: dry}, Value: node(t, `"x"`)})
+		r, err := w.boss().Changes().Patch(ctx, document.Config, "c", "staging", change.ValuePatch{Request: change.Request{DryRun: dry}, Value: node(t, `"x"`)})
 		wantRefusal(t, err, "ok")
 		if err == nil && warned(r.Warnings) != warns {
 			t.Errorf("a patch, dry %v, is answered with the warnings %v", dry, r.Warnings)

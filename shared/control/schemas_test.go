@@ -96,21 +96,21 @@ func TestABrokenSchemaIsMended(t *testing.T) {
 		if _, err := w.putSchema("s", `{"type":"integer"}`, &token); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		must[*change.PatchResult](t)(w.boss().Changes().PatchConfig(ctx, "c", "default", change.ConfigPatch{Value: node(t, "2")}))
+		must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Config, "c", "default", change.ValuePatch{Value: node(t, "2")}))
 	}
 }
 
 func TestSegments(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	r := must[*change.CreationResult](t)(w.boss().Changes().CreateSegment(ctx, change.SegmentCreation{Key: "s", Name: "S", Description: "D"}))
+	r := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Segment, Key: "s", Name: "S", Description: "D"}))
 	if want := `{"$schema":"https://svc.test/schemas/v1/stored-config.json","key":"s","type":"segment","valueType":"bool","name":"S","description":"D","access":"standard","default":{"rules":[` +
 		serves("bool", "false") + `]}}`; string(r.Document.Compact()) != want || r.ValueType != "bool" {
 		t.Errorf("got\n%s, want\n%s", r.Document.Compact(), want)
 	}
-	rules := func(rules ...string) *change.SegmentCreation {
-		return &change.SegmentCreation{Key: "next", Default: node(t, `{"rules":[`+strings.Join(rules, ",")+`]}`)}
+	rules := func(rules ...string) *change.Creation {
+		return &change.Creation{Type: document.Segment, Key: "next", Default: node(t, `{"rules":[`+strings.Join(rules, ",")+`]}`)}
 	}
-	must[*change.CreationResult](t)(w.boss().Changes().CreateSegment(ctx, *rules(inSegment("s"), serves("bool", "true"))))
+	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, *rules(inSegment("s"), serves("bool", "true"))))
 	document1 := node(t, w.stored("segments/s.json"))
 	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, inSegment("next"))))
 	token := w.last().SHA

@@ -40,9 +40,9 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 	stale := w.repo.commits[1].SHA
 	var errs []error
 	patch := func(key, value string, token *string) {
-		_, err := w.boss().Changes().PatchConfig(ctx, key, "staging", change.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: token})
+		_, err := w.boss().Changes().Patch(ctx, document.Config, key, "staging", change.ValuePatch{Value: node(t, value), ExpectedCommitSHA: token})
 		errs = append(errs, err)
-		_, err = w.boss().Changes().PatchConfig(ctx, key, "default", change.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: token, ReplaceTargeting: true})
+		_, err = w.boss().Changes().Patch(ctx, document.Config, key, "default", change.ValuePatch{Value: node(t, value), ExpectedCommitSHA: token, ReplaceTargeting: true})
 		errs = append(errs, err)
 	}
 	quotedSecret := `"` + secret + `"`

@@ -96,22 +96,13 @@ func (c *call) operationOf(tree *jsontree.Node) (change.Operation, error) {
 	}
 	switch op {
 	case "create":
-		switch t {
-		case document.Flag:
-			return change.Create(flagCreation(r, body)), nil
-		case document.Config:
-			return change.Create(configCreation(r, body)), nil
-		}
-		return change.Create(segmentCreation(r, body)), nil
+		return change.Create(creation(t, r, body)), nil
 	case "patch":
-		switch environment := optionalText(tree, "environment"); t {
-		case document.Flag:
-			return change.Patch(key, *environment, flagPatch(r, body, token(tree))), nil
-		case document.Config:
-			return change.Patch(key, *environment, configPatch(r, body, token(tree))), nil
-		default:
+		environment := optionalText(tree, "environment")
+		if t == document.LogLevel {
 			return change.PatchLevel(key, levelPatch(r, body, environment, token(tree))), nil
 		}
+		return change.Patch(t, key, *environment, valuePatch(r, body, token(tree))), nil
 	case "put":
 		return change.Put(t, key, documentPut(r, tree)), nil
 	case "delete":

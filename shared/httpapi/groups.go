@@ -53,9 +53,7 @@ func Segments() Group {
 		"listSegments": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segments(ctx)
 		}),
-		"createSegment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Changes().CreateSegment(ctx, segmentCreation(c.write(), c.body))
-		},
+		"createSegment": create(document.Segment),
 		"getSegment": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segment(ctx, c.request.PathValue("key"))
 		}),

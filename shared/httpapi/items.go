@@ -17,21 +17,17 @@ func Flags() Group {
 			return c.session.Flags(ctx, control.FlagQuery{
 				PageQuery: c.page(), Tag: c.query["tag"], Status: c.query["status"]})
 		}),
-		"createFlag": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Changes().CreateFlag(ctx, flagCreation(c.write(), c.body))
-		},
+		"createFlag": create(document.Flag),
 		"getFlag": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flag(ctx, c.request.PathValue("key"))
 		}),
-		"updateFlagEnvironment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Changes().PatchFlag(ctx, c.request.PathValue("key"), c.request.PathValue("env"), flagPatch(c.write(), c.body, token(c.body)))
-		},
-		"getFlagHistory":      history(document.Flag),
-		"getFlagEvaluations":  evaluations(document.Flag),
-		"getFlagDocument":     stored(document.Flag),
-		"replaceFlagDocument": replace(document.Flag),
-		"deleteFlag":          remove(document.Flag),
-		"revertFlag":          revert(document.Flag),
+		"updateFlagEnvironment": patch(document.Flag),
+		"getFlagHistory":        history(document.Flag),
+		"getFlagEvaluations":    evaluations(document.Flag),
+		"getFlagDocument":       stored(document.Flag),
+		"replaceFlagDocument":   replace(document.Flag),
+		"deleteFlag":            remove(document.Flag),
+		"revertFlag":            revert(document.Flag),
 	}}
 	maps.Copy(group.handlers, manifests)
 	return group
@@ -43,21 +39,17 @@ func Configs() Group {
 		"listConfigs": listWithEvaluations(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query["tag"]})
 		}),
-		"createConfig": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Changes().CreateConfig(ctx, configCreation(c.write(), c.body))
-		},
+		"createConfig": create(document.Config),
 		"getConfig": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Config(ctx, c.request.PathValue("key"))
 		}),
-		"updateConfigEnvironment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Changes().PatchConfig(ctx, c.request.PathValue("key"), c.request.PathValue("env"), configPatch(c.write(), c.body, token(c.body)))
-		},
-		"getConfigHistory":      history(document.Config),
-		"getConfigEvaluations":  evaluations(document.Config),
-		"getConfigDocument":     stored(document.Config),
-		"replaceConfigDocument": replace(document.Config),
-		"deleteConfig":          remove(document.Config),
-		"revertConfig":          revert(document.Config),
+		"updateConfigEnvironment": patch(document.Config),
+		"getConfigHistory":        history(document.Config),
+		"getConfigEvaluations":    evaluations(document.Config),
+		"getConfigDocument":       stored(document.Config),
+		"replaceConfigDocument":   replace(document.Config),
+		"deleteConfig":            remove(document.Config),
+		"revertConfig":            revert(document.Config),
 	}}
 }
 
@@ -115,6 +107,18 @@ func remove(t document.Type) handler {
 	}
 }
 
+func create(t document.Type) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		return c.session.Changes().Create(ctx, creation(t, c.write(), c.body))
+	}
+}
+
+func patch(t document.Type) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		return c.session.Changes().Patch(ctx, t, c.request.PathValue("key"), c.request.PathValue("env"), valuePatch(c.write(), c.body, token(c.body)))
+	}
+}
+
 func revert(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
 		return c.session.Changes().Revert(ctx, t, c.request.PathValue("key"), reversion(c.write(), c.body))
@@ -123,28 +127,17 @@ func revert(t document.Type) handler {
 
 // The bodies of writes, which are parts of operations too.
 
-func flagCreation(r change.Request, body *jsontree.Node) change.FlagCreation {
-	return change.FlagCreation{Request: r, Key: text(body, "key"), Type: optionalText(body, "type"),
-		Value: body.Get("value"), Description: text(body, "description"), Tags: texts(body, "tags")}
+func creation(t document.Type, r change.Request, body *jsontree.Node) change.Creation {
+	valueType := "valueType"
+	if t == document.Flag {
+		valueType = "type"
+	}
+	return change.Creation{Request: r, Type: t, Key: text(body, "key"), ValueType: optionalText(body, valueType), Value: body.Get("value"),
+		Description: text(body, "description"), Tags: texts(body, "tags"), Name: text(body, "name"), Default: body.Get("default")}
 }
 
-func configCreation(r change.Request, body *jsontree.Node) change.ConfigCreation {
-	return change.ConfigCreation{Request: r, Key: text(body, "key"), ValueType: text(body, "valueType"),
-		Value: body.Get("value"), Description: text(body, "description"), Tags: texts(body, "tags")}
-}
-
-func segmentCreation(r change.Request, body *jsontree.Node) change.SegmentCreation {
-	return change.SegmentCreation{Request: r, Key: text(body, "key"), Name: text(body, "name"),
-		Description: text(body, "description"), Default: body.Get("default")}
-}
-
-func flagPatch(r change.Request, body *jsontree.Node, token *string) change.FlagPatch {
-	return change.FlagPatch{Request: r, Enabled: optionalBool(body, "enabled"), Value: body.Get("value"), Rollout: body.Get("rollout"),
-		ReplaceTargeting: boolean(body, "replaceTargeting"), ExpectedCommitSHA: token}
-}
-
-func configPatch(r change.Request, body *jsontree.Node, token *string) change.ConfigPatch {
-	return change.ConfigPatch{Request: r, Value: body.Get("value"),
+func valuePatch(r change.Request, body *jsontree.Node, token *string) change.ValuePatch {
+	return change.ValuePatch{Request: r, Enabled: optionalBool(body, "enabled"), Value: body.Get("value"), Rollout: body.Get("rollout"),
 		ReplaceTargeting: boolean(body, "replaceTargeting"), ExpectedCommitSHA: token}
 }
 
