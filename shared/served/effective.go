@@ -56,7 +56,7 @@ func (v *View) known() *Meta {
 	if v.found == nil {
 		found := v.unservable()
 		for i := range found {
-			if !v.remembers(&found[i]) {
+			if !v.findings.find(&found[i]) {
 				return nil
 			}
 		}

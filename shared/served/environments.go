@@ -43,7 +43,7 @@ func (h *Head) resolveEnvironments(ctx context.Context) error {
 		}
 		b.Since, b.File.Last = touched[0].SHA, &touched[0]
 	}
-	if !v.remembers(b) {
+	if !v.findings.find(b) {
 		var kept atomic.Int64
 		if err := b.seek(ctx, h.repo, h.Snapshot.Head, &kept, func(c *content) []workspace.Problem { return c.problems }); err != nil {
 			return err
@@ -76,6 +76,7 @@ func (v *View) declare(b *Broken) {
 	}
 	v.ws = &ws
 	v.protect(ws.Declared)
+	v.findings.add(*b)
 	v.resolved.Store(true)
 }
 

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -99,9 +101,10 @@ func (v *View) unservable() []Broken {
 	return found
 }
 
-// accounted counts what is kept of broken files.
+// accounted keeps what was found of broken files, and counts it.
 func (v *View) accounted(found []Broken) []Broken {
 	for _, b := range found {
+		v.findings.add(b)
 		v.goodBytes.Add(contentBytes)
 		if b.good != nil {
 			v.goodBytes.Add(b.good.bytes + int64(len(b.good.text)))
@@ -162,7 +165,7 @@ func (h *Head) seek(ctx context.Context, broken []Broken, wrong func(*content) [
 	var kept atomic.Int64
 	for i := range broken {
 		b := &broken[i]
-		if h.View.remembers(b) {
+		if h.View.findings.find(b) {
 			continue
 		}
 		group.Go(func() error { return b.seek(ctx, h.repo, h.Snapshot.Head, &kept, wrong) })
@@ -170,17 +173,42 @@ func (h *Head) seek(ctx context.Context, broken []Broken, wrong func(*content) [
 	return group.Wait()
 }
 
-// remembers takes over what an earlier view has found of the same file.
-func (v *View) remembers(b *Broken) bool {
-	known, ok := v.earlier[b.File.Path]
-	if b.File.Path == workspace.File && v.resolved.Load() && v.declared != nil {
-		known, ok = *v.declared, true
-	}
+// findings are what the broken files of a workspace last were, by path, as far as
+// anybody has asked: they hold as long as the file is the same.
+type findings struct {
+	mu    sync.Mutex
+	known map[string]Broken
+}
+
+// find takes over what is known of a file.
+func (f *findings) find(b *Broken) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known, ok := f.known[b.File.Path]
 	if !ok || known.File.Blob != b.File.Blob || known.File.Last.SHA != b.File.Last.SHA {
 		return false
 	}
 	b.Since, b.ServedFrom, b.good = known.Since, known.ServedFrom, known.good
 	return true
+}
+
+func (f *findings) add(b Broken) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil {
+		f.known = map[string]Broken{}
+	}
+	f.known[b.File.Path] = b
+}
+
+// keep forgets files that have another content in a snapshot.
+func (f *findings) keep(snapshot *repository.Snapshot) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.known, func(path string, known Broken) bool {
+		file, there := snapshot.File(path)
+		return there && file.Blob != known.File.Blob || !there && known.File.Blob != ""
+	})
 }
 
 // seek goes back through a file's history to the newest content that can be

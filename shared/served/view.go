@@ -2,7 +2,6 @@ package served
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -93,10 +92,10 @@ type View struct {
 	resolved  atomic.Bool // all environments are known: see resolveEnvironments
 	declared  *Broken     // the workspace file, where it cannot be read in full or is gone
 	asking    sync.Mutex
-	found     []Broken          // nil: not asked yet
-	meta      *Meta             // of what is served; nil: not asked yet
-	goodBytes atomic.Int64      // about what of it takes
-	earlier   map[string]Broken // by path: what the view before had found
+	found     []Broken     // nil: not asked yet
+	meta      *Meta        // of what is served; nil: not asked yet
+	goodBytes atomic.Int64 // about what of it takes
+	findings  *findings
 	compiling sync.Mutex
 	unusable  []Broken // schemas that do not compile; nil: not asked yet
 }
@@ -209,13 +208,10 @@ func newView(snapshot *repository.Snapshot, earlier *View, listed bool) *View {
 	v.bytes += v.readable.Bytes()
 	v.assemble()
 	v.rows = v.newRows()
-	v.earlier = earlier.findings()
-	if earlier != nil && earlier.resolved.Load() && earlier.declared != nil {
-		v.earlier = maps.Clone(v.earlier)
-		if v.earlier == nil {
-			v.earlier = map[string]Broken{}
-		}
-		v.earlier[workspace.File] = *earlier.declared
+	v.findings = &findings{}
+	if earlier != nil && earlier.findings != nil {
+		v.findings = earlier.findings
+		v.findings.keep(snapshot)
 	}
 	return v
 }
@@ -241,32 +237,6 @@ func (v *View) forget(earlier *View) {
 			v.readable.Remove(item.Key, item.Tree, item.View)
 		}
 	}
-}
-
-// findings are what is known of broken files, by path. Nobody waits for whoever is
-// finding it out: it is sought again then.
-func (v *View) findings() map[string]Broken {
-	if v == nil {
-		return nil
-	}
-	if !v.asking.TryLock() {
-		return v.earlier
-	}
-	defer v.asking.Unlock()
-	if v.found == nil {
-		return v.earlier
-	}
-	known := make(map[string]Broken, len(v.found))
-	for _, b := range v.found {
-		known[b.File.Path] = b
-	}
-	if v.compiling.TryLock() {
-		defer v.compiling.Unlock()
-		for _, b := range v.unusable {
-			known[b.File.Path] = b
-		}
-	}
-	return known
 }
 
 // same returns what is known of a file's content. The search goes on where it

@@ -23,22 +23,6 @@ func TestAViewOfWhatWasLost(t *testing.T) {
 	}
 }
 
-// TestANewViewWaitsForNobody: while the history is asked for what was good, a new
-// head is looked at, and finds the same out by itself.
-func TestANewViewWaitsForNobody(t *testing.T) {
-	at := func(sequence int64) *repository.Snapshot {
-		return repository.Assemble(repository.Head{Commit: "c", Sequence: sequence}, repository.Tree{}, nil)
-	}
-	r := &cache{}
-	first := r.at(at(1))
-	first.earlier = map[string]Broken{"configs/a.json": {Since: "known before"}}
-	first.asking.Lock()
-	defer first.asking.Unlock()
-	if next := r.at(at(2)); next.earlier["configs/a.json"].Since != "known before" {
-		t.Errorf("%+v", next.earlier)
-	}
-}
-
 // A page of a list tells of each flag in each environment.
 func TestEnvironmentsThatDocumentsNameAreBounded(t *testing.T) {
 	var entries []string
