@@ -156,7 +156,7 @@ func TestDelivery(t *testing.T) {
 	key := w.key(access.KindPublicSDK)
 	changeKey(w, key, func(r *access.KeyRecord) { r.Environment = "staging" })
 	d := must[*control.Delivery](t)(w.service.DeliveryOf(ctx, key.Reveal()))
-	if d.Environment() != "staging" || d.Key().Kind != access.KindPublicSDK || d.WorkspaceID() != workspaceID || d.Head() != w.repo.head() {
+	if d.Environment() != "staging" || d.Key().Kind != access.KindPublicSDK || d.WorkspaceID() != workspaceID || d.Head() != w.repo.Head() {
 		t.Errorf("%s %s %s %v", d.Environment(), d.Key().Kind, d.WorkspaceID(), d.Head())
 	}
 	ws, err := d.Documents(ctx)
@@ -195,7 +195,7 @@ func TestIdentityNeedsNoReading(t *testing.T) {
 	}
 	_, err := s.Contexts(ctx, control.ContextQuery{Limit: ptr(101)})
 	wantRefusal(t, err, "400 BAD_REQUEST")
-	if n := w.repo.total(); n != 0 {
+	if n := w.repo.Total(); n != 0 {
 		t.Errorf("%d reads", n)
 	}
 }

@@ -83,7 +83,7 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := vault(t, declaration)
-			n := w.repo.head()
+			n := w.repo.Head()
 			_, err := w.putConfig("engineer", c.key, c.document)
 			if c.engineer != "403" {
 				wantRefusal(t, err, c.engineer)
@@ -93,7 +93,7 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 			if f.Details["required"] != "config.edit.protected" || !strings.Contains(f.Message, `"master"`) || strings.Contains(f.Message, stolenCiphertext) {
 				t.Errorf("%v: %s", f.Details["required"], f.Message)
 			}
-			if w.repo.head() != n {
+			if w.repo.Head() != n {
 				t.Error("written all the same")
 			}
 			_, err = w.putConfig("protected_engineer", c.key, c.document)
@@ -134,7 +134,7 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 	})
 	t.Run("a key that cannot be read is guarded", func(t *testing.T) {
 		w := vault(t, declaration)
-		w.repo.push(ada, "break it", map[string]string{"configs/near.json": "{"})
+		w.repo.Push(ada, "break it", map[string]string{"configs/near.json": "{"})
 		_, err := w.putConfig("engineer", "mine", configWith("mine", "", sealed(stolenCiphertext, "near")))
 		wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
 	})
@@ -205,7 +205,7 @@ func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	}
 	// The server encrypts nothing: a switch over a ciphertext is plain too.
 	sealedBool := strings.Replace(sealed("b2xk", "master"), `"type":"string"`, `"type":"bool"`, 1)
-	w.repo.push(ada, "a sealed flag", map[string]string{path("sealed"): boolFlag("sealed", "", sealedBool)})
+	w.repo.Push(ada, "a sealed flag", map[string]string{path("sealed"): boolFlag("sealed", "", sealedBool)})
 	on := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "sealed", "default", change.ValuePatch{Enabled: ptr(true)}))
 	if len(on.Warnings) != 1 || on.Warnings[0].Pointer != "/default/rules/0/value" {
 		t.Errorf("a switch over a ciphertext: %s", wire(t, on))

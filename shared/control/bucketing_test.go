@@ -23,9 +23,9 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 
 	type step func(*world)
 	git := func(text string) step {
-		return func(w *world) { w.repo.push(ada, "by hand", map[string]string{path("f"): text}) }
+		return func(w *world) { w.repo.Push(ada, "by hand", map[string]string{path("f"): text}) }
 	}
-	gone := func(w *world) { w.repo.push(ada, "by hand", map[string]string{path("f"): ""}) }
+	gone := func(w *world) { w.repo.Push(ada, "by hand", map[string]string{path("f"): ""}) }
 	patch := func(scope string, p change.ValuePatch) step {
 		return func(w *world) {
 			must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", scope, p))
@@ -37,7 +37,7 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 			for range n {
 				stored := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", nil))
 				next := stored.Document.Clone()
-				next.Set("name", node(t, fmt.Sprintf(`"name %d"`, w.repo.head().Sequence)))
+				next.Set("name", node(t, fmt.Sprintf(`"name %d"`, w.repo.Head().Sequence)))
 				must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: next, ExpectedCommitSHA: &stored.CommitSHA}))
 			}
 		}
@@ -75,14 +75,14 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 				step(w)
 			}
 			rollout := change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}
-			asked, read := w.repo.count("History"), w.repo.count("At")
+			asked, read := w.repo.Count("History"), w.repo.Count("At")
 			rollout.DryRun = true
 			would := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", c.scope, rollout))
 			looked := c.read >= 0
-			if n := w.repo.count("At") - read; n != max(c.read, 0) {
+			if n := w.repo.Count("At") - read; n != max(c.read, 0) {
 				t.Errorf("%d documents were read, want %d", n, c.read)
 			}
-			if n := w.repo.count("History") - asked; (n == 1) != looked || n > 1 {
+			if n := w.repo.Count("History") - asked; (n == 1) != looked || n > 1 {
 				t.Errorf("the history was asked for %d times", n)
 			}
 			rollout.DryRun = false
@@ -97,11 +97,11 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 
 func TestAHistoryThatCannotBeReadIsNoReasonToSpreadAgain(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	w.repo.fail["History"] = errStorage
-	n := w.repo.head()
+	w.repo.Fail["History"] = errStorage
+	n := w.repo.Head()
 	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)})
 	wantRefusal(t, err, "500 INTERNAL")
-	if w.repo.head() != n {
+	if w.repo.Head() != n {
 		t.Error("written all the same")
 	}
 }

@@ -48,12 +48,12 @@ func issues(f *fault.Fault) string {
 
 func TestAChangeSetIsOneCommit(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", ""), path("c"): boolFlag("c", "")})
-	start, n := w.last().SHA, len(w.repo.commits)
+	start, n := w.last().SHA, len(w.repo.Commits)
 	r := must[*change.ChangeSetResult](t)(w.change("Launch\n\nAll of it.",
 		enable("a", "production", true), created("new"), enable("new", "staging", true), deleted("b"),
 		w.putOf(document.Flag, "c", boolFlag("c", `,"name":"C"`)), enable("c", "default", false)))
-	if len(w.repo.commits) != n+1 || r.CommitSHA != w.last().SHA || r.PreviousCommitSHA != start || !r.Changed || len(r.Results) != 6 {
-		t.Fatalf("%d commits, %+v", len(w.repo.commits)-n, r)
+	if len(w.repo.Commits) != n+1 || r.CommitSHA != w.last().SHA || r.PreviousCommitSHA != start || !r.Changed || len(r.Results) != 6 {
+		t.Fatalf("%d commits, %+v", len(w.repo.Commits)-n, r)
 	}
 	if want := `{"index":2,"type":"feature_flag","key":"new","changed":true,"messages":[{"scope":"staging","message":"staging: `; !strings.HasPrefix(wire(t, r.Results[2]), want) {
 		t.Errorf("got %s", wire(t, r.Results[2]))
@@ -76,17 +76,17 @@ func TestAChangeSetIsOneCommit(t *testing.T) {
 		t.Errorf("the feed says\n%s", got)
 	}
 	again := must[*change.ChangeSetResult](t)(w.change("", enable("a", "production", true)))
-	if again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" || len(w.repo.commits) != n+1 {
+	if again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" || len(w.repo.Commits) != n+1 {
 		t.Errorf("%+v", again)
 	}
 }
 
 func TestARehearsedChangeSetWritesNothing(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
-	n := len(w.repo.commits)
+	n := len(w.repo.Commits)
 	r := must[*change.ChangeSetResult](t)(w.boss().Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true}, Operations: []change.Operation{
 		enable("a", "production", true), created("new"), enable("new", "production", true)}}))
-	if !r.DryRun || !r.Changed || r.CommitSHA != w.last().SHA || len(r.Results) != 3 || len(w.repo.commits) != n {
+	if !r.DryRun || !r.Changed || r.CommitSHA != w.last().SHA || len(r.Results) != 3 || len(w.repo.Commits) != n {
 		t.Errorf("%+v", r)
 	}
 }
@@ -104,7 +104,7 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 		"schemas/unnamed.json":    `{}`,
 		"feature-flags/late.json": boolFlag("late", ""),
 	})
-	before := w.repo.commits[0].SHA
+	before := w.repo.Commits[0].SHA
 	old := w.last().SHA
 	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "late", "default", change.ValuePatch{Enabled: ptr(true)}))
 	set := func(key string, value string) change.Operation {
@@ -150,7 +150,7 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, dry := range []bool{true, false} {
-				n := len(w.repo.commits)
+				n := len(w.repo.Commits)
 				role := tt.role
 				if role == "" {
 					role = "protected_engineer"
@@ -166,7 +166,7 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 						t.Errorf("got %s\nwant %s", lines[i], want)
 					}
 				}
-				if len(w.repo.commits) != n {
+				if len(w.repo.Commits) != n {
 					t.Error("written all the same")
 				}
 			}
@@ -199,10 +199,10 @@ func TestWhatOnlyAChangeSetCanDo(t *testing.T) {
 	if got := w.stored("configs/gone.json"); !strings.Contains(got, `"gone"`) {
 		t.Error(got)
 	}
-	n := len(w.repo.commits)
+	n := len(w.repo.Commits)
 	r := must[*change.ChangeSetResult](t)(w.change("", enable("kept", "staging", true), created("brief"), deleted("brief"),
 		change.Revert(document.Flag, "kept", change.Reversion{CommitSHA: w.last().SHA, Mode: "restore"})))
-	if r.Changed || len(w.repo.commits) != n || !r.Results[0].Changed || !r.Results[3].Changed {
+	if r.Changed || len(w.repo.Commits) != n || !r.Results[0].Changed || !r.Results[3].Changed {
 		t.Errorf("what ends as it began is %+v", r)
 	}
 	must[*change.ChangeSetResult](t)(w.change("", change.Delete(document.Config, "gone", change.Deletion{}), change.Revert(document.Flag, "gone", change.Reversion{CommitSHA: old, Mode: "restore"})))
@@ -301,14 +301,14 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 	for i := range 50 {
 		operations = append(operations, change.Patch(document.Flag, fmt.Sprint("f", i), "production", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))
 	}
-	s, n := w.boss(), w.repo.count("At")
+	s, n := w.boss(), w.repo.Count("At")
 	_, err := s.Changes().Change(ctx, change.ChangeSet{Operations: operations})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 	if got := pointers(f, "issues"); got != "/operations/7" {
 		t.Errorf("refused are %s", got)
 	}
 	operations = append(operations[:7:7], operations[8:]...)
-	if asked := w.repo.count("At") - n; asked > 4 { // of both that were touched, and for the words of what was done to one
+	if asked := w.repo.Count("At") - n; asked > 4 { // of both that were touched, and for the words of what was done to one
 		t.Errorf("%d documents were asked for", asked)
 	}
 	must[*change.ChangeSetResult](t)(w.change("", operations...))
@@ -340,7 +340,7 @@ func TestChangeSetsInSmallRoom(t *testing.T) {
 	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1/document" {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
 	}
-	w.repo.fail["Commit"] = fmt.Errorf("in configs: %w: new.json has mode 040000", repository.ErrOccupied)
+	w.repo.Fail["Commit"] = fmt.Errorf("in configs: %w: new.json has mode 040000", repository.ErrOccupied)
 	_, err = w.change("", enable("z", "staging", false), change.Create(change.Creation{Type: document.Config, Key: "new", ValueType: ptr("int"), Value: node(t, "1")}))
 	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1" {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)

@@ -70,7 +70,7 @@ func TestCreationsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: at %s, want %s", test.name, got, test.at)
 		}
 	}
-	if n := w.repo.total(); n != 0 {
+	if n := w.repo.Total(); n != 0 {
 		t.Errorf("%d calls for requests that are wrong by themselves", n)
 	}
 }
@@ -136,11 +136,11 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 		_, err = w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: test.key, ValueType: ptr("bool"), Value: node(t, "true")})
 		wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 	}
-	n := w.repo.head().Sequence
+	n := w.repo.Head().Sequence
 	for _, key := range []string{"free", "a", "log-level.b"} {
 		must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: key}))
 	}
-	if w.repo.head().Sequence != n+3 {
+	if w.repo.Head().Sequence != n+3 {
 		t.Error("not every creation is a commit")
 	}
 	_, err := w.boss().Changes().PatchLogLevel(ctx, "b", change.LogLevelPatch{Level: ptr("INFO")})
@@ -152,9 +152,9 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 
 func TestTheFirstCommitOfAWorkspace(t *testing.T) {
 	w := newWorld(t, nil)
-	w.repo.commits = nil
+	w.repo.Commits = nil
 	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
-	w.repo.commits = nil
+	w.repo.Commits = nil
 	r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Level: ptr("INFO")}))
 	if r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
 		t.Errorf("%+v", r)

@@ -28,7 +28,7 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): flag})
 			want := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx)))
 			for _, step := range steps {
-				w.repo.push(ada, "by hand", map[string]string{"svc.json": step})
+				w.repo.Push(ada, "by hand", map[string]string{"svc.json": step})
 				w.delivered()
 			}
 			for range 2 {
@@ -51,7 +51,7 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 				}
 				w.service = control.New(w.settings())
 			}
-			w.repo.push(ada, "Mend it", map[string]string{"svc.json": `{"environments":["production"]}`})
+			w.repo.Push(ada, "Mend it", map[string]string{"svc.json": `{"environments":["production"]}`})
 			must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 			if d := w.detail(); d.BrokenDocuments != 0 {
 				t.Errorf("the detail is %+v", d)
@@ -68,16 +68,16 @@ func TestAGoneWorkspaceFileIsLookedForOnce(t *testing.T) {
 		must[*control.EnvironmentList](t)(must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal())).Environments(ctx))
 	}
 	ask()
-	if n := w.repo.count("History") + w.repo.count("At"); n != 0 {
+	if n := w.repo.Count("History") + w.repo.Count("At"); n != 0 {
 		t.Errorf("%d questions to the history of a file that is there", n)
 	}
-	w.repo.push(ada, "by hand", map[string]string{"svc.json": ""})
+	w.repo.Push(ada, "by hand", map[string]string{"svc.json": ""})
 	ask()
-	before := w.repo.count("History") + w.repo.count("At")
+	before := w.repo.Count("History") + w.repo.Count("At")
 	ask()
-	w.repo.push(ada, "something else", map[string]string{path("g"): boolFlag("g", "")})
+	w.repo.Push(ada, "something else", map[string]string{path("g"): boolFlag("g", "")})
 	ask()
-	if n := w.repo.count("History") + w.repo.count("At") - before; n != 1 {
+	if n := w.repo.Count("History") + w.repo.Count("At") - before; n != 1 {
 		t.Errorf("%d questions to the history of what is known", n)
 	}
 }

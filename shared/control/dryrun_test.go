@@ -63,21 +63,21 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, files)
-			head := w.repo.head()
+			head := w.repo.Head()
 			tried, err := test.ask(t, w.boss(), change.Request{DryRun: true}, head.Commit)
-			if err != nil || w.repo.head() != head || w.repo.count("Commit") != 0 {
-				t.Fatalf("%v; head %v", err, w.repo.head())
+			if err != nil || w.repo.Head() != head || w.repo.Count("Commit") != 0 {
+				t.Fatalf("%v; head %v", err, w.repo.Head())
 			}
 			done, err := test.ask(t, w.boss(), change.Request{}, head.Commit)
-			if err != nil || (w.repo.head() != head) != test.change {
-				t.Fatalf("%v; head %v", err, w.repo.head())
+			if err != nil || (w.repo.Head() != head) != test.change {
+				t.Fatalf("%v; head %v", err, w.repo.Head())
 			}
 			dry, wet := members(t, tried), members(t, done)
 			if dry["dryRun"] != true || wet["dryRun"] != nil || dry["commitSha"] != head.Commit {
 				t.Errorf("%v\n%v", dry, wet)
 			}
 			var want any
-			if file, there := w.last().files[test.path]; there {
+			if file, there := w.last().Files[test.path]; there {
 				want = members(t, node(t, string(file.Text)))
 			}
 			if got := dry["document"]; !reflect.DeepEqual(got, want) {
@@ -111,7 +111,7 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 func TestADryRunNamesTheItemsCommit(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	of := w.last().SHA
-	head := w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")}).SHA
+	head := w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")}).SHA
 	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Request: change.Request{DryRun: true}, Enabled: ptr(true)}))
 	if !r.Changed || r.CommitSHA != of || r.PreviousCommitSHA != head {
 		t.Error(wire(t, r))

@@ -167,8 +167,8 @@ func manyTiers(t testing.TB) *world {
 		path("a"): boolFlag("a", ""), path("b"): boolFlag("b", `,"access":"protected-env"`), path("c"): boolFlag("c", `,"access":"support"`),
 		"segments/d.json": segmentOf("d", serves("bool", "true")),
 	})
-	w.repo.push(ada, "more", map[string]string{path("a"): boolFlag("a", `,"access":"protected-all-envs"`), path("b"): boolFlag("b", "", inSegment("d"), serves("bool", "false"))})
-	w.repo.push(ada, "less", map[string]string{path("a"): boolFlag("a", ""), path("c"): boolFlag("c", "")})
+	w.repo.Push(ada, "more", map[string]string{path("a"): boolFlag("a", `,"access":"protected-all-envs"`), path("b"): boolFlag("b", "", inSegment("d"), serves("bool", "false"))})
+	w.repo.Push(ada, "less", map[string]string{path("a"): boolFlag("a", ""), path("c"): boolFlag("c", "")})
 	return w
 }
 
@@ -179,7 +179,7 @@ func TestAChangeSetIsItsWrites(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		one, other := manyTiers(t), manyTiers(t)
 		var commits []string
-		for _, c := range one.repo.commits {
+		for _, c := range one.repo.Commits {
 			commits = append(commits, c.SHA)
 		}
 		role := rapid.SampledFrom([]string{"member", "support", "engineer_nonprotected", "engineer", "protected_engineer"}).Draw(rt, "role")
@@ -223,7 +223,7 @@ func pointersOf(f *fault.Fault) []string { return strings.Fields(pointers(f, "is
 
 // texts are the files at the head.
 func (w *world) texts() map[string]string {
-	snapshot, err := w.repo.Snapshot(ctx, w.repo.head())
+	snapshot, err := w.repo.Snapshot(ctx, w.repo.Head())
 	if err != nil {
 		w.t.Fatal(err)
 	}

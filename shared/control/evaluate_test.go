@@ -32,11 +32,11 @@ func evaluates(t *testing.T, s *control.Session, environment string, at *string,
 func TestEvaluateNowAndThen(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	first := w.last().SHA
-	w.repo.push(ada, "On", map[string]string{path("f"): boolFlag("f", "", serves("bool", "true"))})
+	w.repo.Push(ada, "On", map[string]string{path("f"): boolFlag("f", "", serves("bool", "true"))})
 	second := w.last().SHA
-	w.repo.push(ada, "Break and add", map[string]string{path("f"): "{", path("g"): boolFlag("g", "")})
+	w.repo.Push(ada, "Break and add", map[string]string{path("f"): "{", path("g"): boolFlag("g", "")})
 	third := w.last().SHA
-	w.repo.push(ada, "Other environments", map[string]string{"svc.json": `{"environments": ["later"]}`})
+	w.repo.Push(ada, "Other environments", map[string]string{"svc.json": `{"environments": ["later"]}`})
 	for _, tt := range []struct {
 		environment string
 		at          *string
@@ -71,17 +71,17 @@ func TestEvaluateNowAndThen(t *testing.T) {
 func TestAWarmEvaluationReadsNoMore(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	first := w.last().SHA
-	w.repo.push(ada, "On", map[string]string{path("f"): boolFlag("f", "", serves("bool", "true"))})
+	w.repo.Push(ada, "On", map[string]string{path("f"): boolFlag("f", "", serves("bool", "true"))})
 	for _, at := range []*string{nil, &first} {
 		evaluates(t, w.boss(), "production", at, "f")
 		before := map[string]int{}
 		for _, method := range []string{"Snapshot", "Past", "At", "History"} {
-			before[method] = w.repo.count(method)
+			before[method] = w.repo.Count(method)
 		}
 		evaluates(t, w.boss(), "production", at, "f")
 		for method, n := range before {
 			want := map[bool]int{true: 1}[method == "Snapshot" || method == "At" && at != nil]
-			if got := w.repo.count(method) - n; got != want {
+			if got := w.repo.Count(method) - n; got != want {
 				t.Errorf("at %v: %s was called %d times, want %d", at != nil, method, got, want)
 			}
 		}
@@ -95,7 +95,7 @@ func TestManyEvaluateWhileOthersWrite(t *testing.T) {
 	group.Go(func() {
 		for i := range 30 {
 			value := serves("bool", fmt.Sprint(i%2 == 0))
-			w.repo.push(ada, "Both", map[string]string{path("a"): boolFlag("a", "", value), path("b"): boolFlag("b", "", value)})
+			w.repo.Push(ada, "Both", map[string]string{path("a"): boolFlag("a", "", value), path("b"): boolFlag("b", "", value)})
 		}
 	})
 	for range 4 {

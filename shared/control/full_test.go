@@ -69,7 +69,7 @@ func TestAWorkspaceFullOfExpressions(t *testing.T) {
 	if _, err := w.put("f0", matching("f0", 8)); err != nil {
 		t.Errorf("others instead: %v", err)
 	}
-	w.repo.push(ada, "Too many", map[string]string{path("z"): matching("z", 9)})
+	w.repo.Push(ada, "Too many", map[string]string{path("z"): matching("z", 9)})
 	for _, key := range []string{"z", "f1"} {
 		if _, err := w.boss().Changes().Patch(ctx, document.Flag, key, "production", change.ValuePatch{Enabled: ptr(false)}); err != nil {
 			t.Errorf("%s cannot be switched off: %v", key, err)
@@ -82,8 +82,8 @@ func TestAWorkspaceFullOfExpressions(t *testing.T) {
 func TestExpressionsThatArePushedBeyondTheBound(t *testing.T) {
 	w := fullOfExpressions(t)
 	before := matching("a", 3)
-	w.repo.push(ada, "Some that are there", map[string]string{path("a"): before})
-	w.repo.push(ada, "Too many", map[string]string{path("a"): matching("a", 8), path("b"): matching("b", 9)})
+	w.repo.Push(ada, "Some that are there", map[string]string{path("a"): before})
+	w.repo.Push(ada, "Too many", map[string]string{path("a"): matching("a", 8), path("b"): matching("b", 9)})
 	for key, want := range map[string]string{"a": before, "b": "", "f4": matching("f4", 4), "z": boolFlag("z", "")} {
 		if got := w.served(path(key)); got != want {
 			t.Errorf("of %s %.80q is served", key, got)
@@ -92,7 +92,7 @@ func TestExpressionsThatArePushedBeyondTheBound(t *testing.T) {
 	if d := w.detail(); d.BrokenDocuments != 2 || *d.Broken[0].Key != "a" || !strings.Contains(d.Broken[0].Problem, "250000 instructions together") || d.Broken[0].ServedFrom == nil || d.Broken[1].ServedFrom != nil {
 		t.Errorf("%+v", d)
 	}
-	w.repo.push(ada, "Make room", map[string]string{path("f0"): boolFlag("f0", ""), path("f1"): boolFlag("f1", "")})
+	w.repo.Push(ada, "Make room", map[string]string{path("f0"): boolFlag("f0", ""), path("f1"): boolFlag("f1", "")})
 	if got := w.served(path("b")); got != matching("b", 9) {
 		t.Errorf("where there is room again %.80q is served", got)
 	}

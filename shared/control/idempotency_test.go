@@ -50,26 +50,26 @@ func TestWhatALedgerRemembers(t *testing.T) {
 			patch := change.ValuePatch{Enabled: ptr(true)}
 			patch.Idempotency = request()
 			first := must[*change.PatchResult](t)(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))
-			if w.repo.once == nil || w.repo.once.Request != patch.Idempotency.Request || !w.repo.once.Until.Equal(now.Add(change.Remembered)) || w.repo.once.Instead != "" {
-				t.Fatalf("remembered as %+v", w.repo.once)
+			if w.repo.Once == nil || w.repo.Once.Request != patch.Idempotency.Request || !w.repo.Once.Until.Equal(now.Add(change.Remembered)) || w.repo.Once.Instead != "" {
+				t.Fatalf("remembered as %+v", w.repo.Once)
 			}
-			w.gate.once = &repository.Landed{Commit: first.CommitSHA, Request: patch.Idempotency.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: w.repo.once.Answer}
+			w.gate.once = &repository.Landed{Commit: first.CommitSHA, Request: patch.Idempotency.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: w.repo.Once.Answer}
 			test.alter(w.gate.once)
 			for i := range 3 {
-				w.repo.push(ada, "", map[string]string{path("f"): boolFlag("f", fmt.Sprintf(`,"n":%d`, i))})
+				w.repo.Push(ada, "", map[string]string{path("f"): boolFlag("f", fmt.Sprintf(`,"n":%d`, i))})
 			}
-			w.repo.once = nil
+			w.repo.Once = nil
 			patch.Idempotency = request()
 			_ = must[*change.PatchResult](t)(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))
 			again := patch.Idempotency.Answer
 			if replays := string(again.Body) == wire(t, first); replays != test.replays || patch.Idempotency.Replayed != replays || again.Status != 200 {
 				t.Errorf("got %s, after %s", again.Body, wire(t, first))
 			}
-			if (w.repo.once == nil) != test.replays {
-				t.Errorf("remembered as %+v", w.repo.once)
+			if (w.repo.Once == nil) != test.replays {
+				t.Errorf("remembered as %+v", w.repo.Once)
 			}
-			if w.repo.once != nil && w.repo.once.Instead != w.gate.once.Commit {
-				t.Errorf("remembered as %+v", w.repo.once)
+			if w.repo.Once != nil && w.repo.Once.Instead != w.gate.once.Commit {
+				t.Errorf("remembered as %+v", w.repo.Once)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestWhatALedgerRemembers(t *testing.T) {
 // as an earlier version wrote it, is as good as one of a large answer.
 func TestWhatCannotBeReadOfAnAnswer(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	w.repo.push(ada, "something else", map[string]string{path("f"): boolFlag("f", `,"n":1`)})
+	w.repo.Push(ada, "something else", map[string]string{path("f"): boolFlag("f", `,"n":1`)})
 	i := request()
 	patch := change.ValuePatch{Enabled: ptr(true), Request: change.Request{Idempotency: i}}
 	w.gate.once = &repository.Landed{Commit: w.last().SHA, Request: i.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: []byte("?")}
@@ -94,14 +94,14 @@ func TestWhatCannotBeReadOfAnAnswer(t *testing.T) {
 	if want := fmt.Sprintf(`{"changed":true,"commitSha":%q,"previousCommitSha":%q}`, w.last().SHA, w.last().Parent); string(i.Answer.Body) != want || !i.Answer.Truncated || i.Answer.Status != 200 {
 		t.Errorf("%d %s, want %s", i.Answer.Status, i.Answer.Body, want)
 	}
-	if w.repo.count("Commit") != 0 {
+	if w.repo.Count("Commit") != 0 {
 		t.Error("it was made again")
 	}
 }
 
 func TestAnUnknownOutcomeUnderAKeyIsAskedForAgain(t *testing.T) {
 	w := newWorld(t, nil)
-	w.repo.fail["Commit"] = fmt.Errorf("asked again: %w", repository.ErrUnknownOutcome)
+	w.repo.Fail["Commit"] = fmt.Errorf("asked again: %w", repository.ErrUnknownOutcome)
 	creation := change.Creation{Type: document.Flag, Key: "f"}
 	creation.Idempotency = request()
 	_, err := w.once(w.key(access.KindUser, "engineer")).Changes().Create(ctx, creation)

@@ -52,7 +52,7 @@ func TestUnknownKeysAre404AndUnreadableOnes422(t *testing.T) {
 	}
 	for key, says := range map[string]string{"text": "line 1, column 2: ", "list": "not an array", "twice": "line 1, column ", "big": "at most 1048576"} {
 		if key == "big" {
-			w.repo.push(ada, "", map[string]string{path(key): `{"key":"big","x":"` + strings.Repeat("x", document.MaxSize) + `"}`})
+			w.repo.Push(ada, "", map[string]string{path(key): `{"key":"big","x":"` + strings.Repeat("x", document.MaxSize) + `"}`})
 			s = w.enter()
 		}
 		if err := flag(key); !strings.Contains(err.Error(), "is not a JSON object that can be read: ") || !strings.Contains(err.Error(), says) {
@@ -77,11 +77,11 @@ func TestADocumentIsReadVerbatim(t *testing.T) {
 func TestDocumentAt(t *testing.T) {
 	w := newWorld(t, nil)
 	before := w.last().SHA
-	first := w.repo.push(ada, "one", map[string]string{path("f"): boolFlag("f", "", serves("bool", "false"))}).SHA
-	broken := w.repo.push(ada, "two", map[string]string{path("f"): "[]"}).SHA
-	w.repo.push(ada, "three", map[string]string{path("f"): boolFlag("f", "", serves("bool", "true"))})
-	gone := w.repo.push(ada, "four", map[string]string{path("old"): boolFlag("old", "")}).SHA
-	w.repo.push(ada, "five", map[string]string{path("old"): ""})
+	first := w.repo.Push(ada, "one", map[string]string{path("f"): boolFlag("f", "", serves("bool", "false"))}).SHA
+	broken := w.repo.Push(ada, "two", map[string]string{path("f"): "[]"}).SHA
+	w.repo.Push(ada, "three", map[string]string{path("f"): boolFlag("f", "", serves("bool", "true"))})
+	gone := w.repo.Push(ada, "four", map[string]string{path("old"): boolFlag("old", "")}).SHA
+	w.repo.Push(ada, "five", map[string]string{path("old"): ""})
 	for _, test := range []struct {
 		name, key, at, want string
 	}{
@@ -108,11 +108,11 @@ func TestDocumentAt(t *testing.T) {
 			}
 		})
 	}
-	w.repo.fail["At"] = repository.ErrAmbiguous
+	w.repo.Fail["At"] = repository.ErrAmbiguous
 	_, err := w.enter().Document(ctx, document.Flag, "f", ptr("abcd"))
 	wantRefusal(t, err, "400 BAD_REQUEST")
 	_, unknown := newWorld(t, nil).enter().Document(ctx, document.Flag, "f", ptr(before))
-	w.repo.fail = map[string]error{}
+	w.repo.Fail = map[string]error{}
 	_, early := w.enter().Document(ctx, document.Flag, "f", ptr(before))
 	if unknown.Error() == early.Error() {
 		t.Errorf("the two reasons for 404 are told alike: %v", early)
@@ -151,7 +151,7 @@ func TestAStoreThatFailsIsAnswered(t *testing.T) {
 	} {
 		w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 		for _, method := range []string{"Snapshot", "History", "At", "Commit"} {
-			w.repo.fail[method] = failure.err
+			w.repo.Fail[method] = failure.err
 		}
 		s := w.boss()
 		_, flag := s.Flag(ctx, "f")
@@ -169,7 +169,7 @@ func TestAStoreThatFailsIsAnswered(t *testing.T) {
 				t.Errorf("request %d: got %s, want %s", i, got, failure.want)
 			}
 		}
-		w.repo.fail = map[string]error{"Commit": failure.err}
+		w.repo.Fail = map[string]error{"Commit": failure.err}
 		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 		wantRefusal(t, err, failure.want)
 	}

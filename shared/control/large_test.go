@@ -49,7 +49,7 @@ func TestADocumentIsNotRenderedToLearnItsSize(t *testing.T) {
 			}{{w.enter("member"), "403"}, {w.boss(), ""}} {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				err := ask(who.session, change.Request{DryRun: dry}, w.repo.head().Commit)
+				err := ask(who.session, change.Request{DryRun: dry}, w.repo.Head().Commit)
 				runtime.ReadMemStats(&after)
 				if got := refusal(err); !strings.HasPrefix(got, who.refusal) || err != nil && who.refusal == "" {
 					t.Errorf("%s, dry run %v: %s %v", name, dry, got, err)
@@ -72,7 +72,7 @@ func TestWhatIsTooLargeIndentedIsEdited(t *testing.T) {
 	}
 	pushed := text(43_000, "01234567", "")
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	w.repo.push(ada, "By hand", map[string]string{path("f"): pushed})
+	w.repo.Push(ada, "By hand", map[string]string{path("f"): pushed})
 	lines := func(what string, most int) {
 		t.Helper()
 		if text := w.stored(path("f")); strings.Count(text, "\n") > most || !strings.HasSuffix(text, "\n") {

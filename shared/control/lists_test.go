@@ -92,7 +92,7 @@ func TestListQueriesThatAreRefused(t *testing.T) {
 	if got := pointers(f, "issues"); got != "?limit ?cursor ?status" {
 		t.Errorf("not all at once: %s", got)
 	}
-	if w.repo.total() != 0 {
+	if w.repo.Total() != 0 {
 		t.Error("a refused query was read for")
 	}
 }
@@ -134,11 +134,11 @@ func TestPagingDoesNotShift(t *testing.T) {
 				if _, known := files[path(key)]; known {
 					delete(steady, key)
 					delete(files, path(key))
-					w.repo.push(ada, "", map[string]string{path(key): ""})
+					w.repo.Push(ada, "", map[string]string{path(key): ""})
 				}
 			} else if _, known := files[path(key)]; !known {
 				files[path(key)] = boolFlag(key, "")
-				w.repo.push(ada, "", map[string]string{path(key): files[path(key)]})
+				w.repo.Push(ada, "", map[string]string{path(key): files[path(key)]})
 			}
 		}
 		if !slices.IsSorted(seen) || len(slices.Compact(slices.Clone(seen))) != len(seen) {
@@ -177,7 +177,7 @@ func TestLastModifiedIsAbsentWhenTheCommitCanNotBeAttributed(t *testing.T) {
 	w := newWorld(t, nil)
 	nobody := ada
 	nobody.Name = ""
-	w.repo.push(nobody, "", map[string]string{path("f"): boolFlag("f", ""), "log-levels/log-level.a.json": `{"key":"log-level.a","default":{"rules":[]}}`})
+	w.repo.Push(nobody, "", map[string]string{path("f"): boolFlag("f", ""), "log-levels/log-level.a.json": `{"key":"log-level.a","default":{"rules":[]}}`})
 	detail := must[*project.FlagDetail](t)(w.enter().Flag(ctx, "f"))
 	if detail.LastModified != nil || detail.SHA != w.last().SHA {
 		t.Errorf("%+v", detail.Commit)
@@ -231,7 +231,7 @@ func TestOtherLists(t *testing.T) {
 
 func TestAnEmptyWorkspaceHasEmptyLists(t *testing.T) {
 	w := newWorld(t, nil)
-	w.repo.commits = nil
+	w.repo.Commits = nil
 	s := w.enter()
 	for name, got := range map[string]any{
 		`{"environments":[]}`:       must[*control.EnvironmentList](t)(s.Environments(ctx)),

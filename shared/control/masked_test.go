@@ -80,7 +80,7 @@ func secretWorld(t testing.TB, secrets [3]secretState) *world {
 	first["schemas/s.json"] = `{"type":"string"}`
 	w := newWorld(t, first)
 	for commit := 1; commit < len(secrets); commit++ {
-		w.repo.push(ada, "go on", files(commit))
+		w.repo.Push(ada, "go on", files(commit))
 	}
 	settings := w.settings()
 	settings.Contexts = &fakeContexts{found: []telemetry.Saved{{Environment: "production", Type: "user", Key: "u"}, {Environment: "staging", Type: "user", Key: "u"}}}
@@ -147,7 +147,7 @@ func TestAConfidentialValueAnswersNoQuestion(t *testing.T) {
 		answer := func(secrets [3]secretState) string {
 			w := secretWorld(t, secrets)
 			var commits, names []string
-			for i, c := range w.repo.commits {
+			for i, c := range w.repo.Commits {
 				commits, names = append(commits, c.SHA), append(names, c.SHA, fmt.Sprint("commit ", i))
 			}
 			var operations []change.Operation

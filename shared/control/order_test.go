@@ -76,16 +76,16 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 			return err
 		}, [8]string{paid, shape, there, may, fresh, referenced, referenced, yes}},
 		{"undo", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			commit := pick(d.unsound, w.repo.commits[2].SHA, w.last().SHA) // changed again since
+			commit := pick(d.unsound, w.repo.Commits[2].SHA, w.last().SHA) // changed again since
 			_, err := s.Changes().Revert(ctx, document.Flag, "g", change.Reversion{CommitSHA: pick(d.missing, absent, commit), Mode: pick(d.malformed, "redo", "undo"), ExpectedCommitSHA: w.token(d.stale)})
 			return err
 		}, [8]string{paid, shape, there, may, fresh, overlap, overlap, yes}},
 		{"restore", func(t *testing.T, w *world, s *control.Session, d defects) error {
-			commit := w.repo.commits[3].SHA
+			commit := w.repo.Commits[3].SHA
 			if d.unsound {
-				commit = w.repo.commits[2].SHA // when there was a segment
+				commit = w.repo.Commits[2].SHA // when there was a segment
 			}
-			commit = pick(d.invalid, w.repo.commits[4].SHA, commit)
+			commit = pick(d.invalid, w.repo.Commits[4].SHA, commit)
 			_, err := s.Changes().Revert(ctx, document.Flag, "g", change.Reversion{CommitSHA: pick(d.missing, absent, commit), Mode: pick(d.malformed, "redo", "restore"), ExpectedCommitSHA: w.token(d.stale)})
 			return err
 		}, [8]string{paid, shape, there, may, fresh, valid, verify, yes}},
@@ -110,9 +110,9 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 				path("u"):                        boolFlag("u", "", inSegment("used")),
 			})
 			for _, text := range []string{boolFlag("g", "", inSegment("gone")), boolFlag("g", ""), boolFlag("g", `,"access":"odd"`), boolFlag("g", `,"name":"n"`), boolFlag("g", "", serves("bool", "true"))} {
-				w.repo.push(ada, "g", map[string]string{path("g"): text})
+				w.repo.Push(ada, "g", map[string]string{path("g"): text})
 			}
-			n := w.repo.head()
+			n := w.repo.Head()
 			var d defects
 			for _, defect := range d.each() {
 				*defect = true
@@ -129,14 +129,14 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 				if got := refusal(err); got != want {
 					t.Errorf("with the first %d defects mended: got %s (%v), want %s", i, got, err, want)
 				}
-				if want != yes && w.repo.head() != n {
+				if want != yes && w.repo.Head() != n {
 					t.Fatal("a refused write was written")
 				}
 				if want == yes {
 					break
 				}
 			}
-			if w.repo.head() == n {
+			if w.repo.Head() == n {
 				t.Error("nothing was written in the end")
 			}
 		})
@@ -146,7 +146,7 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 // token is a good or a stale one. The stale one names a commit without any of
 // the items.
 func (w *world) token(stale bool) *string {
-	return pick(stale, &w.repo.commits[0].SHA, ptr(w.last().SHA))
+	return pick(stale, &w.repo.Commits[0].SHA, ptr(w.last().SHA))
 }
 
 func pick[V any](first bool, yes, no V) V {

@@ -31,15 +31,15 @@ func TestPatchFlag(t *testing.T) {
 		t.Errorf("message %q", c.Message)
 	}
 
-	n := w.repo.count("Commit")
+	n := w.repo.Count("Commit")
 	again := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 	want = `{"key":"f","environment":"production","changed":false,"commitSha":"` + r.CommitSHA + `",` +
 		`"preservedTargetingRuleCount":1,"rules":[` + targets("pro", "bool", "true") + `,` + serves("bool", "true") + `]}`
-	if got := wire(t, again); got != want || w.repo.count("Commit") != n {
+	if got := wire(t, again); got != want || w.repo.Count("Commit") != n {
 		t.Errorf("again: got\n%s, want\n%s", got, want)
 	}
 
-	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+	w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	noop := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
 	if noop.CommitSHA != r.CommitSHA {
 		t.Errorf("the current SHA is the flag's, not the head's: %s", noop.CommitSHA)
@@ -98,13 +98,13 @@ func TestPatchOperations(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("colour"): text})
-			n := w.repo.head()
+			n := w.repo.Head()
 			r, err := w.boss().Changes().Patch(ctx, document.Flag, test.key, "staging", test.patch)
 			f := wantRefusal(t, err, test.want)
 			if got := pointers(f, "issues"); got != test.at {
 				t.Errorf("issues at %s, want %s: %v", got, test.at, err)
 			}
-			if err == nil != (w.repo.head() != n) || err == nil && !r.Changed {
+			if err == nil != (w.repo.Head() != n) || err == nil && !r.Changed {
 				t.Error("what is refused is not written, what is not is")
 			}
 		})

@@ -88,16 +88,16 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 				after = boolFlag(key, fmt.Sprintf(`,"environments":[{"id":%q,"rules":[%s]}]`, scope, serves("bool", "true")))
 			}
 			if before != "" {
-				w.repo.push(ada, "before", map[string]string{path(key): before})
+				w.repo.Push(ada, "before", map[string]string{path(key): before})
 			}
 			commit := w.last().SHA
-			w.repo.push(ada, "after", map[string]string{path(key): after})
+			w.repo.Push(ada, "after", map[string]string{path(key): after})
 			if !strings.HasPrefix(mode, "restore") {
 				commit = w.last().SHA
 			}
 			if mode == "undo again" {
 				mode = "undo"
-				w.repo.push(ada, "again", map[string]string{path(key): strings.Replace(after, "true", "false", 1)})
+				w.repo.Push(ada, "again", map[string]string{path(key): strings.Replace(after, "true", "false", 1)})
 			}
 			s = s.anew(w)
 			_, err := s.Revert(ctx, document.Flag, key, change.Reversion{CommitSHA: commit, Mode: mode})
@@ -211,12 +211,12 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"deletion of a segment that a guarded flag uses", "engineer", remove(document.Segment, "shared"), guarded},
 		{"restoring a segment that a guarded flag uses", "engineer", func(s writer, w *world) error {
 			commit := w.last().SHA
-			w.repo.push(ada, "after", map[string]string{"segments/shared.json": segmentOf("shared", serves("bool", "false"))})
+			w.repo.Push(ada, "after", map[string]string{"segments/shared.json": segmentOf("shared", serves("bool", "false"))})
 			_, err := s.anew(w).Revert(ctx, document.Segment, "shared", change.Reversion{CommitSHA: commit, Mode: "restore"})
 			return err
 		}, guarded},
 		{"a first segment that a guarded flag names already", "engineer", func(s writer, w *world) error {
-			w.repo.push(ada, "ahead", map[string]string{path("all"): boolFlag("all", `,"access":"protected-all-envs"`, inSegment("new"))})
+			w.repo.Push(ada, "ahead", map[string]string{path("all"): boolFlag("all", `,"access":"protected-all-envs"`, inSegment("new"))})
 			_, err := s.anew(w).Create(ctx, change.Creation{Type: document.Segment, Key: "new"})
 			return err
 		}, guarded},
@@ -280,7 +280,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 				"configs/bound.json":             configOf("bound", "int", "1", `,"schemaKey":"bound","access":"protected-env"`),
 				"log-levels/log-level.held.json": `{"key":"log-level.held","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`,
 			})
-			n := w.repo.count("Commit")
+			n := w.repo.Count("Commit")
 			err := test.ask(by(w.enter(test.role)), w)
 			if test.required == none {
 				wantRefusal(t, err, "ok")
@@ -290,7 +290,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 			if f.Details["required"] != test.required || !strings.Contains(f.Message, test.required) {
 				t.Errorf("required %v (%s), want %s", f.Details["required"], f.Message, test.required)
 			}
-			if w.repo.count("Commit") != n {
+			if w.repo.Count("Commit") != n {
 				t.Error("written all the same")
 			}
 		})

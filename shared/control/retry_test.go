@@ -21,7 +21,7 @@ import (
 
 // meanwhile runs what others do before each of the next tries of a commit.
 func (w *world) meanwhile(others ...func()) {
-	w.repo.before = func() {
+	w.repo.Before = func() {
 		if len(others) > 0 {
 			next := others[0]
 			others = others[1:]
@@ -31,7 +31,7 @@ func (w *world) meanwhile(others ...func()) {
 }
 
 func (w *world) pushes(path, text string) func() {
-	return func() { w.repo.push(ada, "meanwhile", map[string]string{path: text}) }
+	return func() { w.repo.Push(ada, "meanwhile", map[string]string{path: text}) }
 }
 
 func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
@@ -45,10 +45,10 @@ func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
 	r := must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{
 		Request: change.Request{ID: "0123456789abcdef0123456789abcdef"}, Enabled: ptr(true),
 	}))
-	if want := slices.Repeat([]string{"0123456789abcdef0123456789abcdef"}, 4); !slices.Equal(w.repo.asked, want) {
-		t.Errorf("the tries were made as the requests %q", w.repo.asked)
+	if want := slices.Repeat([]string{"0123456789abcdef0123456789abcdef"}, 4); !slices.Equal(w.repo.Asked, want) {
+		t.Errorf("the tries were made as the requests %q", w.repo.Asked)
 	}
-	if n := w.repo.count("Commit"); n != 4 || w.gate.entered != entered+3 {
+	if n := w.repo.Count("Commit"); n != 4 || w.gate.entered != entered+3 {
 		t.Errorf("%d tries, authenticated again %d times", n, w.gate.entered-entered)
 	}
 	if r.PreviousCommitSHA != w.last().Parent || r.CommitSHA != w.last().SHA {
@@ -95,7 +95,7 @@ func TestAfterALostRaceEverythingIsCheckedAgain(t *testing.T) {
 		{"the key was revoked", none, func(w *world, key access.Key) []func() {
 			return []func(){func() {
 				changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
-				w.repo.access++
+				w.repo.Access++
 			}}
 		}, "401 UNAUTHORIZED"},
 		{"the role was taken away", none, func(w *world, key access.Key) []func() {
@@ -103,14 +103,14 @@ func TestAfterALostRaceEverythingIsCheckedAgain(t *testing.T) {
 				p := w.gate.people[key.Principal()]
 				p.Roles = nil
 				w.gate.people[key.Principal()] = p
-				w.repo.access++
+				w.repo.Access++
 			}}
 		}, "403 FORBIDDEN PERMISSION_DENIED"},
 		{"the subscription lapsed", none, func(w *world, _ access.Key) []func() {
-			return []func(){func() { w.gate.workspace.BillingInactive = true; w.repo.access++ }}
+			return []func(){func() { w.gate.workspace.BillingInactive = true; w.repo.Access++ }}
 		}, "402 BILLING_INACTIVE"},
 		{"only the access version moved", none, func(w *world, _ access.Key) []func() {
-			return []func(){func() { w.repo.access++ }}
+			return []func(){func() { w.repo.Access++ }}
 		}, "ok"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestAWriteThatOthersHaveDoneIsANoOp(t *testing.T) {
 func TestTriesAreBounded(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	n := 0
-	w.repo.before = func() { n++; w.pushes(path("g"), boolFlag("g", fmt.Sprintf(`,"n":%d`, n)))() }
+	w.repo.Before = func() { n++; w.pushes(path("g"), boolFlag("g", fmt.Sprintf(`,"n":%d`, n)))() }
 	pauses := 0
 	w.service.Pause(func(_ context.Context, try int) error {
 		pauses++
@@ -187,7 +187,7 @@ func TestWritersTakeTurns(t *testing.T) {
 		})
 	}
 	writing.Wait()
-	if n, landed := w.repo.count("Commit"), int(w.last().Sequence)-2; n != landed {
+	if n, landed := w.repo.Count("Commit"), int(w.last().Sequence)-2; n != landed {
 		t.Errorf("%d commits were tried, and %d landed", n, landed)
 	}
 }
@@ -198,7 +198,7 @@ func TestTriesEndWithTheRequest(t *testing.T) {
 	service := control.New(w.settings()) // with its own pause
 	s = must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
 	ending, end := context.WithCancel(ctx)
-	w.repo.before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
+	w.repo.Before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
 	_, err := s.Changes().Patch(ending, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
 }
@@ -232,20 +232,20 @@ func TestARequestOutlivesAForcedPush(t *testing.T) {
 		},
 	} {
 		w := newWorld(t, nil)
-		w.repo.push(ada, "", map[string]string{path("f"): boolFlag("f", `,"x":1`)})
+		w.repo.Push(ada, "", map[string]string{path("f"): boolFlag("f", `,"x":1`)})
 		s := w.boss()
-		w.repo.forcePush(path("f"), boolFlag("f", ""))
+		w.repo.ForcePush(path("f"), boolFlag("f", ""))
 		if err := ask(s); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 
 		key := w.key(access.KindUser, "engineer")
 		s = must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-		w.repo.forcePush(path("f"), boolFlag("f", `,"x":2`))
+		w.repo.ForcePush(path("f"), boolFlag("f", `,"x":2`))
 		changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
 		wantRefusal(t, ask(s), "401 UNAUTHORIZED")
 
-		w.repo.fail["Snapshot"], w.repo.fail["History"] = repository.ErrMoved, repository.ErrMoved
+		w.repo.Fail["Snapshot"], w.repo.Fail["History"] = repository.ErrMoved, repository.ErrMoved
 		wantRefusal(t, ask(w.boss()), "503 SERVICE_UNAVAILABLE")
 	}
 }
@@ -262,13 +262,13 @@ func TestWhatACommitCanAnswer(t *testing.T) {
 		{repository.ErrDraft, "500 INTERNAL"},
 	} {
 		w := newWorld(t, nil)
-		w.repo.fail["Commit"] = test.err
+		w.repo.Fail["Commit"] = test.err
 		_, err := w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
 		said := wantRefusal(t, err, test.want).Message
 		if unknown := errors.Is(test.err, repository.ErrUnknownOutcome); unknown != strings.Contains(said, "read the item before repeating") {
 			t.Errorf("%v: %s", test.err, said)
 		}
-		if n := w.repo.count("Commit"); n != 1 {
+		if n := w.repo.Count("Commit"); n != 1 {
 			t.Errorf("%v: tried %d times", test.err, n)
 		}
 	}

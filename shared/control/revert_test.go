@@ -27,7 +27,7 @@ func (w *world) remove(t document.Type, key string) (*change.PutResult, error) {
 }
 
 func (w *world) holds(path string) bool {
-	_, there := w.last().files[path]
+	_, there := w.last().Files[path]
 	return there
 }
 
@@ -114,7 +114,7 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 				}
 			}
 			for by := range test.by {
-				w.repo.push(ada, "gone", map[string]string{by: ""})
+				w.repo.Push(ada, "gone", map[string]string{by: ""})
 			}
 			must[*change.PutResult](t)(w.remove(test.t, test.key))
 			if w.holds(test.path) {
@@ -127,17 +127,17 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 // TestADeletionMeetsANewReference: whoever is second is refused.
 func TestADeletionMeetsANewReference(t *testing.T) {
 	w := newWorld(t, map[string]string{"segments/s.json": segmentOf("s", serves("bool", "true")), path("f"): boolFlag("f", "")})
-	w.repo.before = func() {
-		w.repo.before = nil
-		w.repo.push(ada, "refer", map[string]string{path("f"): boolFlag("f", "", inSegment("s"))})
+	w.repo.Before = func() {
+		w.repo.Before = nil
+		w.repo.Push(ada, "refer", map[string]string{path("f"): boolFlag("f", "", inSegment("s"))})
 	}
 	_, err := w.remove(document.Segment, "s")
 	wantRefusal(t, err, "409 CONFLICT REFERENCED")
 
 	w = newWorld(t, map[string]string{"segments/s.json": segmentOf("s", serves("bool", "true")), path("f"): boolFlag("f", "")})
-	w.repo.before = func() {
-		w.repo.before = nil
-		w.repo.push(ada, "delete", map[string]string{"segments/s.json": ""})
+	w.repo.Before = func() {
+		w.repo.Before = nil
+		w.repo.Push(ada, "delete", map[string]string{"segments/s.json": ""})
 	}
 	_, err = w.put("f", boolFlag("f", "", inSegment("s")))
 	wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
@@ -171,7 +171,7 @@ func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	enabled := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)})).CommitSHA
 	disabled := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(false)})).CommitSHA
-	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+	w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	for _, dry := range []bool{true, false} {
 		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: change.Request{DryRun: dry}, CommitSHA: enabled, Mode: "undo"})
 		details := members(t, wantRefusal(t, err, "409 CONFLICT OVERLAP").Details)
@@ -226,21 +226,21 @@ func TestReverts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, nil)
-			w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+			w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 			elsewhere := w.last().SHA
 			var commits []string
 			for _, text := range test.commits {
-				w.repo.push(ada, "f", map[string]string{path("f"): text})
+				w.repo.Push(ada, "f", map[string]string{path("f"): text})
 				commits = append(commits, w.last().SHA)
 			}
-			commit, before := elsewhere, w.repo.head()
+			commit, before := elsewhere, w.repo.Head()
 			if test.commit >= 0 {
 				commit = commits[test.commit]
 			}
 			r, err := w.revert(test.mode, "f", commit)
 			if test.want != "" && test.want[0] != '{' {
 				wantRefusal(t, err, test.want)
-				if w.repo.head() != before {
+				if w.repo.Head() != before {
 					t.Error("written all the same")
 				}
 				return
@@ -250,7 +250,7 @@ func TestReverts(t *testing.T) {
 			if w.holds(path("f")) {
 				now = w.stored(path("f"))
 			}
-			if now != test.want || r.Changed != (test.want != last) || r.Changed == (w.repo.head() == before) || r.CommitSHA != w.last().SHA {
+			if now != test.want || r.Changed != (test.want != last) || r.Changed == (w.repo.Head() == before) || r.CommitSHA != w.last().SHA {
 				t.Errorf("stored is %q, answered %s", now, wire(t, r))
 			}
 		})
@@ -264,13 +264,13 @@ func TestAnUndoneCommitIsAsIfItHadNotBeen(t *testing.T) {
 		w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", targets("pro", "bool", "true"), serves("bool", "false"))})
 		snapshot := func() map[string]string {
 			texts := map[string]string{}
-			for path, file := range w.last().files {
+			for path, file := range w.last().Files {
 				texts[path] = string(file.Text)
 			}
 			return texts
 		}
 		for range rapid.IntRange(1, 5).Draw(r, "writes") {
-			before, head := snapshot(), w.repo.head()
+			before, head := snapshot(), w.repo.Head()
 			var err error
 			switch what := rapid.SampledFrom([]string{"toggle", "rollout", "put", "delete", "create", "push"}).Draw(r, "what"); what {
 			case "toggle":
@@ -285,9 +285,9 @@ func TestAnUndoneCommitIsAsIfItHadNotBeen(t *testing.T) {
 			case "create":
 				_, err = w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
 			case "push":
-				w.repo.push(ada, "by git", map[string]string{path("f"): "{" + strings.Repeat(" ", rapid.IntRange(1, 9).Draw(r, "spaces")) + boolFlag("f", "")[1:]})
+				w.repo.Push(ada, "by git", map[string]string{path("f"): "{" + strings.Repeat(" ", rapid.IntRange(1, 9).Draw(r, "spaces")) + boolFlag("f", "")[1:]})
 			}
-			if err != nil || w.repo.head() == head {
+			if err != nil || w.repo.Head() == head {
 				continue
 			}
 			after := snapshot()
@@ -321,11 +321,11 @@ func TestRevertsAskForLittle(t *testing.T) {
 		{"restore", start, map[string]int{"At": 1, "Commit": 1}},
 	} {
 		s := w.boss()
-		clear(w.repo.calls)
+		clear(w.repo.Calls)
 		must[*change.PutResult](t)(s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: test.commit, Mode: test.mode}))
-		delete(w.repo.calls, "Snapshot")
-		if !maps.Equal(w.repo.calls, test.want) {
-			t.Errorf("%s asks %v", test.mode, w.repo.calls)
+		delete(w.repo.Calls, "Snapshot")
+		if !maps.Equal(w.repo.Calls, test.want) {
+			t.Errorf("%s asks %v", test.mode, w.repo.Calls)
 		}
 	}
 }
@@ -336,13 +336,13 @@ func TestADeletedItemTakesATokenOfNothing(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	there := w.last().SHA
 	deleted := must[*change.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
-	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+	w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	for _, token := range []string{there, "main", strings.Repeat("0", 40)} {
 		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &token})
 		wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 	}
 	must[*change.PutResult](t)(w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &deleted}))
-	if got := slices.Sorted(maps.Keys(w.last().files)); !slices.Equal(got, []string{path("f"), path("g"), "svc.json"}) {
+	if got := slices.Sorted(maps.Keys(w.last().Files)); !slices.Equal(got, []string{path("f"), path("g"), "svc.json"}) {
 		t.Errorf("there is %v", got)
 	}
 }

@@ -26,7 +26,7 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", bound),
 				"configs/free.json": configOf("free", "json", "1", ""), "schemas/s.json": `{"type":"integer"}`})
-			w.repo.push(ada, "Break the schema", map[string]string{"schemas/s.json": schema.text})
+			w.repo.Push(ada, "Break the schema", map[string]string{"schemas/s.json": schema.text})
 			token := w.last().SHA
 			put := func(key, text string, dry bool) error {
 				_, err := w.boss().Changes().PutDocument(ctx, document.Config, key, change.DocumentPut{
@@ -59,7 +59,7 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 			wantRefusal(t, put("c", configOf("c", "json", "1", bound+`,"description":"new","tags":["a"]`), false), "ok")
 			token = w.last().SHA
 			wantRefusal(t, put("c", configOf("c", "json", `"x"`, ""), true), "ok") // bound to none any more
-			w.repo.push(ada, "Repair it", map[string]string{"schemas/s.json": `{"type":"string"}`})
+			w.repo.Push(ada, "Repair it", map[string]string{"schemas/s.json": `{"type":"string"}`})
 			wantRefusal(t, patch("default", false), "ok")
 		})
 	}
@@ -82,7 +82,7 @@ func TestASchemaThatChangesMeanwhile(t *testing.T) {
 func TestValuesUnderASchemaThatIsMissing(t *testing.T) {
 	const bound = `,"schemaKey":"s"`
 	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", bound), "schemas/s.json": `{"type":"integer"}`, "schemas/t.json": `{"type":"string"}`})
-	w.repo.push(ada, "Remove the schema", map[string]string{"schemas/s.json": ""})
+	w.repo.Push(ada, "Remove the schema", map[string]string{"schemas/s.json": ""})
 	warned := func(warnings []document.Issue) bool {
 		return slices.ContainsFunc(warnings, func(i document.Issue) bool {
 			return i.Pointer == "/schemaKey" && strings.Contains(i.Message, `there is no schema "s"`)
@@ -115,7 +115,7 @@ func TestValuesUnderASchemaThatIsMissing(t *testing.T) {
 	wantRefusal(t, put("1", bound+`,"description":"new"`), "ok")
 	wantRefusal(t, put(`"x"`, ""), "ok")
 	wantRefusal(t, put(`"x"`, `,"schemaKey":"t"`), "ok")
-	w.repo.push(ada, "Bring it back", map[string]string{"schemas/s.json": `{"type":"string"}`})
+	w.repo.Push(ada, "Bring it back", map[string]string{"schemas/s.json": `{"type":"string"}`})
 	patch(false, false)
 }
 
@@ -129,9 +129,9 @@ func TestSchemasThatCannotBeUsedAreCounted(t *testing.T) {
 			if d := w.detail(); d.BrokenDocuments != 0 {
 				t.Fatalf("the detail is %+v", d)
 			}
-			w.repo.push(ada, "Break the schema", map[string]string{"schemas/s.json": schema.text})
+			w.repo.Push(ada, "Break the schema", map[string]string{"schemas/s.json": schema.text})
 			broken := w.last().SHA
-			w.repo.push(ada, "Elsewhere", map[string]string{path("f"): boolFlag("f", "")})
+			w.repo.Push(ada, "Elsewhere", map[string]string{path("f"): boolFlag("f", "")})
 			for range 2 { // the second time it is known
 				d := w.detail()
 				if d.BrokenDocuments != 1 || len(d.Broken) != 1 {
@@ -142,7 +142,7 @@ func TestSchemasThatCannotBeUsedAreCounted(t *testing.T) {
 					t.Errorf("the row is %+v", row)
 				}
 			}
-			w.repo.push(ada, "Repair it", map[string]string{"schemas/s.json": `{}`})
+			w.repo.Push(ada, "Repair it", map[string]string{"schemas/s.json": `{}`})
 			if d := w.detail(); d.BrokenDocuments != 0 {
 				t.Errorf("after the repair the detail is %+v", d)
 			}

@@ -32,12 +32,12 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 		"schemas/s.json":        `{"type":"object","maxProperties":1,"propertyNames":{"maxLength":7}}`,
 	}
 	w := newWorld(t, files)
-	w.repo.push(ada, "rotate by hand", map[string]string{
+	w.repo.Push(ada, "rotate by hand", map[string]string{
 		"configs/plain.json":    config("plain", "string", "", confidential("string", `"new `+secret+`"`)),
 		"configs/cipher.json":   config("cipher", "string", `,"name":"n"`, strings.Replace(encrypted, secret, secret+secret, 1)),
 		"configs/provided.json": config("provided", "string", "", strings.Replace(provided, secret, "X"+secret, 1)),
 	})
-	stale := w.repo.commits[1].SHA
+	stale := w.repo.Commits[1].SHA
 	var errs []error
 	patch := func(key, value string, token *string) {
 		_, err := w.boss().Changes().Patch(ctx, document.Config, key, "staging", change.ValuePatch{Value: node(t, value), ExpectedCommitSHA: token})
@@ -83,7 +83,7 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 	if refused == 0 || refused == len(errs) {
 		t.Errorf("%d of %d were refused", refused, len(errs))
 	}
-	for _, c := range w.repo.commits {
+	for _, c := range w.repo.Commits {
 		if strings.Contains(c.Message, secret) {
 			t.Errorf("a commit shows it: %s", c.Message)
 		}

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/memoryrepository"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -34,12 +35,12 @@ func (w *world) sdk() string { return w.key(access.KindSecretSDK).Reveal() }
 func TestAViewFollowsTheHead(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", ""), path("d"): boolFlag("d", "")})
 	before := w.trees(w.service)
-	w.repo.push(ada, "", map[string]string{path("b"): boolFlag("b", `,"x":1`), path("c"): boolFlag("c", ""), path("a"): "", "svc.json": `{"environments":[]}`})
+	w.repo.Push(ada, "", map[string]string{path("b"): boolFlag("b", `,"x":1`), path("c"): boolFlag("c", ""), path("a"): "", "svc.json": `{"environments":[]}`})
 	after := w.trees(w.service)
 	if len(after) != 3 || jsontree.Equal(after[path("b")], before[path("b")]) || !jsontree.Equal(after[path("d")], before[path("d")]) || after[path("c")] == nil {
 		t.Errorf("before %v\nafter %v", before, after)
 	}
-	w.repo.push(ada, "", map[string]string{path("b"): boolFlag("b", "")})
+	w.repo.Push(ada, "", map[string]string{path("b"): boolFlag("b", "")})
 	if again := w.trees(w.service); !jsontree.Equal(again[path("b")], before[path("b")]) {
 		t.Error("the view of a later head is wrong")
 	}
@@ -71,11 +72,11 @@ func TestASchemaIsCompiledOnce(t *testing.T) {
 		return schema
 	}
 	first := compiled()
-	w.repo.push(ada, "", map[string]string{path("a"): boolFlag("a", `,"x":1`)})
+	w.repo.Push(ada, "", map[string]string{path("a"): boolFlag("a", `,"x":1`)})
 	if first == nil || compiled() != first {
 		t.Error("it is compiled again after a write of something else")
 	}
-	w.repo.push(ada, "", map[string]string{"schemas/s.json": `{"type":"array"}`})
+	w.repo.Push(ada, "", map[string]string{"schemas/s.json": `{"type":"array"}`})
 	if compiled() == first {
 		t.Error("it is not compiled again after it has changed")
 	}
@@ -88,8 +89,8 @@ func TestAContentThatCameBackHasANewCommit(t *testing.T) {
 		return must[*control.FlagList](t)(w.enter().Flags(ctx, control.FlagQuery{})).Flags[0].SHA
 	}
 	sha()
-	w.repo.push(ada, "", map[string]string{path("a"): boolFlag("a", `,"x":1`)})
-	w.repo.push(ada, "", map[string]string{path("a"): boolFlag("a", "")})
+	w.repo.Push(ada, "", map[string]string{path("a"): boolFlag("a", `,"x":1`)})
+	w.repo.Push(ada, "", map[string]string{path("a"): boolFlag("a", "")})
 	if got := sha(); got != w.last().SHA {
 		t.Errorf("got %s", got)
 	}
@@ -97,9 +98,9 @@ func TestAContentThatCameBackHasANewCommit(t *testing.T) {
 
 func TestEnvironmentsWithoutAWorkspaceFile(t *testing.T) {
 	w := newWorld(t, nil)
-	w.repo.commits = nil
+	w.repo.Commits = nil
 	entries := `,"environments":[{"id":"production","rules":[]},{"id":"Zoo","rules":[]},{"id":"staging","rules":[]}]`
-	w.repo.push(ada, "", map[string]string{path("a"): boolFlag("a", entries), path("b"): boolFlag("b", `,"environments":[{"id":"test","rules":[]}]`)})
+	w.repo.Push(ada, "", map[string]string{path("a"): boolFlag("a", entries), path("b"): boolFlag("b", `,"environments":[{"id":"test","rules":[]}]`)})
 	got := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx)))
 	if want := `{"environments":[{"name":"Zoo","environmentType":"development","protected":false},{"name":"test","environmentType":"test","protected":false},` +
 		`{"name":"staging","environmentType":"staging","protected":false},{"name":"production","environmentType":"production","protected":false}]}`; got != want {
@@ -110,7 +111,7 @@ func TestEnvironmentsWithoutAWorkspaceFile(t *testing.T) {
 func TestRequestsOnDifferentHeadsDoNotDisturbOneAnother(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	old := w.enter()
-	w.repo.push(ada, "", map[string]string{path("g"): boolFlag("g", "")})
+	w.repo.Push(ada, "", map[string]string{path("g"): boolFlag("g", "")})
 	fresh := w.enter()
 	var all sync.WaitGroup
 	for _, test := range []struct {
@@ -165,9 +166,9 @@ func workspaces(t *testing.T, bytes int64) (*control.Service, func(files map[str
 	settings.CacheBytes = bytes
 	service := control.New(settings)
 	return service, func(files map[string]string) {
-		w.repo = newFakeRepository()
+		w.repo = memoryrepository.New()
 		w.gate.repo = w.repo
-		w.repo.push(ada, "", files)
+		w.repo.Push(ada, "", files)
 		random := newRandom(w.keys + 5000)
 		id, _ := access.NewID(random)
 		w.keys++

@@ -15,6 +15,8 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/memoryrepository"
+	"svc.example/svc/shared/workspace"
 )
 
 var ctx = context.Background()
@@ -22,7 +24,7 @@ var ctx = context.Background()
 // world is a workspace with everything around it.
 type world struct {
 	t       testing.TB
-	repo    *fakeRepository
+	repo    *memoryrepository.Repository
 	gate    *fakeGate
 	service *control.Service
 	keys    int
@@ -32,7 +34,7 @@ type world struct {
 type fakeGate struct {
 	once      *repository.Landed // that every id has led to
 	mu        sync.Mutex
-	repo      *fakeRepository
+	repo      *memoryrepository.Repository
 	workspace access.Workspace
 	keys      map[access.ID]access.KeyRecord
 	people    map[access.ID]access.Principal
@@ -51,7 +53,7 @@ func (g *fakeGate) Authenticate(_ context.Context, key access.Key, once string) 
 	if !known {
 		return control.Entry{}, access.ErrNotFound
 	}
-	e := control.Entry{Key: record, Principal: g.people[key.Principal()], Workspace: g.workspace, Head: g.repo.head()}
+	e := control.Entry{Key: record, Principal: g.people[key.Principal()], Workspace: g.workspace, Head: g.repo.Head()}
 	if once != "" {
 		e.Landed = g.once
 	}
@@ -69,17 +71,17 @@ var now = time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)
 // newWorld makes a workspace of files by path, committed at once.
 func newWorld(t testing.TB, files map[string]string) *world {
 	t.Helper()
-	repo := newFakeRepository()
+	repo := memoryrepository.New()
 	gate := &fakeGate{repo: repo, keys: map[access.ID]access.KeyRecord{}, people: map[access.ID]access.Principal{},
 		workspace: access.Workspace{ID: workspaceID, Name: "Shop", Secret: []byte("sauce")}}
 	w := &world{t: t, repo: repo, gate: gate}
 	w.service = control.New(w.settings())
 	w.service.Pause(func(ctx context.Context, _ int) error { return ctx.Err() })
 	if _, declared := files["svc.json"]; !declared {
-		repo.push(ada, "Declare the environments", map[string]string{"svc.json": declaration})
+		repo.Push(ada, "Declare the environments", map[string]string{"svc.json": declaration})
 	}
 	if len(files) > 0 {
-		repo.push(ada, "Start", files)
+		repo.Push(ada, "Start", files)
 	}
 	return w
 }
@@ -125,7 +127,7 @@ func newRandom(seed int) *random { return &random{seed: seed} }
 func (r *random) Read(p []byte) (int, error) {
 	for i := range p {
 		r.count++
-		p[i] = sum(fmt.Sprint(r.seed, r.count))[3]
+		p[i] = memoryrepository.Sum(fmt.Sprint(r.seed, r.count))[3]
 	}
 	return len(p), nil
 }
@@ -149,7 +151,7 @@ func (w *world) boss() *control.Session {
 // stored is the content of a file at the head.
 func (w *world) stored(path string) string {
 	w.t.Helper()
-	snapshot, err := w.repo.Snapshot(ctx, w.repo.head())
+	snapshot, err := w.repo.Snapshot(ctx, w.repo.Head())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -161,8 +163,8 @@ func (w *world) stored(path string) string {
 }
 
 // last is the newest commit.
-func (w *world) last() fakeCommit {
-	return w.repo.commits[len(w.repo.commits)-1]
+func (w *world) last() memoryrepository.Committed {
+	return w.repo.Commits[len(w.repo.Commits)-1]
 }
 
 var wire, node = documents.Wire, documents.Tree
@@ -243,3 +245,28 @@ func targets(plan, valueType, value string) string {
 func path(key string) string { return "feature-flags/" + key + ".json" }
 
 var errStorage = errors.New("disk on fire")
+
+var ada = repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("", 3600))}
+
+// delivered is the workspace as it is served.
+func (w *world) delivered() *workspace.Workspace {
+	w.t.Helper()
+	d := must[*control.Delivery](w.t)(w.service.DeliveryOf(ctx, w.key(access.KindPublicSDK).Reveal()))
+	return must[*workspace.Workspace](w.t)(d.Documents(ctx))
+}
+
+// served is the text of a document as it is served, "" when it is not.
+func (w *world) served(path string) string {
+	w.t.Helper()
+	for _, item := range w.delivered().Items {
+		if item.Path == path {
+			return string(item.Text)
+		}
+	}
+	return ""
+}
+
+func (w *world) detail() *control.WorkspaceDetail {
+	w.t.Helper()
+	return must[*control.WorkspaceDetail](w.t)(w.enter().Workspace(ctx))
+}

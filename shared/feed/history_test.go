@@ -1,0 +1,140 @@
+package feed_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"testing"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/documents"
+)
+
+// history is a page of an item's history.
+func (w *world) history(t document.Type, key string, q feed.PageQuery) *feed.History {
+	w.t.Helper()
+	h, err := w.reader().History(ctx, t, key, q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+func TestHistory(t *testing.T) {
+	w := newWorld(t, nil)
+	bob := by("Bob", ada.When)
+	first := w.repo.Push(bob, "Add f\n\nBecause.\n\nSigned-off-by: Bob\n", map[string]string{path("f"): flag("f", "")})
+	w.repo.Push(bob, "Other", map[string]string{path("g"): flag("g", "")})
+	second := w.writes(robot, now, path("f"), flag("f", "", "production"))
+	want := fmt.Sprintf(`{"history":[{"sha":"%s","message":"production: enabled set to true","authorName":"Deploy bot",`+
+		`"authorEmail":"%s@service-accounts.svc","committerName":"svc","committerEmail":"noreply@svc","date":"2026-03-02T09:30:00Z","isServiceAccount":true},`+
+		`{"sha":"%s","message":"Add f\n\nBecause.\n\nSigned-off-by: Bob","authorName":"Bob","authorEmail":"bob@example.com",`+
+		`"committerName":"Bob","committerEmail":"bob@example.com","date":"2026-03-01T11:00:00Z","isServiceAccount":false}]}`,
+		second.SHA, robot.ID, first.SHA)
+	if got := documents.Wire(t, w.history(document.Flag, "f", feed.PageQuery{})); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	for _, key := range []string{"nope", "F", "", "../feature-flags/f", "a/b"} {
+		_, err := w.reader().History(ctx, document.Flag, key, feed.PageQuery{})
+		wantRefusal(t, err, "NOT_FOUND")
+	}
+	_, err := w.reader().History(ctx, document.Config, "f", feed.PageQuery{})
+	wantRefusal(t, err, "NOT_FOUND")
+	for _, limit := range []int{0, 101} {
+		_, err := w.reader().History(ctx, document.Flag, "f", feed.PageQuery{Limit: &limit})
+		wantRefusal(t, err, "BAD_REQUEST ?limit")
+	}
+}
+
+func TestHistoryPages(t *testing.T) {
+	w := newWorld(t, nil)
+	for i := range 7 {
+		w.repo.Push(ada, fmt.Sprint("commit ", i), map[string]string{path("f"): flag("f", fmt.Sprintf(`,"n":%d`, i)), path("g"): flag("g", "")})
+	}
+	w.repo.Push(ada, "gone", map[string]string{path("f"): ""})
+	all := w.history(document.Flag, "f", feed.PageQuery{})
+	if len(all.History) != 8 || all.NextCursor != "" {
+		t.Fatalf("%d entries, cursor %q", len(all.History), all.NextCursor)
+	}
+	first := w.history(document.Flag, "f", feed.PageQuery{Limit: ptr(3)})
+	walked, cursor := first.History, first.NextCursor
+	for cursor != "" {
+		h := w.history(document.Flag, "f", feed.PageQuery{Limit: ptr(3), Cursor: cursor})
+		walked, cursor = append(walked, h.History...), h.NextCursor
+	}
+	if !slices.Equal(walked, all.History) {
+		t.Errorf("the pages are %v", walked)
+	}
+	if rest := w.history(document.Flag, "f", feed.PageQuery{Cursor: first.NextCursor}); len(rest.History) != 5 || rest.NextCursor != "" {
+		t.Errorf("without limit the rest comes whole: %d", len(rest.History))
+	}
+}
+
+// TestChangesSince a commit: at most 20 are told of, which is looked for farther back,
+// by its name or else by the content that the file had there.
+func TestChangesSince(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): flag("f", ""), path("g"): flag("g", "")})
+	start := w.repo.Head().Commit
+	texts := []string{flag("f", `,"x":1`), flag("f", "")}
+	push := func(n int) {
+		for i := range n {
+			w.repo.Push(ada, "by hand", map[string]string{path("f"): texts[i%2]})
+		}
+	}
+	blob := func(text string) string { return object.Hash(object.Blob, []byte(text)).String() }
+	want := func(sha, text string, count int, truncated bool) {
+		t.Helper()
+		changes, more, err := w.reader().Since(ctx, path("f"), sha, blob(text))
+		if err != nil || len(changes) != count || more != truncated {
+			t.Errorf("%d changes, more: %t, %v; want %d, %t", len(changes), more, err, count, truncated)
+		}
+	}
+	push(3)
+	want(start, flag("f", ""), 3, false) // though its content came back later
+	elsewhere := w.repo.Push(ada, "elsewhere", map[string]string{path("g"): flag("g", `,"x":1`)}).SHA
+	w.repo.Push(ada, "by hand", map[string]string{path("f"): flag("f", `,"x":2`)})
+	want(elsewhere, texts[0], 1, false)
+	push(22)
+	want(start, flag("f", ""), 20, true)
+}
+
+func TestACursorIsGoodForItsListAndWorkspaceOnly(t *testing.T) {
+	ours := feed.Cursors{Workspace: shop}
+	cursor := ours.To("flags", "f")
+	raw, _ := base64.RawURLEncoding.DecodeString(cursor)
+	other := shop
+	other.Secret = []byte("another sauce")
+	for name, test := range map[string]struct {
+		workspace    access.Workspace
+		list, cursor string
+		after        string
+		good         bool
+	}{
+		"its own":             {shop, "flags", cursor, "f", true},
+		"none":                {shop, "flags", "", "", true},
+		"another list":        {shop, "configs", cursor, "", false},
+		"another workspace":   {other, "flags", cursor, "", false},
+		"cut":                 {shop, "flags", cursor[:len(cursor)-1], "", false},
+		"longer":              {shop, "flags", cursor + "A", "", false},
+		"padded":              {shop, "flags", cursor + "=", "", false},
+		"with a line break":   {shop, "flags", cursor[:4] + "\n" + cursor[4:], "", false},
+		"standard alphabet":   {shop, "flags", base64.StdEncoding.EncodeToString(raw), "", false},
+		"another position":    {shop, "flags", base64.RawURLEncoding.EncodeToString(append(raw[:len(raw)-1:len(raw)-1], 'g')), "", false},
+		"another MAC":         {shop, "flags", base64.RawURLEncoding.EncodeToString(append([]byte{raw[0] ^ 1}, raw[1:]...)), "", false},
+		"a key":               {shop, "flags", "f", "", false},
+		"nothing in it":       {shop, "flags", ours.To("flags", ""), "", false},
+		"of an item's list":   {shop, "history feature_flag g", ours.To("history feature_flag f", "1"), "", false},
+		"of the same history": {shop, "history feature_flag f", ours.To("history feature_flag f", "1"), "1", true},
+	} {
+		b, issues := feed.Cursors{Workspace: test.workspace}.Bounds(test.list, feed.PageQuery{Cursor: test.cursor})
+		if test.good != (len(issues) == 0) || test.good && b.After != test.after {
+			t.Errorf("%s: after %q, %v", name, b.After, issues)
+		}
+	}
+	w := newWorld(t, map[string]string{path("f"): flag("f", "")})
+	_, err := w.reader().History(ctx, document.Flag, "f", feed.PageQuery{Cursor: ours.To("history feature_flag f", "1")})
+	wantRefusal(t, err, "BAD_REQUEST ?cursor") // no place in a history
+}
