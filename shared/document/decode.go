@@ -97,7 +97,7 @@ func (d *decoder) document(tree *jsontree.Node) *Document {
 		d.check(address.Kind == jsontree.String, "", "$schema", "$schema is the address of this schema")
 	}
 	doc.ID = short(d.text(tree, "", "id", optional, "id is a string of at most 200 characters", isShort))
-	doc.Key = d.text(tree, "", "key", required, "a key is 1 to 200 letters, digits, dots, dashes and underscores, and does not begin with a dot", newKey.MatchString)
+	doc.Key = d.text(tree, "", "key", required, "a key is 1 to 200 letters, digits, dots, dashes and underscores, and does not begin with a dot", isKey)
 	doc.Type = Type(d.text(tree, "", "type", required, "type is one of feature_flag, config, log_level and segment", isType))
 	doc.ValueType = ValueType(d.text(tree, "", "valueType", required, "valueType is one of bool, string, int, double, json, string_list, duration, log_level and schema", isValueType))
 	doc.Name = d.text(tree, "", "name", optional, "name is a string", nil)
@@ -409,6 +409,9 @@ func (d *decoder) text(parent *jsontree.Node, pointer, name string, needed bool,
 }
 
 func (d *decoder) boolean(parent *jsontree.Node, pointer, name string) bool {
+	if parent.Get(name) == nil { // of most: then no hint is made
+		return false
+	}
 	boolean, _ := d.member(parent, pointer, name, jsontree.Bool, optional, name+" is true or false").Bool()
 	return boolean
 }

@@ -163,9 +163,11 @@ func View(tree *jsontree.Node) *Document {
 
 var newKey = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
 
+func isKey(text string) bool { return newKey.MatchString(text) }
+
 // KeyProblem says why no document may be created with a key, or "".
 func KeyProblem(key string) string {
-	if newKey.MatchString(key) {
+	if isKey(key) {
 		return ""
 	}
 	return "a key has 1 to 200 letters, digits, dots, dashes and underscores, and no dot in front"
