@@ -133,7 +133,7 @@ var rightsOf = []struct {
 	{"revoke a key", about("UpdateItem", "access/w"), nil},
 	{"list another workspace", inTransaction(about("PutItem", "workspaces")), nil},
 	{"save telemetry", inTransaction(about("PutItem", "telemetry/w/pair/2026-11/h")), []string{"telemetry"}},
-	{"save telemetry among others", about("BatchWriteItem", "telemetry/w/known"), nil},
+	{"save telemetry together", about("BatchWriteItem", "telemetry/w/batch/h"), []string{"telemetry"}},
 
 	{"read a pack", object("GetObject", pack), but("reference")},
 	{"store a pack", isNew(object("PutObject", pack)), slices.Concat(writers, []string{"maintenance"})},

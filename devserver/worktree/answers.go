@@ -13,6 +13,8 @@ import (
 	"svc.example/svc/shared/database"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/statedir"
+	"svc.example/svc/shared/table"
+	"svc.example/svc/shared/table/bolt"
 )
 
 // remembered is what requests under an Idempotency-Key were answered. It outlives the
@@ -20,9 +22,12 @@ import (
 // it lies with the files of the directory. It is written right after these: only who is
 // killed in between has forgotten what was done.
 type remembered struct {
-	answers answers.Store
-	logger  *slog.Logger
+	path   string // "" where there is no place
+	table  *bolt.Table
+	logger *slog.Logger
 }
+
+func (r *remembered) open(path string) { r.path, r.table = path, bolt.New(database.New(path)) }
 
 // answersOf is the file of what is remembered of a directory, whatever environment is
 // served of it: beside the user's overrides; "" where there is no place.
@@ -35,10 +40,10 @@ func answersOf(dir string, file *overrides.File) string {
 
 // find is what was landed under an id; nil for nothing, and where that cannot be read.
 func (r *remembered) find(ctx context.Context, id string) *repository.Landed {
-	if id == "" || r.answers.File == nil {
+	if id == "" || r.path == "" {
 		return nil
 	}
-	a, err := r.answers.Find(ctx, id)
+	a, err := answers.Store{Table: r.table}.Find(ctx, id)
 	if err != nil || a == nil {
 		return nil
 	}
@@ -48,7 +53,7 @@ func (r *remembered) find(ctx context.Context, id string) *repository.Landed {
 // keep writes what a request was answered that has changed a directory. A file that is
 // damaged begins anew.
 func (r *remembered) keep(ctx context.Context, once *repository.Once, before, after *repository.Snapshot) {
-	if once == nil || r.answers.File == nil {
+	if once == nil || r.path == "" {
 		return
 	}
 	a := repository.Answered{ID: once.ID, Request: once.Request, Answer: once.Answer, Until: once.Until.Unix(),
@@ -59,18 +64,25 @@ func (r *remembered) keep(ctx context.Context, once *repository.Once, before, af
 			a.Previous = file.Last.SHA
 		}
 	}
-	path := r.answers.File.Path
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	err := os.MkdirAll(filepath.Dir(r.path), 0o700)
 	if err == nil {
-		err = r.answers.Put(ctx, time.Now(), a)
+		err = r.put(ctx, a)
 	}
-	if err != nil && !errors.Is(err, database.ErrBusy) {
-		r.answers.File = database.New(path)
-		err = errors.Join(os.Remove(path), r.answers.Put(ctx, time.Now(), a))
+	if err != nil && !errors.Is(err, table.ErrBusy) {
+		r.open(r.path)
+		err = errors.Join(os.Remove(r.path), r.put(ctx, a))
 	}
 	if err != nil && r.logger != nil {
 		r.logger.Warn("what a request under an Idempotency-Key was answered is not remembered", "error", err)
 	}
+}
+
+func (r *remembered) put(ctx context.Context, a repository.Answered) error {
+	err := answers.Store{Table: r.table}.Put(ctx, a)
+	if err == nil {
+		_, err = r.table.Tidy(ctx, time.Now())
+	}
+	return err
 }
 
 // versionOf is what an answer about a file names, or about all that there is.

@@ -18,7 +18,6 @@ import (
 	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/database"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/explanation"
@@ -95,7 +94,7 @@ func New(options Options) (*API, error) {
 	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{}}
 	tree.remembered.logger = options.Logger
 	if path := answersOf(options.Dir, options.Overrides); path != "" {
-		tree.remembered.answers.File = database.New(path)
+		tree.remembered.open(path)
 	}
 	for _, host := range options.Hosts {
 		a.hosts[host] = true

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,17 +73,6 @@ func (f *File) Update(ctx context.Context, work func(*bolt.Tx) error) error {
 		return withCause(err)
 	}
 	return withCause(f.open(ctx, false, func(db *bolt.DB) error { return db.Update(work) }))
-}
-
-// Copy writes the file as it is at one moment, and says how long that is: 0 where
-// there is none. Whoever has something to record waits meanwhile, so that it should
-// go to a disk.
-func (f *File) Copy(ctx context.Context, to io.Writer) (size int64, err error) {
-	err = f.View(ctx, func(tx *bolt.Tx) error {
-		size, err = tx.WriteTo(to)
-		return err
-	})
-	return size, err
 }
 
 // create makes the file beside its place and links it there when it is whole,

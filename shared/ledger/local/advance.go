@@ -78,10 +78,10 @@ func (l *Ledger) remember(ctx context.Context, c repository.Commit) error {
 	if c.Once == nil {
 		return nil
 	}
-	if err := l.files.before(OpWrite, l.answers.File.Path); err != nil {
+	if err := l.files.before(OpWrite, l.database.Path); err != nil {
 		return err
 	}
-	return l.answers.Put(ctx, c.Committer.When,
+	return l.answers.Put(ctx,
 		repository.Answered{ID: c.Once.ID, Request: c.Once.Request, Answer: c.Once.Answer, Commit: c.SHA, Until: c.Once.Until.Unix()})
 }
 

@@ -65,7 +65,7 @@ func Assemble(dir string, head string, p Parts, audit func(line func([]byte) err
 		}
 	}
 	if len(p.Answers) > 0 {
-		if err := answersIn(dir).Put(context.Background(), time.Now(), p.Answers...); err != nil {
+		if err := answersIn(DatabaseIn(dir)).Put(context.Background(), p.Answers...); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func Disassemble(ctx context.Context, dir string) (p Parts, err error) {
 	if p.Uses, err = registry.Uses(ctx); err != nil {
 		return p, err
 	}
-	if p.Answers, err = answersIn(dir).All(ctx, time.Now()); err != nil {
+	if p.Answers, err = answersIn(DatabaseIn(dir)).All(ctx, time.Now()); err != nil {
 		return p, err
 	}
 	p.References, _, err = References(filepath.Join(dir, RepositoryName))

@@ -117,7 +117,7 @@ const (
 )
 
 func (c *Captured) addAnswers(ctx context.Context, dir string) error {
-	records, err := answersIn(dir).All(ctx, time.Now())
+	records, err := answersIn(DatabaseIn(dir)).All(ctx, time.Now())
 	if err != nil || len(records) == 0 {
 		return err
 	}
@@ -156,7 +156,7 @@ func RestoreAnswers(ctx context.Context, dir string) error {
 		}
 		records = append(records, r)
 	}
-	if err := answersIn(dir).Put(ctx, time.Now(), records...); err != nil {
+	if err := answersIn(DatabaseIn(dir)).Put(ctx, records...); err != nil {
 		return err
 	}
 	return os.Remove(path)

@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/table/bolt"
 )
 
 // RepositoryName is the bare repository's directory in a data directory.
@@ -51,6 +52,7 @@ type Ledger struct {
 	locked   fs.FileInfo // of serving
 	lock     string      // its path
 	cache    *cache
+	database *database.File
 	answers  answers.Store
 	history  atomic.Pointer[history]
 	// begun: the branch has been there, so that it is gone when it is not.
@@ -64,7 +66,7 @@ type Ledger struct {
 // DatabaseIn is the file of a data directory that holds what is looked up one by one.
 func DatabaseIn(dir string) *database.File { return database.New(filepath.Join(dir, "svc.db")) }
 
-func answersIn(dir string) answers.Store { return answers.Store{File: DatabaseIn(dir)} }
+func answersIn(file *database.File) answers.Store { return answers.Store{Table: bolt.New(file)} }
 
 // Open opens a data directory to serve it. One that does not exist yet is
 // fs.ErrNotExist. Only one process at a time can have it open. The first time,
@@ -74,8 +76,8 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 	if options.Rewritten == nil {
 		options.Rewritten = func(w Rewrite) { slog.Error(w.String(), "old", w.Old, "new", w.New, "lost", w.Lost) }
 	}
-	l := &Ledger{dir: dir, lock: filepath.Join(dir, serveLock), options: options, answers: answersIn(dir), writing: semaphore.NewWeighted(1)}
-	l.answers.File.Guard = l.CheckLock
+	l := &Ledger{dir: dir, lock: filepath.Join(dir, serveLock), options: options, database: DatabaseIn(dir), writing: semaphore.NewWeighted(1)}
+	l.database.Guard, l.answers = l.CheckLock, answersIn(l.database)
 	files := filesystem{step: l.step}
 	l.files = files
 	l.registry = newRegistry(files, dir)
@@ -195,7 +197,7 @@ func (l *Ledger) Registry() *Registry { return l.registry }
 
 // Database is the file of what is looked up one by one. It is written only as long as the
 // directory is the one that this ledger has locked.
-func (l *Ledger) Database() *database.File { return l.answers.File }
+func (l *Ledger) Database() *database.File { return l.database }
 
 // Objects are the repository's objects.
 func (l *Ledger) Objects() *disk.Objects { return l.objects }

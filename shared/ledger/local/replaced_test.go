@@ -103,7 +103,7 @@ func TestAnotherDirectoryIsNotWritten(t *testing.T) {
 			if _, err := first.Current(t.Context()); !errors.As(err, &reason) {
 				t.Errorf("a read of another directory: %v", err)
 			}
-			if err := first.answers.Put(t.Context(), time.Now()); !errors.As(err, &reason) {
+			if err := first.answers.Put(t.Context(), repository.Answered{ID: "x"}); !errors.As(err, &reason) {
 				t.Errorf("an answer into another directory: %v", err)
 			}
 			if _, err := first.Find(t.Context(), ""); !errors.As(err, &reason) {

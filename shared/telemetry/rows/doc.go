@@ -10,7 +10,6 @@
 //	telemetry/<ws>/shape             type/<type>     fields S: its properties, as JSON; version N
 //	telemetry/<ws>/known             contexts/<h>    types S: JSON of the types that have rows in seen, and the hour each was last in a batch; environment S; version N
 //	telemetry/<ws>/known             shapes          types S: the same of those that have rows in shape; version N
-//	telemetry/<ws>/known             known           groupNames, typeNames SS: the same of an earlier version, which is read
 //	telemetry/<ws>/new/<hour>        new             n, newTypes N: how many contexts and types of context were new in the hour
 //	telemetry/<ws>/batch/<id>        batch           a batch that was applied, or a report that came in one
 //	telemetry/<ws>/tallies/<part>    <day>/<h>       doc B: the tallies of an eighth of the items on a day, compressed JSON; environment S; version N
@@ -35,8 +34,8 @@
 //     transaction, on condition of the sighting that was read.
 //   - What is forgotten goes in a transaction, on condition of the sighting that was
 //     read, so that no place in the order of sightings stays behind.
-//   - The row of a batch is written when everything else is, just after those of the
-//     reports in it.
+//   - The row of a batch is written when everything else is, after those of the reports
+//     in it.
 //   - No request scans; Archive and Remove do, which an operator asks for. A search reads known and one range of each group that
 //     can match, those in use last first: MaxSaved rows of each at most, and
 //     MaxSearched in all. One for a whole key reads known, and two rows of each such group.
@@ -55,6 +54,7 @@
 //     they expire.
 //
 // A batch of which nothing is new costs one BatchGetItem for 100 of its rows
-// and a PutItem, one more for each report that a relay passes on in it, and once an hour two more; new pairs, some 95 in a transaction;
+// and a PutItem, a BatchWriteItem for 25 reports that a relay passes on in it, and once an
+// hour two PutItem more; new pairs, some 95 in a transaction;
 // sightings, 33 in one; new contexts and types one UpdateItem together.
 package rows

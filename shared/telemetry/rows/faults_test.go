@@ -68,7 +68,7 @@ func (w *wire) requests(work func()) string {
 	w.mu.Unlock()
 	work()
 	var said []string
-	for _, operation := range []string{"GetItem", "BatchGetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"} {
+	for _, operation := range []string{"GetItem", "BatchGetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"} {
 		if n := w.sent[operation]; n > 0 {
 			said = append(said, fmt.Sprintf("%d %s", n, operation))
 		}
@@ -178,8 +178,8 @@ func TestRequests(t *testing.T) {
 		{"the same within a minute", record(evaluations(11, 10, 10)), "1 BatchGetItem, 1 PutItem", 1},
 		{"the same a minute later", record(evaluations(12, 70, 10)), "2 BatchGetItem, 9 PutItem", 2},
 		{"1000 items", record(evaluations(13, 80, 1000)), "2 BatchGetItem, 10 PutItem", 2},
-		{"100 reports, by a relay", record(reports(14, 90, 0, 100)), "2 BatchGetItem, 101 PutItem", 1},
-		{"the same, and one of them is new", record(reports(15, 95, 1, 101)), "2 BatchGetItem, 2 PutItem", 1},
+		{"100 reports, by a relay", record(reports(14, 90, 0, 100)), "2 BatchGetItem, 1 PutItem, 4 BatchWriteItem", 1},
+		{"the same, and one of them is new", record(reports(15, 95, 1, 101)), "2 BatchGetItem, 1 PutItem, 1 BatchWriteItem", 1},
 		{"an item's evaluations", func(s *rows.Store) { _, _ = s.Evaluations(ctx, "ws", "flag-1", "2026-10-01", "2026-11-30") }, "1 Query", 0},
 		{"when items were evaluated last", func(s *rows.Store) { _, _ = s.Evaluated(ctx, "ws") }, "1 BatchGetItem", 0},
 		{"the same again", func(s *rows.Store) { _, _ = s.Evaluated(ctx, "ws") }, "", 0},

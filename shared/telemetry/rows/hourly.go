@@ -11,15 +11,15 @@ import (
 // counts in one request what of them is new.
 func (r *recording) admit(ctx context.Context) (err error) {
 	known := map[table.Key]typesInUse{}
-	read := func(at table.Key, environment string) {
+	read := func(at table.Key) {
 		if known[at] == nil && err == nil {
-			known[at], err = r.typesAt(at, environment, r.found[at])
+			known[at], err = typesOf(r.found[at])
 		}
 	}
 	for _, c := range r.batch.Contexts {
-		read(r.keys.contextTypes(c.Environment), c.Environment)
+		read(r.keys.contextTypes(c.Environment))
 	}
-	if read(r.keys.shapeTypes(), ""); err != nil {
+	if read(r.keys.shapeTypes()); err != nil {
 		return err
 	}
 	isKnown := func(at table.Key, contextType string) bool {

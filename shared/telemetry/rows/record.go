@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
 )
@@ -72,7 +70,7 @@ func (r *recording) record(ctx context.Context) (done telemetry.Recorded, err er
 
 // addresses are all rows that a batch is about.
 func (r *recording) addresses() []table.Key {
-	list := []table.Key{r.keys.before(), r.keys.newInHour(r.batch)}
+	list := []table.Key{r.keys.newInHour(r.batch)}
 	for _, id := range r.batch.IDs() {
 		list = append(list, r.keys.batch(id))
 	}
@@ -103,12 +101,7 @@ func (r *recording) remember(ctx context.Context) error {
 	for _, id := range r.batch.IDs() {
 		writes = append(writes, table.Write{Key: r.keys.batch(id), Put: table.Attributes{attrExpires: batchExpires(r.batch.Received)}})
 	}
-	reports, ctxAll := errgroup.WithContext(ctx)
-	reports.SetLimit(16)
-	for _, w := range writes[1:] {
-		reports.Go(func() error { return r.update(ctxAll, w) })
-	}
-	if err := reports.Wait(); err != nil {
+	if err := r.table.Batch(ctx, writes[1:]); err != nil {
 		return err
 	}
 	return r.update(ctx, writes[0])

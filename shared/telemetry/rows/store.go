@@ -51,9 +51,6 @@ const (
 	attrTypes    = "types"
 	attrNewTypes = "newTypes"
 	attrOwner    = "environment"
-	// Of an earlier version, which kept one row of names that made no keys.
-	attrOldGroups = "groupNames"
-	attrOldTypes  = "typeNames"
 )
 
 func keyOf(partition, sort string) table.Key { return table.Key{Partition: partition, Sort: sort} }
@@ -102,9 +99,6 @@ func (k keys) contextTypes(environment string) table.Key {
 }
 
 func (k keys) shapeTypes() table.Key { return keyOf(k.known(), "shapes") }
-
-// before is the one row of names of an earlier version.
-func (k keys) before() table.Key { return keyOf(k.known(), "known") }
 
 // newInHour is where the keys and types that are new in an hour are counted.
 func (k keys) newInHour(b telemetry.Batch) table.Key {

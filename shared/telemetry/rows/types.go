@@ -29,16 +29,6 @@ func typesOf(row table.Attributes) (typesInUse, error) {
 	return r, nil
 }
 
-// typesAt are the types of an environment, or of all shapes, by their row, nil
-// where there is none.
-func (r *recording) typesAt(at table.Key, environment string, row table.Attributes) (typesInUse, error) {
-	is, err := typesOf(row)
-	if row == nil {
-		r.inherit(is, at, environment)
-	}
-	return is, err
-}
-
 // see notes types that are in a batch. Beyond the number that there may be, the
 // one that was longest in no batch makes room, those of this batch last. Gone
 // are those that were there before.
@@ -75,7 +65,7 @@ func (r typesInUse) see(names []string, hour int64, limit int) (gone []string, c
 // then, and which have made room.
 func (r *recording) noteTypes(ctx context.Context, at table.Key, environment string, names []string, limit int) (is typesInUse, gone []string, err error) {
 	err = r.replace(ctx, at, func(row table.Attributes) (table.Attributes, error) {
-		if is, err = r.typesAt(at, environment, row); err != nil {
+		if is, err = typesOf(row); err != nil {
 			return nil, err
 		}
 		var changed bool
@@ -88,26 +78,6 @@ func (r *recording) noteTypes(ctx context.Context, at table.Key, environment str
 	return is, gone, err
 }
 
-// inherit takes the types over that an earlier version has noted.
-func (r *recording) inherit(is typesInUse, at table.Key, environment string) {
-	before := r.found[r.keys.before()]
-	if at == r.keys.shapeTypes() {
-		for _, name := range before.Texts(attrOldTypes) {
-			var parts [1]string
-			if json.Unmarshal([]byte(name), &parts) == nil {
-				is[parts[0]] = 0
-			}
-		}
-		return
-	}
-	for _, name := range before.Texts(attrOldGroups) {
-		var group [2]string
-		if json.Unmarshal([]byte(name), &group) == nil && group[0] == environment {
-			is[group[1]] = 0
-		}
-	}
-}
-
 // group is the contexts of an environment and a type, and the hour in which
 // they were last in a batch.
 type group struct {
@@ -117,33 +87,19 @@ type group struct {
 
 // groups are those that a search may look at, the one in use last first.
 func (s *Store) groups(ctx context.Context, k keys, m telemetry.Matcher) ([]group, error) {
-	found := map[[2]string]int64{}
+	var list []group
 	err := s.each(ctx, k.known(), func(row table.Row) error {
-		if row.Sort == k.before().Sort {
-			for _, name := range row.Texts(attrOldGroups) {
-				var parts [2]string
-				if err := json.Unmarshal([]byte(name), &parts); err != nil {
-					return err
-				}
-				found[parts] = max(found[parts], 0)
-			}
-			return nil
-		}
 		if row.Sort == k.shapeTypes().Sort {
 			return nil
 		}
 		is, err := typesOf(row.Attributes)
 		for contextType, hour := range is {
-			found[[2]string{row.Text(attrOwner), contextType}] = hour
+			if environment := row.Text(attrOwner); m.Group(environment, contextType) {
+				list = append(list, group{environment, contextType, hour})
+			}
 		}
 		return err
 	})
-	var list []group
-	for parts, hour := range found {
-		if m.Group(parts[0], parts[1]) {
-			list = append(list, group{parts[0], parts[1], hour})
-		}
-	}
 	slices.SortFunc(list, func(a, b group) int {
 		return cmp.Or(cmp.Compare(b.hour, a.hour), strings.Compare(a.environment, b.environment), strings.Compare(a.contextType, b.contextType))
 	})
