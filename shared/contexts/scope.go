@@ -99,14 +99,14 @@ func Current(ctx context.Context) *Scope {
 }
 
 // Put sets a named context in the innermost scope of ctx, in place of the
-// whole of any of that name: whoever holds ctx sees it from now on. It says
+// whole of any of that name: all code that holds ctx sees it from now on. It returns
 // false, and does nothing, when there is no scope or it has ended.
 func Put(ctx context.Context, name string, properties map[string]any) bool {
 	return Current(ctx).Put(name, properties)
 }
 
 // Put sets a named context of the scope, in place of the whole of any of that
-// name. It says false, and does nothing, when the scope has ended.
+// name. It returns false, and does nothing, when the scope has ended.
 func (s *Scope) Put(name string, properties map[string]any) bool {
 	if s == nil {
 		return false
@@ -115,7 +115,7 @@ func (s *Scope) Put(name string, properties map[string]any) bool {
 	return s.change(func(own *Set) *Set { return own.Under(above) })
 }
 
-// End ends the scope: to whoever still holds its context, the scope it was
+// End ends the scope: for code that still holds its context, the scope it was
 // begun in is as it would be without it. To end it twice is harmless.
 func (s *Scope) End() {
 	s.mu.Lock()

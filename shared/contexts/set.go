@@ -157,7 +157,7 @@ func (c Context) Lookup(name string) (Value, bool) {
 }
 
 // Key is the text of the property key: the identifier by which the context is
-// saved and counted. It says false for a context that has none, or an empty
+// saved and counted. It returns false for a context that has none, or an empty
 // one, or one that is not a text or a whole number.
 func (c Context) Key() (string, bool) {
 	v, _ := c.Lookup(Key)

@@ -15,7 +15,7 @@ import (
 const fewItems = 20
 
 // maxCollisions is how many items of one array, or of all those in a schema, may
-// be compared in vain: it takes about 30 ms.
+// be compared without being equal: it takes about 30 ms.
 const maxCollisions = 200_000
 
 // collisions is how many pairs of different items the library compares because

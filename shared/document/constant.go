@@ -1,7 +1,7 @@
 package document
 
 // ServesOne returns the value that everybody is served in all of these environments, and
-// whether there is one: the same from every rule that anybody reaches, and nobody falls
+// whether there is one: the same from every rule that a context reaches, and none falls
 // through.
 func (d *Document) ServesOne(environments []string) (one Value, is bool) {
 	lists := [][]Rule{}

@@ -33,7 +33,7 @@ type decoder struct {
 	// read as they are.
 	strict   bool
 	expected ValueType // of every value; "" when the document does not say one that is known
-	// failed says that there are issues, and pointers that they are to be written
+	// failed reports whether there are issues, and pointers whether they are written
 	// down: most documents have none, and keeping each place takes as long as all else.
 	failed, pointers bool
 	issues           []Issue
@@ -306,7 +306,7 @@ func (d *decoder) content(v Value, pointer string) {
 func (d *decoder) valueHead(n *jsontree.Node, pointer, hint string, fits func(string) bool) Value {
 	v := Value{Type: ValueType(d.text(n, pointer, "type", required, hint, fits)), Content: n.Get("value")}
 	// A mark that says nothing was meant to say something: what it was to hide is
-	// not served for a slip.
+	// not served because of a typing mistake.
 	if marker := n.Get("confidential"); marker != nil && marker.Absent() {
 		d.issue(problem.InvalidField, pointer+"/confidential", "confidential is true or false, not null")
 	} else {
@@ -359,7 +359,7 @@ func (d *decoder) arm(n *jsontree.Node, pointer string) Arm {
 }
 
 // misplaced reports the marks of a secret where they mark nothing. What they
-// were to hide must not be served for a slip.
+// were to hide must not be served because of a typing mistake.
 func (d *decoder) misplaced(n *jsontree.Node, pointer, instead string) {
 	for _, name := range []string{"confidential", "decryptWith"} {
 		if !n.Get(name).Absent() {

@@ -14,8 +14,8 @@
 //   - Decode accepts every document that was ever valid. It refuses only what
 //     it cannot make sense of (a rule list that is no array, a bool that is a
 //     string), and reports all of that at once, each with a JSON Pointer.
-//   - Validate holds new content against the current stored-config schema and
-//     the rules that a schema cannot say.
+//   - Validate is the same walk with all that new content must be. The JSON Schema is
+//     published for editors: it takes what Validate takes.
 //   - Nothing here reads a clock, a file or the network, and nothing changes a
 //     tree that it was given: edits return a new one.
 package document

@@ -80,7 +80,7 @@ type Document struct {
 	Environments    []Environment
 	Variants        []Variant
 	// Confidential: some value of the document is confidential, in whichever
-	// environment. Its variants are then nobody's to see: a plain one may be the
+	// environment. Its variants are then shown to no client: a plain one may be the
 	// secret, and a name may tell it.
 	Confidential bool
 }
@@ -154,7 +154,7 @@ func (d *Document) holdsConfidential() bool {
 // Issue is one thing wrong with a document, and where.
 type Issue = jsontree.Issue
 
-// View decodes a document that is known to be sound, as one that has been
+// View decodes a document that is known to have no issues, as one that has been
 // through Decode before is.
 func View(tree *jsontree.Node) *Document {
 	d, _ := Decode(tree)

@@ -37,7 +37,7 @@ func comparePointers(a, b string) int {
 // added or removed moves the others, and does not tell one scope from another,
 // since an environment that gets rules of its own gets copies of the default
 // rules. What counts is how often: an issue is new when a scope has more of
-// its kind than any scope had before. So a change that mends one rule and
+// its kind than any scope had before. So a change that repairs one rule and
 // breaks another of the same list in the very same way passes; nothing that
 // adds an issue does.
 func NewIssues(before, after []Issue) []Issue {

@@ -41,7 +41,7 @@ func CompileSchema(tree *jsontree.Node) (*Schema, []Issue) {
 	if tree.Kind != jsontree.Object && tree.Kind != jsontree.Bool {
 		return nil, []Issue{{Message: "a JSON Schema is an object, not " + tree.Kind.String()}}
 	}
-	if weigh(tree) > maxSchemaObjects {
+	if compileWeight(tree) > maxSchemaObjects {
 		return nil, []Issue{{Message: fmt.Sprintf("a JSON Schema of more than %d objects takes too long to compile; make it smaller (an object with $ref counts as two, one with $id as three)", maxSchemaObjects)}}
 	}
 	if issues := uncountable(tree); len(issues) > 0 {
@@ -115,8 +115,8 @@ func uncountable(tree *jsontree.Node) (issues []Issue) {
 // grows with the square of a schema's parts.
 const maxSchemaObjects = 10_000
 
-// weigh counts the objects of a schema, by the time that they take to compile.
-func weigh(schema *jsontree.Node) (total int) {
+// compileWeight counts the objects of a schema, by the time that they take to compile.
+func compileWeight(schema *jsontree.Node) (total int) {
 	for n := range schema.All() {
 		if n.Kind == jsontree.Object {
 			total++

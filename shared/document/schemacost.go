@@ -11,7 +11,7 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// A schema comes from whoever may write to the workspace. A few lines of it can
+// Anyone who may write to the workspace can write a schema. A few lines of it can
 // ask for any amount of work: alternatives that lead to alternatives double it
 // with each level, and the library keeps an error for each that does not fit.
 // So the work is worked out before any is done, in steps: how often which part
@@ -54,7 +54,7 @@ type Allowance struct{ spent int }
 // Budget is for one of the documents.
 func (a *Allowance) Budget() *Budget { return &Budget{of: a} }
 
-// Exceeded says that not all values were checked to the end.
+// Exceeded reports whether not all values were checked to the end.
 func (a *Allowance) Exceeded() bool { return a.spent > MaxAllSteps }
 
 // graph is what the work of a compiled schema follows from.
@@ -65,7 +65,7 @@ type graph struct {
 	// where a $recursiveRef may.
 	anchors   map[string][]*jsonschema.Schema
 	recursive []*jsonschema.Schema
-	// tracked says that some part asks for members that no other has looked at,
+	// tracked reports whether some part asks for members that no other has looked at,
 	// which makes every part take notes.
 	tracked  bool
 	literals map[*jsonschema.Schema]int // parts of enum and const

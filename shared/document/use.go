@@ -28,7 +28,7 @@ type standing struct {
 // in which they stand; before is nil for a new document.
 //
 // A use is new by its place: what staging's rules decrypt is nothing that
-// production's may, and what is a variant is served to nobody. But what stands in
+// production's may, and a variant by itself is not served. But what stands in
 // the default rules was served already in an environment that these reach, since
 // it has no catch-all rule of its own, and may be a variant. Another ciphertext
 // under the same key is another use: it may have been taken from another

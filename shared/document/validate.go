@@ -26,7 +26,7 @@ func Validate(tree *jsontree.Node) []Issue {
 	return distinct(issues)
 }
 
-// maxOrdered is how many issues are put into order. Nobody reads more.
+// maxOrdered is how many issues are sorted.
 const maxOrdered = 1000
 
 // expectedType is the type that every value of the document must have, and ""

@@ -22,8 +22,7 @@ type translator struct {
 	found  *violationCount // nil counts nothing
 }
 
-// maxViolations is how many violations of one value are told apart. Nobody
-// reads more.
+// maxViolations is how many violations of one value are reported one by one.
 const maxViolations = 1000
 
 type violationCount int

@@ -1,6 +1,6 @@
 package evaluation
 
-// What a context may cost. Whoever may ask for an evaluation chooses what the
+// What a context may cost. A client that asks for an evaluation chooses what the
 // context holds, so the time that its comparisons take is bounded whatever it
 // is: estimated in nanoseconds, from above, before any of them is made. A
 // property that would take more than what is left counts as an object does:

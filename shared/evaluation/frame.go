@@ -31,7 +31,7 @@ type Frame struct {
 	generation uint32   // tells this context's outcomes from those of earlier ones
 	scratch    []byte
 	spent      int64              // of the budget
-	drawn      map[*split]float64 // what chance has decided; nil where nobody asks again
+	drawn      map[*split]float64 // what chance has decided; nil where it is asked only once
 }
 
 // lastGeneration is where the generation no longer fits beside an outcome.

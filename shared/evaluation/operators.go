@@ -227,7 +227,7 @@ func matches(wanted bool) build {
 
 // pattern is a regular expression of so many instructions that its document may
 // have, compiled once in a workspace. Beyond what a workspace may have there is
-// none: it was refused before, unless it comes from somewhere that asks nobody.
+// none: it was refused before, unless it comes from a source that is not verified.
 func (c *compiler) pattern(text string, size int64, compile func() (*regexp.Regexp, error)) *regexp.Regexp {
 	if known, ok := c.patterns[text]; ok {
 		return known

@@ -293,7 +293,7 @@ func conditionOf(c document.Criterion) (*condition, problem) {
 	}
 	known, ok := operators[c.Operator]
 	if !ok {
-		return &condition{}, "" // one of a later day
+		return &condition{}, "" // an operator of a newer version
 	}
 	link, bad := known.build(c.ValueToMatch)
 	return &condition{property: c.PropertyName, reads: known.reads, link: link}, bad

@@ -22,7 +22,7 @@ const (
 	MaxAnswer = 8 << 20
 	// MaxExplained bounds the explanations of an answer, in bytes, about.
 	MaxExplained = 4 << 20
-	// lookUpEvery is after how many items it is looked whether anybody still waits.
+	// lookUpEvery is after how many items the context is checked.
 	lookUpEvery = 64
 )
 

@@ -47,7 +47,7 @@ const (
 	answerBytes = 96
 )
 
-// TooLarge says that an environment serves more than there is memory for.
+// TooLarge is the error of an environment that serves more than there is memory for.
 type TooLarge struct {
 	Bytes int64 // about, once compiled
 }

@@ -74,7 +74,7 @@ func SetOf(seen map[string]int) (e Set) {
 	return e
 }
 
-// IsEmpty says that no expression of the set can be used.
+// IsEmpty reports whether no expression of the set can be used.
 func (e *Set) IsEmpty() bool { return len(e.seen) == 0 }
 
 // Within reports whether another set has all expressions of this one.
@@ -147,7 +147,7 @@ func Bytes(pattern string, instructions int) int64 {
 	return int64(bytes)
 }
 
-// Compile is regexp.Compile. What it returns is shared with whoever needs the
+// Compile is regexp.Compile. What it returns is shared by all that need the
 // same expression. One that takes more than MaxInstructions is not compiled.
 func Compile(pattern string) (*regexp.Regexp, error) {
 	if re, known := compiled.Get(pattern); known {
@@ -196,7 +196,7 @@ func instructions(re *syntax.Regexp) int {
 	inner := 0
 	for _, sub := range re.Sub {
 		if inner += instructions(sub); inner > MaxInstructions {
-			return inner // more than anybody may use
+			return inner // more than is allowed
 		}
 	}
 	switch re.Op {

@@ -55,8 +55,7 @@ func More(n int) Issue {
 	return Issue{Message: fmt.Sprintf("and %d more like these", n)}
 }
 
-// maxInWords is how many issues a sentence tells. Whoever needs all of them
-// reads them one by one.
+// maxInWords is how many issues a sentence tells.
 const maxInWords = 5
 
 // InWords is issues as one sentence.

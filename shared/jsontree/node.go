@@ -84,7 +84,7 @@ func (n *Node) all(yield func(*Node) bool) (more bool) {
 	return more
 }
 
-// Walk is All with pointers, for a visitor that says whether to look into the value.
+// Walk is All with pointers, for a visitor that returns whether to look into the value.
 func (n *Node) Walk(visit func(pointer string, n *Node) (deeper bool)) { n.walk("", visit) }
 
 func (n *Node) walk(pointer string, visit func(pointer string, n *Node) bool) {
@@ -151,8 +151,8 @@ func quote(s string) []byte {
 	return b
 }
 
-// quoted are the known names in quotes. Like every text of a node, nobody writes to
-// them.
+// quoted are the known names in quotes. Like every text of a node, they are never written
+// to.
 var quoted = func() map[string][]byte {
 	all := map[string][]byte{}
 	for name := range known {

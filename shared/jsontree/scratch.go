@@ -1,7 +1,7 @@
 package jsontree
 
-// Scratch reads one text after another into the same memory, for who looks at a
-// tree and is done with it: reading thousands of documents leaves no garbage that
+// Scratch reads one text after another into the same memory, for a caller that is done
+// with each tree before the next: reading thousands of documents leaves no garbage that
 // is many times as large as they are. It is for one goroutine at a time. A nil
 // Scratch reads every text into memory of its own.
 type Scratch struct{ p *parser }
@@ -19,7 +19,7 @@ func (s *Scratch) ParseWithin(text []byte, values int) (*Node, error) {
 	if s == nil {
 		return ParseWithin(text, values)
 	}
-	// Emptied, so that who keeps a node finds nothing in it rather than what
+	// Emptied, so that a node kept by mistake holds nothing rather than what
 	// belongs to another document.
 	s.p.nodes.piece = emptied(s.p.nodes.piece)
 	s.p.objects.piece = emptied(s.p.objects.piece)

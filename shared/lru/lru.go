@@ -9,11 +9,10 @@
 // What must stay true:
 //
 //   - The values of a Cache are never worth more than its bound together, save
-//     that the one used last stays even if it alone is more: whoever has just
-//     used it has it in memory anyway.
-//   - Nobody counts on a value still being there: all of it can be made again.
+//     that the one used last stays even if it alone is more: its user has it in memory anyway.
+//   - No caller relies on a value still being there: all of it can be made again.
 //
-// The bytes of a value are an estimate by who keeps it. What several values
+// The bytes of a value are an estimate by the caller. What several values
 // share is counted with each of them.
 package lru
 

@@ -114,7 +114,7 @@ func Make(ctx context.Context, served *explanation.State, outlines []Outline, no
 }
 
 // typed is a value that a program takes for one of its type; nil where it would not, or
-// where it is not told. Documents hold others too, when nobody has checked them.
+// where it is not told. Documents that were not verified hold others too.
 func typed(t document.ValueType, value json.RawMessage) json.RawMessage {
 	content, err := jsontree.Parse(value)
 	if err != nil || content.Kind == jsontree.Null { // which the CLI takes for missing

@@ -117,7 +117,7 @@ func segmentReference(c document.Criterion) (string, bool) {
 	return operand(c.ValueToMatch)
 }
 
-// graph is the segments and whom each refers to, by their numbers.
+// graph is the segments and the segments each refers to, by number.
 type graph struct {
 	items []*Item
 	edges [][]int32

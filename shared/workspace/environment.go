@@ -53,7 +53,7 @@ func typeOf(name string) string {
 }
 
 // compareEnvironments is the order in which environments are listed:
-// development, test, staging, production, then types of a later day;
+// development, test, staging, production, then unknown types;
 // alphabetical within one.
 func compareEnvironments(a, b Environment) int {
 	rank := func(e Environment) int {

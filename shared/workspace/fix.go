@@ -12,22 +12,22 @@ import (
 	"svc.example/svc/shared/terminal"
 )
 
-// Fix mends in the text of a file what has exactly one right answer, and says what it
-// did, each with its rule. Every other byte stays as it is. The text comes back as it
-// was where there is nothing to mend.
-func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
+// Fix repairs what has exactly one right answer in the text of a file, and returns what
+// it did, each with its rule. Every other byte stays as it is. The text comes back as it
+// was where there is nothing to repair.
+func Fix(path string, text []byte) (fixed []byte, fixes []document.Issue) {
 	found := text
 	if recoded, ok := fromUTF16(text); ok {
-		text, mended = recoded, append(mended, document.Issue{Code: problem.UTF16, Message: "rewritten in UTF-8"})
+		text, fixes = recoded, append(fixes, document.Issue{Code: problem.UTF16, Message: "rewritten in UTF-8"})
 	}
 	if rest := bytes.TrimLeft(text, string(byteOrderMark)); len(rest) < len(text) {
-		text, mended = rest, append(mended, document.Issue{Code: problem.ByteOrderMark, Message: "byte order mark taken away"})
+		text, fixes = rest, append(fixes, document.Issue{Code: problem.ByteOrderMark, Message: "byte order mark taken away"})
 	}
 	folder, key, _ := SplitPath(path)
 	held, isDocument := folder.Type()
 	tree, wrong := parse(path, text, nil)
 	if !isDocument || wrong != nil || tree.Kind != jsontree.Object {
-		return text, mended
+		return text, fixes
 	}
 	if !likeDocument(tree, held) { // another program's file
 		return found, nil
@@ -36,7 +36,7 @@ func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
 	add := func(name, value string) {
 		if tree.Get(name) == nil {
 			missing = append(missing, jsontree.Field(name, jsontree.NewString(value)))
-			mended = append(mended, document.Issue{Code: problem.MissingField, Pointer: "/" + name, Message: fmt.Sprintf("%q: %q added", name, value)})
+			fixes = append(fixes, document.Issue{Code: problem.MissingField, Pointer: "/" + name, Message: fmt.Sprintf("%q: %q added", name, value)})
 		}
 	}
 	if document.KeyProblem(key) == "" {
@@ -45,7 +45,7 @@ func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
 			if was, isText := n.Text(); isText && was != key {
 				end := n.Offset + len(n.Compact()) // a scalar keeps its spelling
 				text = bytes.Join([][]byte{text[:n.Offset], jsontree.NewString(key).Compact(), text[end:]}, nil)
-				mended = append(mended, document.Issue{Code: problem.KeyMismatch, Pointer: "/key",
+				fixes = append(fixes, document.Issue{Code: problem.KeyMismatch, Pointer: "/key",
 					Message: fmt.Sprintf("the key %s becomes %q", terminal.Quote(was), key)})
 			}
 		}
@@ -57,10 +57,10 @@ func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
 	case document.LogLevel:
 		add("valueType", string(document.LogLevelValue))
 	}
-	return withMembers(text, tree.Offset, missing), mended
+	return withMembers(text, tree.Offset, missing), fixes
 }
 
-// likeDocument reports whether an object is a document but for what Fix mends.
+// likeDocument reports whether an object is a document apart from what Fix repairs.
 func likeDocument(tree *jsontree.Node, held document.Type) bool {
 	rules, named := tree.Get("default"), tree.Get("type")
 	if named != nil {

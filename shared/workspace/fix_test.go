@@ -51,13 +51,13 @@ var fixes = map[string]struct {
 func TestFix(t *testing.T) {
 	for name, test := range fixes {
 		t.Run(name, func(t *testing.T) {
-			fixed, mended := workspace.Fix(test.path, []byte(test.text))
+			fixed, fixes := workspace.Fix(test.path, []byte(test.text))
 			var codes []problem.Code
-			for _, issue := range mended {
+			for _, issue := range fixes {
 				codes = append(codes, issue.Code)
 			}
 			if string(fixed) != test.want || !slices.Equal(codes, test.codes) {
-				t.Errorf("%q, %v\nwant %q, %v", fixed, mended, test.want, test.codes)
+				t.Errorf("%q, %v\nwant %q, %v", fixed, fixes, test.want, test.codes)
 			}
 		})
 	}
@@ -70,14 +70,14 @@ func FuzzFix(f *testing.F) {
 		f.Add(test.path, []byte(test.text))
 	}
 	f.Fuzz(func(t *testing.T, path string, text []byte) {
-		fixed, mended := workspace.Fix(path, bytes.Clone(text))
-		if len(mended) == 0 && !bytes.Equal(fixed, text) {
+		fixed, fixes := workspace.Fix(path, bytes.Clone(text))
+		if len(fixes) == 0 && !bytes.Equal(fixed, text) {
 			t.Fatalf("%q became %q, and nobody was told", text, fixed)
 		}
 		if again, more := workspace.Fix(path, fixed); len(more) > 0 || !bytes.Equal(again, fixed) {
-			t.Fatalf("%q is mended again: %v", fixed, more)
+			t.Fatalf("%q is fixes again: %v", fixed, more)
 		}
-		if len(mended) == 0 {
+		if len(fixes) == 0 {
 			return
 		}
 		before, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\ufeff")))

@@ -156,7 +156,7 @@ func FolderLike(name string) Folder {
 		}
 		known = append(known, string(folder))
 	}
-	return Folder(known.like(name))
+	return Folder(known.closest(name))
 }
 
 // MaxName is how many bytes the name of a file may have; one with more cannot be

@@ -63,7 +63,7 @@ type Schema struct {
 	Tree *jsontree.Node // nil for a file that cannot be read as JSON
 	Text []byte
 	// Compiled is the schema ready for use, or says why it is none. Compiling
-	// takes its time, so it is done once, by who asks first.
+	// takes time, so it is done once, on first use.
 	Compiled func() (*document.Schema, []document.Issue)
 }
 
@@ -225,7 +225,7 @@ func (r *reader) put(p *part) {
 func (r *reader) end() {
 	slices.SortStableFunc(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
-	r.doubles()
+	r.duplicateKeys()
 	if !r.ws.Declared {
 		for name := range r.entries {
 			r.ws.Environments = append(r.ws.Environments, Environment{Name: name, Type: typeOf(name)})
@@ -287,9 +287,9 @@ func TooLarge(size int64) *Unread {
 	return &Unread{Why: fmt.Sprintf("%d bytes; a file may have at most %d", size, document.MaxSize)}
 }
 
-// doubles reports every key that stands twice: keys are pooled over the four
+// duplicateKeys reports every key that stands twice: keys are pooled over the four
 // folders, whatever their case.
-func (r *reader) doubles() {
+func (r *reader) duplicateKeys() {
 	first := make(map[string]string, len(r.ws.Items))
 	for _, item := range r.ws.Items {
 		folded := strings.ToLower(item.Key)
@@ -336,7 +336,7 @@ func (w *Workspace) Environment(name string) (Environment, bool) {
 }
 
 // CheckEnvironment refuses the name of an environment that the workspace does
-// not have, or not any more: a slip would have applications served the default
+// not have, or has archived: with a mistyped name applications would get the default
 // rules.
 func (w *Workspace) CheckEnvironment(name string) error {
 	if e, known := w.Environment(name); !known || e.Archived {

@@ -23,11 +23,11 @@ func Verify(ws *Workspace) []Problem {
 	return v.problems.sorted()
 }
 
-// verify adds the problems of the workspace, but for those that were said at their
-// place: by Read, of documents and of the workspace file, or as said has them.
-func (v *verifier) verify(said map[place]string) {
+// verify adds the problems of the workspace, but for those that Read has reported at the
+// same place.
+func (v *verifier) verify(reported map[place]string) {
 	ws := v.ws
-	v.said = said
+	v.reported = reported
 	var expressions expression.Total
 	v.declaration()
 	for i := range ws.Items {
@@ -36,8 +36,8 @@ func (v *verifier) verify(said map[place]string) {
 		}
 		item, issues := ws.Items[i].decode()
 		f := item.file()
-		if said != nil {
-			v.saidOf = messages(issues)
+		if reported != nil {
+			v.reportedInFile = messages(issues)
 		}
 		v.add(Error, f, document.Validate(item.Tree)...)
 		v.add(Error, f, placeIssues(item)...)
@@ -52,7 +52,7 @@ func (v *verifier) verify(said map[place]string) {
 		v.fileName(f, item.Key)
 		v.byteOrderMark(f)
 	}
-	v.saidOf = nil
+	v.reportedInFile = nil
 	for i := range ws.Schemas {
 		if v.problems.ended {
 			return
@@ -77,10 +77,10 @@ func messages(issues []document.Issue) map[string]string {
 	return all
 }
 
-// Unservable finds what Read can read of a document and nobody should serve,
+// Unservable finds what Read can read of a document and must not be served,
 // since it would serve something other than was meant: a type that is not that
 // of its folder, a regular expression that does not compile. Circles finds the
-// rest of what nobody should serve. Of very many problems it tells the first.
+// rest of what must not be served. Of very many problems it tells the first.
 // Beside them it returns the expressions that can be used.
 func Unservable(item *Item) ([]Problem, expression.Set) {
 	v := verifier{problems: &collector{}}
@@ -130,19 +130,19 @@ func VerifyEach(files map[string][]byte, each func(p Problem) (more bool)) {
 
 func (r *reader) verify(files map[string][]byte) {
 	r.read(files)
-	said := map[place]string{}
+	reported := map[place]string{}
 	for _, p := range r.problems.list {
-		said[place{p.File, p.Pointer}] = p.Message
+		reported[place{p.File, p.Pointer}] = p.Message
 	}
 	v := verifier{ws: &r.ws, index: newIndex(&r.ws), problems: &r.problems}
-	v.verify(said)
+	v.verify(reported)
 }
 
 // Verification finds what writes of documents would break in a workspace as it
 // would be with them.
 type Verification struct {
 	index    *index
-	segments map[string][]string // whom each refers to, as far as it was asked
+	segments map[string][]string // the segments each refers to, as far as they were looked up
 	together bool
 	straight func() bool // no segments refer to each other in a circle
 }
@@ -153,7 +153,7 @@ func NewVerification(ws *Workspace) *Verification {
 		straight: sync.OnceValue(func() bool { return len(circles(ws)) == 0 })}
 }
 
-// Together says that all documents which are asked for are in the workspace
+// Together tells v that all documents it will be asked about are in the workspace
 // already: what they are to each other is then found out once.
 func (v *Verification) Together() { v.together = true }
 
@@ -167,9 +167,9 @@ func (v *Verification) Of(item Item) []document.Issue {
 
 // Warnings finds what a document by itself will hardly do as it was meant: a
 // rule that never matches, a value that is none of the variants, a misspelt
-// name. They stand in nobody's way.
+// name. They do not fail verification.
 func Warnings(item *Item) []document.Issue {
-	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), unboundIssues(item.View), meaningIssues(item.View), misspelt(item.Tree))
+	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), unboundIssues(item.View), meaningWarnings(item.View), misspelt(item.Tree))
 }
 
 // SchemaIssues finds the values of a config that violate the JSON Schema its
@@ -186,7 +186,7 @@ func SchemaIssues(ws *Workspace, item Item, allowance *document.Allowance, writt
 func Unheld(item *Item, written func(pointer string) bool) (n int) {
 	for spot, value := range item.View.Values() {
 		masked := document.Masked(value.Content) && value.DecryptWith == "" && value.Type != document.ProvidedValue
-		if masked || hidden(item.View, spot, value) && heldAgainst(value) != nil && !written(spot.Pointer()) {
+		if masked || hidden(item.View, spot, value) && readableValue(value) != nil && !written(spot.Pointer()) {
 			n++
 		}
 	}
@@ -196,11 +196,11 @@ func Unheld(item *Item, written func(pointer string) bool) (n int) {
 func everywhere(string) bool { return true }
 
 type verifier struct {
-	ws       *Workspace
-	index    *index
-	problems *collector
-	said     map[place]string  // what is not said again, by its place
-	saidOf   map[string]string // the same of the file that is being verified, by pointer
+	ws             *Workspace
+	index          *index
+	problems       *collector
+	reported       map[place]string  // what is not reported again, by its place
+	reportedInFile map[string]string // the same of the file that is being verified, by pointer
 }
 
 // file is a text and its tree, to locate issues in.
@@ -214,15 +214,15 @@ func (i *Item) file() file   { return file{i.Path, i.Tree, i.Text} }
 func (s *Schema) file() file { return file{s.Path, s.Tree, s.Text} }
 
 func (v *verifier) add(severity Severity, f file, issues ...document.Issue) {
-	if v.said == nil {
+	if v.reported == nil {
 		v.problems.locate(severity, f, issues)
 		return
 	}
 	var fresh []document.Issue
 	for _, issue := range issues {
-		message, known := v.saidOf[issue.Pointer]
+		message, known := v.reportedInFile[issue.Pointer]
 		if !known {
-			message, known = v.said[place{f.path, issue.Pointer}]
+			message, known = v.reported[place{f.path, issue.Pointer}]
 		}
 		if !known || issue.Pointer == "" && issue.Message != message {
 			fresh = append(fresh, issue)
@@ -238,10 +238,10 @@ func (v *verifier) declaration() {
 		return
 	}
 	var issues []document.Issue
-	if v.said != nil {
+	if v.reported != nil {
 		_, read := readEnvironments(f.tree)
-		v.saidOf = messages(read)
-		defer func() { v.saidOf = nil }()
+		v.reportedInFile = messages(read)
+		defer func() { v.reportedInFile = nil }()
 	}
 	if environments := f.tree.Get("environments"); environments != nil {
 		for i, entry := range environments.Items {

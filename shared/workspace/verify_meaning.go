@@ -13,30 +13,30 @@ import (
 	"svc.example/svc/shared/problem"
 )
 
-// meaningIssues finds rules that are valid and can hardly do what they say. Nothing is
+// meaningWarnings finds rules that are valid and can hardly do what they say. Nothing is
 // told of what is confidential.
-func meaningIssues(doc *document.Document) []document.Issue {
-	return slices.Concat(operandDoubts(doc), ruleDoubts(doc), clientDoubts(doc))
+func meaningWarnings(doc *document.Document) []document.Issue {
+	return slices.Concat(operandWarnings(doc), ruleWarnings(doc), clientWarnings(doc))
 }
 
 // jsLiteral is a regular expression as JavaScript has it.
 var jsLiteral = regexp.MustCompile(`^/.+/[dgimsuvy]*$`)
 
-func operandDoubts(doc *document.Document) []document.Issue {
+func operandWarnings(doc *document.Document) []document.Issue {
 	var issues []document.Issue
 	for spot, c := range doc.Criteria() {
 		if evaluation.OlderCurrentTime(c.PropertyName) {
 			issues = append(issues, document.Issue{Code: problem.OlderTimeName, Pointer: spot.Pointer() + "/propertyName",
 				Message: "this is an older name of " + evaluation.CurrentTime + " and is read as that"})
 		}
-		if message := operandDoubt(c); message != "" {
+		if message := operandWarning(c); message != "" {
 			issues = append(issues, document.Issue{Code: problem.DoubtfulOperand, Pointer: spot.Pointer() + "/valueToMatch", Message: message})
 		}
 	}
 	return issues
 }
 
-func operandDoubt(c document.Criterion) string {
+func operandWarning(c document.Criterion) string {
 	if c.ValueToMatch == nil || c.ValueToMatch.Secret() {
 		return ""
 	}
@@ -62,8 +62,8 @@ func operandDoubt(c document.Criterion) string {
 	return ""
 }
 
-// ruleDoubts finds rules that no context reaches, and such as none fits.
-func ruleDoubts(doc *document.Document) []document.Issue {
+// ruleWarnings finds rules that no context reaches, and such as none fits.
+func ruleWarnings(doc *document.Document) []document.Issue {
 	var issues []document.Issue
 	list, before := -2, map[string]document.Spot{} // by what they ask for
 	for spot, rule := range doc.Rules() {
@@ -119,8 +119,8 @@ func askedBy(rule document.Rule) (text string, open bool) {
 	return strings.Join(slices.Compact(all), "\n"), true
 }
 
-// clientDoubts finds what clients in some languages read as something else.
-func clientDoubts(doc *document.Document) []document.Issue {
+// clientWarnings finds what clients in some languages read as something else.
+func clientWarnings(doc *document.Document) []document.Issue {
 	var issues []document.Issue
 	if doc.Type != document.Flag && !doc.SendToClientSDK {
 		return nil

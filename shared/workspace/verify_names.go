@@ -52,7 +52,7 @@ func (s *speller) object(n *jsontree.Node, pointer string, known names) {
 				Message: fmt.Sprintf("%q protects nothing here; write it into the value, beside its type", m.Name)})
 			continue
 		}
-		if meant := known.like(m.Name); meant != "" {
+		if meant := known.closest(m.Name); meant != "" {
 			s.issues = append(s.issues, document.Issue{Code: problem.MisspeltName, Pointer: pointer + jsontree.Pointer(m.Name),
 				Message: fmt.Sprintf("%s means nothing here; did you mean %s?", terminal.Quote(m.Name), meant)})
 		}
@@ -139,7 +139,7 @@ func misspeltDeclaration(tree *jsontree.Node) []document.Issue {
 // that it was probably meant to be: a misspelling, or what only one begins with.
 // It is "" where there is none.
 func DidYouMean(name string, known []string) string {
-	meant := names(known).like(name)
+	meant := names(known).closest(name)
 	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return len(name) < 3 || !strings.HasPrefix(k, name) })
 	if meant == "" && len(begun) == 1 {
 		meant = begun[0]
@@ -150,8 +150,8 @@ func DidYouMean(name string, known []string) string {
 	return "; did you mean " + meant + "?"
 }
 
-// like returns the known name that a name was probably meant to be, or "".
-func (known names) like(name string) string {
+// closest returns the known name that a name was probably meant to be, or "".
+func (known names) closest(name string) string {
 	best, least := "", 3
 	for _, k := range known {
 		most := 2
@@ -160,7 +160,7 @@ func (known names) like(name string) string {
 		}
 		d := 0
 		if !strings.EqualFold(k, name) {
-			d = slips(k, name)
+			d = editDistance(k, name)
 		}
 		if d <= most && d < least {
 			best, least = k, d
@@ -169,9 +169,9 @@ func (known names) like(name string) string {
 	return best
 }
 
-// slips is how many letters were left out, added, replaced or swapped with
+// editDistance is how many letters were left out, added, replaced or swapped with
 // their neighbour; 3 for more than two.
-func slips(a, b string) int {
+func editDistance(a, b string) int {
 	const many = 3
 	if len(a)-len(b) >= many || len(b)-len(a) >= many {
 		return many

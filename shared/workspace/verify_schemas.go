@@ -68,14 +68,14 @@ func (s *Schema) Problems() []Problem {
 	return v.problems.all()
 }
 
-// hidden reports whether a value of a document is told to nobody: the variants are where one
-// is confidential that they may be.
+// hidden reports whether a value of a document must not be shown. Variants must not where
+// some value of the document is confidential, since they may equal it.
 func hidden(doc *document.Document, spot document.Spot, value document.Value) bool {
 	return value.Confidential || doc.Confidential && spot.Variant >= 0
 }
 
-// heldAgainst is what a schema says something about; nil where it cannot be read here.
-func heldAgainst(value document.Value) *jsontree.Node {
+// readableValue is what a schema says something about; nil where it cannot be read here.
+func readableValue(value document.Value) *jsontree.Node {
 	if value.DecryptWith != "" || value.Type == document.ProvidedValue || document.Masked(value.Content) {
 		return nil
 	}
@@ -86,7 +86,7 @@ func heldAgainst(value document.Value) *jsontree.Node {
 const maxViolations = 20
 
 func violations(key string, schema *document.Schema, budget *document.Budget, pointer string, value document.Value, hidden bool) []document.Issue {
-	content := heldAgainst(value)
+	content := readableValue(value)
 	if content == nil {
 		return nil
 	}

@@ -2,6 +2,6 @@
 // its start, gone at its end.
 //
 // What must stay true: a request sees its own scope and no other one's, and
-// when its handler has returned, or panicked, whoever still holds the
+// when its handler has returned, or panicked, code that still holds the
 // request's context sees what lies below the scope.
 package requestscope

@@ -97,7 +97,7 @@ func (d *differ) variants(before, after *jsontree.Node) {
 	d.say("", "variants: %s", strings.Join(parts, ", "))
 }
 
-// otherFieldsDiffer says that the documents differ in what no message is
+// otherFieldsDiffer reports whether the documents differ in what no message is
 // about: in members this code does not know, wherever they stand.
 func otherFieldsDiffer(before, after *jsontree.Node) bool {
 	if !jsontree.Equal(unsaid(before), unsaid(after)) {

@@ -113,7 +113,7 @@ func (s scopeDiff) targeting(before, after []*jsontree.Node) {
 	}
 }
 
-// ruleWords says whom a rule serves what: nothing of what is secret.
+// ruleWords says what a rule serves and when. It shows no secret.
 func ruleWords(kind document.Type, rule *jsontree.Node) string {
 	words := ": " + valueWords(rule.Get("value"))
 	switch value := rule.Get("value"); {

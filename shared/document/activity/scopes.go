@@ -51,7 +51,7 @@ func mergedIDs(a, b map[string]entry) []string {
 // TouchedScopes says what a write changes, for the question who may do it.
 // Scopes are the scopes whose rules differ, DefaultScope first; it is among
 // them too when metadata differs: anything that is no scope's, $schema aside.
-// TierMoved says that the access tier is another; a tier left out is standard.
+// TierMoved reports whether the access tier changes; a tier left out is standard.
 // Documents that say the same touch nothing. The order of the entries of
 // environments touches nothing either, unless nothing else differs.
 func TouchedScopes(before, after *jsontree.Node) (scopes []string, metadata, tierMoved bool) {

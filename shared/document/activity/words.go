@@ -95,7 +95,7 @@ func escaped(json string) string {
 }
 
 // armWords is a rollout's arms in words: 25% true, 75% false. Arms without
-// weight reach nobody and are left out, unless there is nothing else.
+// weight are never served and are left out, unless there is nothing else.
 func armWords(value *jsontree.Node) string {
 	arms := document.StoredArms(value)
 	if weighing := slices.DeleteFunc(slices.Clone(arms), weightless); len(weighing) > 0 {
@@ -135,7 +135,7 @@ func weightless(arm *jsontree.Node) bool {
 	return ok && weight == 0
 }
 
-// servedWords says what a fallback serves and to whom.
+// servedWords says what a fallback serves, and to which contexts.
 func servedWords(kind document.Type, value *jsontree.Node, targeting int) string {
 	name, _ := value.Get("type").Text()
 	switch {

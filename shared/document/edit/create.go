@@ -18,7 +18,7 @@ type Creation struct {
 	Description string
 	Tags        []string
 	Name        string
-	Default     *jsontree.Node // of a segment; nil for nobody
+	Default     *jsontree.Node // of a segment; nil for one without members
 	// Schema is the address to stamp, "" for none.
 	Schema string
 }

@@ -7,7 +7,7 @@
 //     and its spelling.
 //   - The tree that is given is never written to.
 //   - An edit is possible whatever else is wrong with a document, as long as the
-//     way to the rules that it changes is sound.
+//     lists on the way to the rules that it changes are lists.
 package edit
 
 import (

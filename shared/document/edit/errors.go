@@ -32,6 +32,6 @@ func refuse(issues ...document.Issue) error {
 	return &RequestError{jsontree.Bounded(issues)}
 }
 
-func unsound(pointer, message string) error {
+func notEditable(pointer, message string) error {
 	return &StoredError{[]document.Issue{{Pointer: pointer, Message: message}}}
 }

@@ -25,7 +25,7 @@ type openedScope struct {
 
 func openScope(given *jsontree.Node, scope string) (*openedScope, error) {
 	if given == nil || given.Kind != jsontree.Object {
-		return nil, unsound("", "a document is a JSON object")
+		return nil, notEditable("", "a document is a JSON object")
 	}
 	s := &openedScope{given: given, tree: given.Clone(), scope: scope}
 	holder, pointer, err := findScope(given, scope)
@@ -73,7 +73,7 @@ func findScope(tree *jsontree.Node, scope string) (holder *jsontree.Node, pointe
 		return nil, "", nil
 	}
 	if list.Kind != jsontree.Array {
-		return nil, "", unsound("/environments", "environments is an array, not "+list.Kind.String())
+		return nil, "", notEditable("/environments", "environments is an array, not "+list.Kind.String())
 	}
 	for i, entry := range list.Items {
 		if id, ok := entry.Get("id").Text(); ok && id == scope {
@@ -88,14 +88,14 @@ func rulesIn(holder *jsontree.Node, pointer string) ([]*jsontree.Node, error) {
 		return nil, nil
 	}
 	if holder.Kind != jsontree.Object {
-		return nil, unsound(pointer, "a scope is an object with rules, not "+holder.Kind.String())
+		return nil, notEditable(pointer, "a scope is an object with rules, not "+holder.Kind.String())
 	}
 	rules := holder.Get("rules")
 	if rules.Absent() {
 		return nil, nil
 	}
 	if rules.Kind != jsontree.Array {
-		return nil, unsound(pointer+"/rules", "rules is an array, not "+rules.Kind.String())
+		return nil, notEditable(pointer+"/rules", "rules is an array, not "+rules.Kind.String())
 	}
 	return rules.Items, nil
 }

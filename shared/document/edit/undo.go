@@ -171,7 +171,7 @@ func (m *merging) parts(base, ours, theirs *named, kind jsontree.Kind, pointer s
 
 // elements merges two lists that each differ from the base in one run, of which
 // neither holds an element of the other. A run among equal elements may begin at
-// several: where that makes a difference, nobody knows which was meant.
+// several: where that makes a difference, it is not known which was meant.
 func (m *merging) elements(base, ours, theirs []*jsontree.Node, pointer string) *jsontree.Node {
 	o, t := changed(base, ours), changed(base, theirs)
 	merged, apart := spliced(base, ours, theirs, o, t)

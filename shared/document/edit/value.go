@@ -95,7 +95,7 @@ func variantsOf(tree *jsontree.Node) variants {
 }
 
 // secrecyOf is how secret a value is by the variants: as much as the one that it is, else
-// as the most secret one, and nobody learns whether it is that. A rollout is refused one
+// as the most secret one, so that the answer does not tell whether it is that. A rollout is refused one
 // that is none of them, unless that would tell it.
 func (v variants) secrecyOf(value *jsontree.Node) (s document.Secrecy, refused bool) {
 	own, known := v.all[document.Meaning(value)]

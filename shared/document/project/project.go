@@ -47,7 +47,7 @@ type FlagSummary struct {
 	Commit
 }
 
-// FlagOutline is what the rows of a flag are made of, for who does not keep the
+// FlagOutline is what the rows of a flag are made of, for a caller that does not keep the
 // flag itself: a row without statuses and commit, and what tells the statuses.
 type FlagOutline struct {
 	FlagSummary
