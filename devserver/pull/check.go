@@ -1,14 +1,11 @@
 package pull
 
 import (
-	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
 
-	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -26,23 +23,6 @@ func (u *Unservable) Error() string {
 	return "svc serve would refuse the directory with what the workspace holds\n" + strings.Join(bounded(lines), "\n")
 }
 
-// obstacles finds what stands where files are to be written or removed: with
-// that in the way, only a half of the pull would be done.
-func (p *Plan) obstacles(files map[string]file, last state) error {
-	found := map[string]bool{}
-	for _, paths := range []iter.Seq[string]{maps.Keys(files), maps.Keys(last.Files)} {
-		for path := range paths {
-			if obstacle := p.in.obstacle(path); obstacle != "" {
-				found[obstacle] = true
-			}
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(bounded(slices.Sorted(maps.Keys(found))), "\n"))
-}
-
 // bounded are the first of many lines.
 func bounded(lines []string) []string {
 	if len(lines) <= maxTold {
@@ -55,16 +35,14 @@ func bounded(lines []string) []string {
 // already with a file that the workspace does not have is told, and stops
 // nothing.
 func (p *Plan) check(files map[string]file) error {
-	before, unread := map[string][]byte{}, []workspace.Problem(nil)
-	if p.in.root != nil {
-		before, unread = datadir.Load(p.dir)
-	}
+	before := p.local.Files
 	known, many := map[workspace.Problem]bool{}, false
 	for _, problem := range fatal(before) {
 		known[problem] = true
 		many = many || problem.More > 0
 	}
-	after := maps.Clone(before)
+	after := map[string][]byte{}
+	maps.Copy(after, before)
 	for _, path := range p.Remove {
 		delete(after, path)
 	}
@@ -88,7 +66,7 @@ func (p *Plan) check(files map[string]file) error {
 			p.Problems = append(p.Problems, problem)
 		}
 	}
-	for _, problem := range workspace.FatalOnly(unread) {
+	for _, problem := range workspace.FatalOnly(p.local.Problems) {
 		if _, replaced := p.content[problem.File]; !replaced && !slices.Contains(p.Remove, problem.File) {
 			p.Problems = append(p.Problems, problem)
 		}

@@ -40,11 +40,7 @@ func declare(declaration *jsontree.Node, files map[string]file) {
 // keepOthers takes over from the directory's workspace file what the API does
 // not tell: its members beside environments.
 func (p *Plan) keepOthers(declaration *jsontree.Node) {
-	local, err := p.in.read(workspace.File)
-	if err != nil || local == nil {
-		return // what cannot be read is looked at where files are compared
-	}
-	tree, err := jsontree.Parse(local)
+	tree, err := jsontree.Parse(p.local.Files[workspace.File])
 	if err != nil || tree.Kind != jsontree.Object {
 		return
 	}
@@ -86,16 +82,11 @@ func sortByName(list []workspace.Environment) {
 }
 
 func (p *Plan) findOnlyHere(files map[string]file, last state) {
-	for _, folder := range workspace.Folders {
-		names := p.in.names(string(folder))
-		slices.Sort(names)
-		for _, name := range names {
-			path := string(folder) + "/" + name
-			_, there := files[path]
-			_, pulled := last.Files[path]
-			if _, _, document := workspace.SplitPath(path); document && !there && !pulled && !slices.Contains(p.Omitted, path) {
-				p.OnlyHere = append(p.OnlyHere, path)
-			}
+	for _, path := range slices.Sorted(maps.Keys(p.local.Files)) {
+		_, there := files[path]
+		_, pulled := last.Files[path]
+		if isDocument(path) && !there && !pulled && !slices.Contains(p.Omitted, path) {
+			p.OnlyHere = append(p.OnlyHere, path)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
@@ -47,7 +49,8 @@ type Plan struct {
 	Problems []workspace.Problem
 
 	dir     string
-	in      directory // dir, while something is done with it
+	local   datadir.State
+	unread  map[string]string // why files of the layout cannot be read
 	content map[string][]byte
 	next    state
 	last    state
@@ -75,16 +78,14 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 }
 
 func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*Plan, error) {
-	in, err := openDirectory(dir)
+	last, err := readState(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
-	last, err := readState(in)
-	if err != nil {
+	p := &Plan{dir: dir, unread: map[string]string{}, content: map[string][]byte{}, next: state{Files: map[string]entry{}}, Foreign: last.foreign, last: last, force: o.Force}
+	if err := p.look(); err != nil {
 		return nil, err
 	}
-	p := &Plan{dir: dir, in: in, content: map[string][]byte{}, next: state{Files: map[string]entry{}}, Foreign: last.foreign, last: last, force: o.Force}
 	f := &fetcher{api: api, progress: o.Progress}
 	if f.progress == nil {
 		f.progress = func(int, int) {}
@@ -113,6 +114,34 @@ func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	return p, p.compare(files, p.last, o.Force)
 }
 
+// look reads the directory, which need not be there. A folder of it that cannot be read is
+// an error: its files are not gone.
+func (p *Plan) look() error {
+	if _, err := git.Locate(p.dir); err != nil {
+		return err
+	}
+	if _, err := os.Stat(p.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	p.local = datadir.Look(p.dir)
+	for _, problem := range p.local.Problems {
+		_, read := p.local.Files[problem.File]
+		switch {
+		case read:
+		case isDocument(problem.File) || problem.File == workspace.File:
+			p.unread[problem.File] = problem.Message
+		case problem.Severity == workspace.Fatal || slices.Contains(p.local.Outside, problem):
+			return fmt.Errorf("%s: %s", problem.File, problem.Message)
+		}
+	}
+	return nil
+}
+
+func isDocument(path string) bool {
+	_, _, is := workspace.SplitPath(path)
+	return is
+}
+
 // whose is the workspace of the key.
 func whose(ctx context.Context, api *remote.Client) (string, error) {
 	var who struct{ WorkspaceID string }
@@ -139,7 +168,7 @@ func (p *Plan) nothingNew(last state) error {
 // holdsAll reports whether the directory has what was pulled last.
 func (p *Plan) holdsAll() bool {
 	for path, was := range p.last.Files {
-		if local, err := p.in.read(path); err != nil || local == nil || sum(local) != was.SHA256 {
+		if local, here := p.local.Files[path]; !here || sum(local) != was.SHA256 {
 			return false
 		}
 	}
@@ -147,15 +176,10 @@ func (p *Plan) holdsAll() bool {
 }
 
 func (p *Plan) compare(files map[string]file, last state, force bool) error {
-	if err := p.obstacles(files, last); err != nil {
-		return err
-	}
 	declare(files[workspace.File].tree, files)
 	p.keepOthers(files[workspace.File].tree)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if err := p.compareFile(path, files[path], last, force); err != nil {
-			return err
-		}
+		p.compareFile(path, files[path], last, force)
 	}
 	for _, path := range slices.Sorted(maps.Keys(last.Files)) {
 		if _, there := files[path]; there {
@@ -163,8 +187,8 @@ func (p *Plan) compare(files map[string]file, last state, force bool) error {
 		}
 		if slices.Contains(p.Omitted, path) {
 			p.next.Files[path] = last.Files[path]
-		} else if err := p.gone(path, last.Files[path], force); err != nil {
-			return err
+		} else {
+			p.gone(path, last.Files[path], force)
 		}
 	}
 	p.findOnlyHere(files, last)
@@ -174,22 +198,23 @@ func (p *Plan) compare(files map[string]file, last state, force bool) error {
 	return p.check(files)
 }
 
-func (p *Plan) compareFile(path string, f file, last state, force bool) error {
+func (p *Plan) compareFile(path string, f file, last state, force bool) {
 	was, pulled := last.Files[path]
-	local, err := p.in.read(path)
+	local, here := p.local.Files[path]
 	changed := ""
+	info, err := os.Lstat(filepath.Join(p.dir, filepath.FromSlash(path)))
 	switch {
-	case errors.Is(err, errIrregular):
-		changed = "is a link or no file"
-	case err != nil:
-		return err
-	case local == nil && pulled:
+	case err == nil && info.IsDir():
+		changed = "is a folder: move it away"
+	case p.unread[path] != "":
+		changed = "cannot be read: " + p.unread[path]
+	case !here && pulled:
 		changed = "was deleted here"
-	case local == nil:
+	case !here:
 	case f.says(path, local):
 		p.Same++
 		p.next.Files[path] = entry{f.commit, sum(local)}
-		return nil
+		return
 	case !pulled:
 		changed = "is here and was not pulled"
 	case sum(local) != was.SHA256:
@@ -203,10 +228,9 @@ func (p *Plan) compareFile(path string, f file, last state, force bool) error {
 		p.content[path] = document.Encode(f.tree)
 		p.next.Files[path] = entry{f.commit, sum(p.content[path])}
 	}
-	return nil
 }
 
-// reports whether a local file says what the workspace does, in whatever layout. The
+// says reports whether a local file says what the workspace does, in whatever layout. The
 // workspace stamps its address, as $schema, on documents that are sent to it.
 func (f file) says(path string, local []byte) bool {
 	tree, err := jsontree.Parse(local)
@@ -223,22 +247,18 @@ func (f file) says(path string, local []byte) bool {
 }
 
 // gone is a file that was pulled and that the workspace has no more.
-func (p *Plan) gone(path string, was entry, force bool) error {
-	local, err := p.in.read(path)
-	if err != nil && !errors.Is(err, errIrregular) {
-		return err
+func (p *Plan) gone(path string, was entry, force bool) {
+	local, here := p.local.Files[path]
+	if !here && p.unread[path] == "" {
+		return
 	}
-	if local == nil && err == nil {
-		return nil
-	}
-	if err != nil || sum(local) != was.SHA256 {
+	changed := !here || sum(local) != was.SHA256
+	if changed {
 		p.Changed = append(p.Changed, Change{path, "was changed here, and deleted in the workspace"})
-		if !force {
-			return nil
-		}
 	}
-	p.Remove = append(p.Remove, path)
-	return nil
+	if !changed || force {
+		p.Remove = append(p.Remove, path)
+	}
 }
 
 // Apply does what is planned, all of it or nothing, if the directory still is as it was
@@ -252,20 +272,12 @@ func (p *Plan) Apply(ctx context.Context) error {
 		return fmt.Errorf("nothing written: %w", err)
 	}
 	defer lock.Close()
-	if p.in, err = openDirectory(p.dir); err != nil {
-		return err
-	}
-	defer p.in.close()
 	edits, err := p.edits()
 	if err == nil {
 		err = datadir.Write(ctx, p.dir, edits)
 	}
-	var at *fs.PathError
-	switch {
-	case errors.Is(err, datadir.ErrChanged) && errors.As(err, &at):
-		err = justChanged(at.Path)
-	case errors.As(err, &at):
-		err = p.in.explain(at.Path, err)
+	if at := (*fs.PathError)(nil); errors.Is(err, datadir.ErrChanged) && errors.As(err, &at) {
+		err = fmt.Errorf("%s has just been changed; run svc pull again", at.Path)
 	}
 	if err != nil {
 		return fmt.Errorf("nothing written: %w", err)
@@ -273,36 +285,14 @@ func (p *Plan) Apply(ctx context.Context) error {
 	return nil
 }
 
-func justChanged(path string) error {
-	return fmt.Errorf("%s has just been changed; run svc pull again", path)
-}
-
-// edits are what is planned. Without Force what is overwritten and removed without being
-// asked still has to be what was pulled last.
+// edits are what is planned. Without Force each file still has to be as it was then, and
+// what is noted of the last pull too.
 func (p *Plan) edits() ([]datadir.Edit, error) {
-	now, err := readState(p.in)
-	switch {
-	case p.force:
-	case err != nil:
-		return nil, err
-	case now.Tag != p.last.Tag || now.CommitSHA != p.last.CommitSHA:
-		return nil, errors.New("another svc has just pulled into the directory; run svc pull again")
-	}
 	var edits []datadir.Edit
 	for _, path := range slices.Concat(p.Write, p.Remove) {
-		edit := datadir.Edit{Path: path, Content: p.content[path], Force: p.force}
-		if !p.force {
-			local, err := p.in.read(path)
-			if err != nil {
-				return nil, err
-			}
-			if was, pulled := p.last.Files[path]; pulled != (local != nil) || pulled && sum(local) != was.SHA256 {
-				return nil, justChanged(path)
-			}
-			edit.Was = local
-		}
-		edits = append(edits, edit)
+		edits = append(edits, datadir.Edit{Path: path, Was: p.local.Files[path], Content: p.content[path], Force: p.force})
 	}
 	state, err := p.next.edit()
+	state.Was, state.Force = p.last.text, p.force
 	return append(edits, state), err
 }

@@ -255,7 +255,7 @@ func TestAFolderThatLeadsElsewhere(t *testing.T) {
 		f.set("a", flag("a", ""))
 		outside := link(t, f, "feature-flags")
 		_, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
-		if err == nil || !strings.Contains(err.Error(), "nothing written: feature-flags is a symbolic link that leads out of the directory") {
+		if err == nil || !strings.Contains(err.Error(), "nothing written: feature-flags: this is a symbolic link that leads out of the config directory") {
 			t.Error(err)
 		}
 		empty(t, outside)
@@ -338,7 +338,7 @@ func TestNothingIsWrittenElsewhere(t *testing.T) {
 		os.Symlink(outside, filepath.Join(f.dir, "feature-flags", "a.json"))); err != nil {
 		t.Fatal(err)
 	}
-	if p := f.plan(pull.Options{}); len(p.Changed) != 1 || p.Changed[0].How != "is a link or no file" {
+	if p := f.plan(pull.Options{}); len(p.Changed) != 1 || !strings.HasPrefix(p.Changed[0].How, "cannot be read: this is a symbolic link that leads out") {
 		t.Errorf("%+v", p.Changed)
 	}
 	if err := f.plan(pull.Options{Force: true}).Apply(ctx); err != nil {

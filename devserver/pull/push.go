@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
@@ -80,13 +81,12 @@ func (r *Refused) Unwrap() error { return r.Refusal }
 
 // NewPush compares a directory with what was pulled into it. It changes nothing.
 func NewPush(ctx context.Context, api *remote.Client, dir string, o PushOptions) (*Push, error) {
-	in, err := openDirectory(dir)
-	if err != nil {
+	if _, err := git.Locate(dir); err != nil {
 		return nil, err
 	}
-	defer in.close()
 	p := &Push{api: api, dir: dir, options: o, Overlooked: datadir.Overlooked(dir)}
-	if p.last, err = readState(in); err != nil {
+	var err error
+	if p.last, err = readState(dir); err != nil {
 		return nil, err
 	}
 	if p.last.WorkspaceID == "" {
@@ -355,12 +355,7 @@ func (p *Push) remember(ctx context.Context, pushed *Pushed) error {
 		return err
 	}
 	defer lock.Close()
-	in, err := openDirectory(p.dir)
-	if err != nil {
-		return err
-	}
-	defer in.close()
-	next, err := readState(in)
+	next, err := readState(p.dir)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"svc.example/svc/shared/datadir"
@@ -26,7 +28,8 @@ type state struct {
 	// says what was pulled.
 	Seal string `json:"seal,omitempty"`
 
-	foreign bool // it was not written by this user on this machine
+	foreign bool   // it was not written by this user on this machine
+	text    []byte // of the file; nil for none
 }
 
 // entry is a pulled file. The commit is that of the item it holds.
@@ -42,20 +45,33 @@ func sum(content []byte) string {
 
 // readState reads what was pulled last. Of a state that somebody else wrote no more counts
 // than the workspace, which can only have a pull refused.
-func readState(dir directory) (state, error) {
+func readState(dir string) (state, error) {
 	s := state{Files: map[string]entry{}}
-	text, err := dir.read(StateName)
-	if err == nil && text == nil {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
+	if err != nil {
+		return s, err
+	}
+	defer root.Close()
+	info, err := root.Lstat(StateName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err == nil && !info.Mode().IsRegular():
+		err = errors.New("it is a link or no file")
+	case err == nil:
+		s.text, err = root.ReadFile(StateName)
+	}
 	if err == nil {
-		err = json.Unmarshal(text, &s)
+		err = json.Unmarshal(s.text, &s)
 	}
 	if err != nil {
 		return s, fmt.Errorf("%s is damaged: %w; remove it, and the next pull compares every file", StateName, err)
 	}
 	if seal, err := s.seal(); err != nil || !hmac.Equal([]byte(seal), []byte(s.Seal)) {
-		return state{WorkspaceID: s.WorkspaceID, Files: map[string]entry{}, foreign: true}, nil
+		return state{WorkspaceID: s.WorkspaceID, Files: map[string]entry{}, foreign: true, text: s.text}, nil
 	}
 	return s, nil
 }

@@ -94,6 +94,8 @@ func write(ctx context.Context, dir string, edits []Edit, step func()) error {
 	return err
 }
 
+var errFolder = errors.New("a folder is in its place: move it away")
+
 // ErrOutside is the error of Write where a folder is a link out of the directory.
 var ErrOutside = errors.New("its folder is a symbolic link that leads out of the directory, or nowhere; put a folder in its place")
 
@@ -155,7 +157,7 @@ func (w *writing) prepare(ctx context.Context) error {
 	switch {
 	case err != nil: // there is none
 	case was.IsDir():
-		return errNoFile
+		return errFolder
 	case was.Mode().IsRegular():
 		mode = was.Mode().Perm()
 		if mode&0o222 == 0 && w.At == w.seen {
