@@ -25,7 +25,6 @@ import (
 type store interface {
 	control.Authenticator
 	repository.Ledger
-	repository.Index
 }
 
 // blind is a ledger without compare-and-set: whoever comes late writes over

@@ -1,5 +1,5 @@
-// Package atomicfile replaces files as a whole: whoever reads one finds what it was
-// or what it is to be, and so does whoever looks after a crash.
+// Package atomicfile replaces files as a whole: a reader, also after a crash, finds the old
+// content or the new.
 package atomicfile
 
 import (

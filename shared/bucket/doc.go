@@ -16,8 +16,8 @@
 // Errors are fs.ErrNotExist, fs.ErrExist, ErrChanged, ErrNoBucket and ErrBusy; anything
 // else is a mistake in the configuration or the permissions.
 //
-// Whoever reads needs the permission s3:ListBucket too: without it S3 answers
-// 403 for what is not there, which no one can tell from a mistake.
+// Readers need the permission s3:ListBucket too: without it S3 answers 403 for an object
+// that is not there, as it does for a mistake.
 //
 // Package shared/repository/s3 keeps a repository's objects in one.
 package bucket

@@ -120,7 +120,7 @@ func (r *Repository) land(ctx context.Context, base *Snapshot, c *chain, draft D
 	commits := c.list()
 	head, err := advance(ctx, commits)
 	if err != nil && !Refused(err) {
-		head, err = settle(ctx, err, func(ctx context.Context) (Head, error) { return advance(ctx, commits) })
+		head, err = resolveOutcome(ctx, err, func(ctx context.Context) (Head, error) { return advance(ctx, commits) })
 	}
 	if errors.Is(err, ErrUnknownOutcome) {
 		time.AfterFunc(longest, func() { r.objects.Release(made.Name) }) // it may land yet
@@ -174,7 +174,7 @@ func prepare(base *Snapshot, tree Tree, draft Draft) (*prepared, error) {
 	content := object.EncodeCommit(c)
 	id := object.Hash(object.CommitKind, content)
 	p.objects = append(append(p.objects, grown.made...), pack.Object{ID: id, Kind: object.CommitKind, Content: content})
-	// It is told now as it will be by whoever finds it in git: dates to the
+	// Decode it again, so that it is what a reader of git finds: dates to the
 	// second, for example.
 	if c, err = object.DecodeCommit(content); err != nil {
 		return nil, err
@@ -284,9 +284,9 @@ const (
 	longest  = time.Hour // no commit takes that long
 )
 
-// settle finds out how an Advance ended, by asking for it once more: a commit
+// resolveOutcome finds out how an Advance ended, by asking for it once more: a commit
 // that has landed is a success, and one that has not lands now or never will.
-func settle(ctx context.Context, cause error, advance func(context.Context) (Head, error)) (Head, error) {
+func resolveOutcome(ctx context.Context, cause error, advance func(context.Context) (Head, error)) (Head, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	var err error

@@ -38,8 +38,7 @@ const (
 
 const idBytes = object.IDLength / 2
 
-// AppendCommit adds a commit's encoding to b. Whoever stores commits uses it,
-// with ReadCommit. That ids are ids has been checked.
+// AppendCommit adds a commit's encoding to b. ReadCommit reads it. That ids are ids has been checked.
 func AppendCommit(b []byte, c Commit) []byte {
 	var flags byte
 	for i, id := range []string{c.Parent, c.Tree, c.Pack} {

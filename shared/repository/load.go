@@ -32,7 +32,7 @@ func New(ledger Ledger, objects Objects) *Repository {
 	return &Repository{ledger: ledger, objects: objects, memory: memory{lru.New[string, *Snapshot](maxRemembered)}, loading: make(chan struct{}, 1)}
 }
 
-// Bytes is about what the repository holds in memory, for who has many of them.
+// Bytes is about what the repository holds in memory, for the owner of many.
 func (r *Repository) Bytes() int64 { return r.memory.bytes() }
 
 // Snapshot returns everything at a head, from memory when it can. Of those
@@ -107,20 +107,7 @@ func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) 
 	var treeErr error
 	var reading sync.WaitGroup
 	reading.Go(func() { tree, treeErr = r.objects.Tree(ctx, head) })
-	var last map[string]Commit
-	var err error
-	if index, ok := r.ledger.(Index); ok {
-		last, err = index.LastTouches(ctx, head)
-	} else {
-		var commits []Commit
-		commits, err = r.ledger.Since(ctx, head, 0)
-		last = map[string]Commit{}
-		for _, c := range commits {
-			for _, t := range c.Touched {
-				last[t.Path] = c
-			}
-		}
-	}
+	last, err := r.ledger.LastTouches(ctx, head)
 	reading.Wait()
 	// Both count: where an object is missing, the ledger may know that the head
 	// is no longer one.

@@ -86,7 +86,7 @@ func (t *Turn) Leave(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaving)
 	defer cancel()
-	_ = t.queue.TakeTurn(ctx, t.held, free(calmAfter), Waiting{}) // or it is taken as stale
+	_ = t.queue.TakeTurn(ctx, t.held, freeTurn(calmAfter), Waiting{}) // or it is taken as stale
 	t.held = ""
 }
 
@@ -94,7 +94,7 @@ func (t *Turn) Leave(ctx context.Context) {
 const (
 	leaving   = 2 * time.Second
 	lookEvery = 20 * time.Millisecond
-	// soonEvery is for who is next: the others wait for it too.
+	// soonEvery is for the next in turn: the others wait for it too.
 	soonEvery = 5 * time.Millisecond
 	// staleAfter is how long whose turn it is takes, as long as somebody sees no
 	// change of it.
@@ -120,7 +120,7 @@ func turnOf(calm int, place, next string) string {
 // isNext reports whether a place is the next after the one whose turn it is.
 func isNext(turn, place string) bool { return strings.HasSuffix(turn, " "+place) }
 
-func free(calm int) string {
+func freeTurn(calm int) string {
 	if calm <= 0 {
 		return ""
 	}
@@ -321,7 +321,7 @@ func (r *Repository) wait(ctx context.Context, q Queue, base Head, own *waitingD
 			wait = soonEvery
 		}
 		if backoff.Sleep(ctx, wait) != nil || time.Since(t.since) > maxWait {
-			return r.giveUp(ctx, q, base, w, draft, errCrowd, true)
+			return r.giveUp(ctx, q, base, w, draft, errTooManyWriters, true)
 		}
 		head, waits, err := q.Look(ctx, w)
 		if err != nil {
@@ -358,7 +358,7 @@ func (r *Repository) wait(ctx context.Context, q Queue, base Head, own *waitingD
 	}
 }
 
-var errCrowd error = &Unavailable{Message: "too many others are writing at the moment; the request can be repeated", Cause: ErrBusy}
+var errTooManyWriters error = &Unavailable{Message: "too many others are writing at the moment; the request can be repeated", Cause: ErrBusy}
 
 // giveUp ends the waiting for another reason. Sure says that the write is in the
 // queue, unless somebody has taken it out.
@@ -436,7 +436,7 @@ func (r *Repository) lead(ctx context.Context, q Queue, head Head, base *Snapsho
 	}
 	if base.Head.Commit != head.Commit || base.Head.Access != head.Access || base.Head.Fence != head.Fence {
 		if !own.fits(tip) {
-			return nil, ErrMoved // to be decided again, by who has the turn
+			return nil, ErrMoved // to be decided again, in its turn
 		}
 	}
 	waiting, err := q.Waiting(ctx)
@@ -457,7 +457,7 @@ func (r *Repository) lead(ctx context.Context, q Queue, head Head, base *Snapsho
 		}
 	}
 	calm, _ := readTurn(head.Turn)
-	turn := free(calmAfter)
+	turn := freeTurn(calmAfter)
 	switch {
 	case len(left) > 1:
 		turn = turnOf(calmAfter, left[0].Place, left[1].Place)
@@ -466,7 +466,7 @@ func (r *Repository) lead(ctx context.Context, q Queue, head Head, base *Snapsho
 		turn = turnOf(calmAfter, left[0].Place, "")
 		removed = append(removed, left[0])
 	case len(removed) == 0:
-		turn = free(calm - 1)
+		turn = freeTurn(calm - 1)
 	}
 	landed, err := r.land(ctx, tip, c, draft, func(ctx context.Context, commits []Commit) (Head, error) {
 		return q.AdvanceAll(ctx, tip.Head, commits, removed, turn)

@@ -102,7 +102,7 @@ var ErrTooMuch error = &Unavailable{
 }
 
 // TooLarge says that the files of a workspace have more bytes together than
-// whoever reads them can hold. They were not read.
+// the reader can hold. They were not read.
 type TooLarge struct {
 	Bytes int64 // together, at least
 	Max   int64

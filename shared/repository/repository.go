@@ -230,9 +230,6 @@ type Page struct {
 // A reader follows the rows as long as each one's Parent is the commit of the
 // row before. Where they are no such line (histories that were merged), it
 // reads the new head from scratch.
-//
-// A Ledger that also has LastTouches (see Index) spares a cold reader the
-// whole history.
 type Ledger interface {
 	// Since returns the commits after a sequence up to the head, oldest first.
 	// For a sequence of a history that was replaced it is ErrMoved or returns
@@ -256,11 +253,6 @@ type Ledger interface {
 	// Advance that itself tried twice must not return ErrMoved because its
 	// own first attempt had moved the head.
 	Advance(ctx context.Context, from Head, c Commit) (Head, error)
-}
-
-// Index is what a Ledger has as well if it can answer for all files at once.
-// Without it a cold reader asks for Since(head, 0).
-type Index interface {
 	// LastTouches returns, for every file of the layout at a head, the last
 	// commit that touched it, by path. Touched is not needed.
 	LastTouches(ctx context.Context, head Head) (map[string]Commit, error)
@@ -291,8 +283,8 @@ type Objects interface {
 	// PutPack stores a pack and its index under a name of 40 hexadecimal digits
 	// (see pack.NameAt), unless they are there already: durably at the latest
 	// when an Advance to a commit in it has returned. Until it is released,
-	// either nothing collects the pack, though no head names it, or whoever
-	// collects it raises the fence first.
+	// either nothing collects the pack, though no head names it, or the fence
+	// is raised before it is collected.
 	PutPack(ctx context.Context, name string, pack, index []byte) error
 	// Release ends that: the head names the pack's commit now, or never will.
 	// That it failed is no failure of the commit, so it says nothing.

@@ -240,22 +240,6 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
-// plain hides everything but the ledger's four methods.
-type plain struct{ repository.Ledger }
-
-func TestWithoutIndex(t *testing.T) {
-	s := newStore(t, t.TempDir())
-	for i := range 5 {
-		s.commit(put(fmt.Sprintf("configs/c%d.json", i%2), fmt.Sprint(i)))
-	}
-	with, without := s.snapshot(s.repo), s.snapshot(repository.New(plain{s.ledger}, s.objects))
-	for i, f := range with.Files {
-		if g := without.Files[i]; g.Path != f.Path || g.Last.SHA != f.Last.SHA || g.Last.Touched != nil {
-			t.Errorf("%s was last touched by %s, without an index by %s", f.Path, f.Last.SHA, g.Last.SHA)
-		}
-	}
-}
-
 // TestFarBehind: beyond some distance everything is read again.
 func TestFarBehind(t *testing.T) {
 	s := newStore(t, t.TempDir())

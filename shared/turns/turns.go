@@ -2,8 +2,8 @@
 // takes up to 150 times its bytes: a bound on each text says nothing about many
 // at once.
 //
-// Turns go around by owner: the next one is that of whoever waits and had none
-// for the longest. So whoever sends much at once waits for itself.
+// Turns go around by owner: of the owners that wait, the next is the one that had none
+// for the longest. So an owner that sends much at once waits for itself.
 package turns
 
 import (
@@ -26,7 +26,7 @@ const (
 	Patience = 10 * time.Second
 )
 
-// Turns are taken by who needs memory. They may be used concurrently.
+// Turns are taken to use memory. They may be used concurrently.
 type Turns struct {
 	most, share int64
 

@@ -16,7 +16,7 @@ type taken struct {
 	err   error
 }
 
-// TestOwnersTakeTurns: whoever asks for much waits for itself, not the others
+// TestOwnersTakeTurns: an owner that asks for much waits for itself, not the others
 // for it.
 func TestOwnersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -64,7 +64,7 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, chain []repo
 	switch {
 	case err == nil:
 		// Best effort: rows that stay marked are looked up when they are read.
-		_ = l.settle(context.WithoutCancel(ctx), from.Index, c.SHA, w.items)
+		_ = l.confirm(context.WithoutCancel(ctx), from.Index, c.SHA, w.items)
 	case errors.Is(err, repository.ErrMoved):
 		// A sweep may have taken the note while rows were still being written.
 		_ = l.table.db.PutAll(ctx, []item{note})
@@ -193,10 +193,10 @@ func (l *Ledger) prepare(ctx context.Context, from repository.Head, c repository
 	return note, l.table.db.PutAll(ctx, slices.Concat(w.items, w.rest))
 }
 
-// settle ends what prepare began: it takes the mark off the rows of a commit
+// confirm ends what prepare began: it takes the mark off the rows of a commit
 // that has landed.
-func (l *Ledger) settle(ctx context.Context, index, sha string, items []item) error {
-	ctx, cancel := context.WithTimeout(ctx, settling)
+func (l *Ledger) confirm(ctx context.Context, index, sha string, items []item) error {
+	ctx, cancel := context.WithTimeout(ctx, confirming)
 	defer cancel()
 	if err := l.unmark(ctx, items); err != nil {
 		return err
@@ -204,4 +204,4 @@ func (l *Ledger) settle(ctx context.Context, index, sha string, items []item) er
 	return l.table.db.DeleteAll(ctx, []item{dynamo.Key(indexPartition(l.workspace), pendingSort(index, sha))})
 }
 
-const settling = 20 * time.Second
+const confirming = 20 * time.Second

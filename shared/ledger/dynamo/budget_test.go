@@ -232,7 +232,7 @@ func (s *shop) budgets(documents int) {
 	s.took("a document at a past commit", "Query Query", "Blob")
 }
 
-// TestCheckpoints follows a writer over several bases: whoever comes new finds
+// TestCheckpoints follows a writer over several bases: a new reader finds
 // the same with one snapshot and one query, and a write never takes more than
 // five requests.
 func TestCheckpoints(t *testing.T) {

@@ -108,7 +108,7 @@
 //   - A row of queue is removed in the transaction that commits its write, in the one
 //     that gives its owner the turn, or by its owner, on condition of its token. Rows
 //     and turn make writers wait, and nothing else: the head moves on the conditions
-//     above, whoever's turn it is.
+//     above in every turn.
 //   - A workspace that is restored is of the format 0 until its last step, which is one
 //     transaction, and before that only who is named in it writes to it.
 //   - A row of audit is written in the transaction of the edit that it tells

@@ -231,29 +231,6 @@ func TestAnswerLostThenOvertaken(t *testing.T) {
 	}
 }
 
-// TestAskedAgainMuchLater: a commit that others have built on is still known to
-// have landed, and one that lost is known never to land.
-func TestAskedAgainMuchLater(t *testing.T) {
-	table := newTable(t)
-	ws := newWorkspace(t, table)
-	ledger := table.Ledger(ws)
-	from, err := ledger.Head(background)
-	must(t, err)
-	c, lost := commitOn(from, 1), commitOn(from, 2)
-	head, err := ledger.Advance(background, from, c)
-	must(t, err)
-	for n := range 5 {
-		head, err = ledger.Advance(background, head, commitOn(head, 10+n))
-		must(t, err)
-	}
-	if again, err := ledger.Advance(background, from, c); err != nil || again.Commit != c.SHA || again.Sequence != 1 {
-		t.Errorf("%+v, %v", again, err)
-	}
-	if again, err := ledger.Advance(background, from, lost); !errors.Is(err, repository.ErrMoved) {
-		t.Errorf("%+v, %v", again, err)
-	}
-}
-
 // TestReadsUnderFaults: reads are repeated, and are busy when it does not help.
 func TestReadsUnderFaults(t *testing.T) {
 	f := &fates{}

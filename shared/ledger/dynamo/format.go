@@ -63,7 +63,7 @@ type hidden struct{ error }
 func (hidden) Error() string   { return "" }
 func (h hidden) Unwrap() error { return h.error }
 
-// check refuses a head that is not for who works on this table.
+// check refuses the head of a workspace that must not be used through this table.
 func (t *Table) check(ws access.ID, head item) error {
 	switch {
 	case t.restoring == "":

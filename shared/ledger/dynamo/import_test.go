@@ -138,9 +138,9 @@ func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repos
 			}
 		}
 	}
-	last, err := got.(repository.Index).LastTouches(background, head)
+	last, err := got.LastTouches(background, head)
 	must(t, err)
-	wantLast, err := want.(repository.Index).LastTouches(background, wantHead)
+	wantLast, err := want.LastTouches(background, wantHead)
 	must(t, err)
 	if len(last) != len(wantLast) {
 		t.Errorf("the last touches of %d files, want %d", len(last), len(wantLast))
@@ -221,7 +221,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestImportLosesTheRace: whoever writes while a history is imported wins.
+// TestImportLosesTheRace: a write while a history is imported wins.
 func TestImportLosesTheRace(t *testing.T) {
 	_, wantHead, objects := origin(t, history(12))
 	table := newTable(t)

@@ -11,7 +11,7 @@ import (
 )
 
 // Ledger is the head and the history of one workspace. It implements
-// repository.Ledger, Index and Checkpointed, remembers nothing, and is safe for
+// repository.Ledger and Checkpointed, remembers nothing, and is safe for
 // concurrent use.
 type Ledger struct {
 	table     *Table

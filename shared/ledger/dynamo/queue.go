@@ -8,7 +8,7 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// maxWaiting is how many rows of a queue are looked at by who commits for them.
+// maxWaiting bounds the rows of a queue that are read to be committed together.
 const maxWaiting = 100
 
 // maxTextsTogether bounds the texts of commits that are made in one step, so that

@@ -188,7 +188,7 @@ func (l *Ledger) resolve(ctx context.Context, head repository.Head, revision str
 	return sha, sequence, nil
 }
 
-// LastTouches implements repository.Index, for when a base is lost. It reads
+// LastTouches implements repository.Ledger, for when a base is lost. It reads
 // the whole history. Where histories were merged, the last commit of a path
 // may be one whose content the merge did not take: the last one that gave the
 // file the content it has at the head counts.

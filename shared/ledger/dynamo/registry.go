@@ -18,8 +18,7 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// registry implements access.Store. Edits are made one after the other, whoever
-// makes them: each is written on condition of the access version that it saw.
+// registry implements access.Store. Edits are made one after the other: each is written on condition of the access version that it saw.
 type registry struct {
 	table     *Table
 	workspace access.ID

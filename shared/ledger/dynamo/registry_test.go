@@ -3,8 +3,6 @@ package dynamo_test
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -68,40 +66,12 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("entered as %+v", e)
 	}
 
-	same := access.Principal{Type: access.PrincipalUser, ID: newID(t), Name: "A.", Email: "ADA@example.com", Roles: []string{"support"}}
-	if found, created, err := registry.EnsurePrincipal(background, same); err != nil || created || found.ID != ada.ID {
-		t.Errorf("%+v, %t, %v", found, created, err)
-	}
-	bot := access.Principal{Type: access.PrincipalServiceAccount, ID: newID(t), Name: "ci"}
-	if found, created, err := registry.EnsurePrincipal(background, bot); err != nil || !created || found.ID != bot.ID {
-		t.Errorf("%+v, %t, %v", found, created, err)
-	}
-	if version(t, table, ws) != access0+2 {
-		t.Error("an edit that changes nothing raises the access version, or one that does leaves it")
-	}
-	must(t, registry.SetRoles(background, ada.ID, []string{"engineer"}))
-	if version(t, table, ws) != access0+2 {
-		t.Error("the same roles raise the access version")
-	}
-	must(t, registry.SetRoles(background, ada.ID, []string{"support"}))
-	must(t, registry.SetDisabled(background, bot.ID, true))
-	if e, err = table.Authenticate(background, key, ""); err != nil || len(e.Principal.Roles) != 1 || e.Principal.Roles[0] != "support" || e.Head.Access != access0+4 {
-		t.Errorf("%+v, %v", e, err)
-	}
 	revoked, err := registry.RevokeKey(background, key.ID(), noon)
 	must(t, err)
 	again, err := registry.RevokeKey(background, key.ID(), noon.Add(time.Minute))
 	must(t, err)
 	if !revoked.RevokedAt.Equal(noon) || !again.RevokedAt.Equal(noon) {
 		t.Errorf("revoked at %v, and again at %v", revoked.RevokedAt, again.RevokedAt)
-	}
-	principals, err := registry.Principals(background)
-	must(t, err)
-	if len(principals) != 2 || principals[0].ID != ada.ID || !principals[1].Disabled {
-		t.Errorf("%+v", principals)
-	}
-	if _, err := registry.RevokeKey(background, newID(t), noon); !errors.Is(err, access.ErrNotFound) {
-		t.Errorf("revoking a key that is not there: %v", err)
 	}
 }
 
@@ -110,28 +80,4 @@ func version(t *testing.T, table *dynamo.Table, ws access.ID) int64 {
 	head, err := table.Ledger(ws).Head(background)
 	must(t, err)
 	return head.Access
-}
-
-// TestEditsAtOnce: none is lost, and nobody is made twice.
-func TestEditsAtOnce(t *testing.T) {
-	table := newTable(t)
-	ws := newWorkspace(t, table)
-	const editors = 6
-	errs := make([]error, editors)
-	var all sync.WaitGroup
-	for i := range editors {
-		all.Go(func() {
-			p := access.Principal{Type: access.PrincipalServiceAccount, ID: newID(t), Name: "ci"}
-			_, _, first := table.Registry(ws).EnsurePrincipal(background, p)
-			p.ID, p.Name = newID(t), fmt.Sprint("own ", i)
-			errs[i] = errors.Join(first, table.Registry(ws).CreatePrincipal(background, p))
-		})
-	}
-	all.Wait()
-	must(t, errors.Join(errs...))
-	principals, err := table.Registry(ws).Principals(background)
-	must(t, err)
-	if len(principals) != editors+1 {
-		t.Errorf("%d principals, want %d", len(principals), editors+1)
-	}
 }

@@ -22,7 +22,7 @@ const restoringName = "restoring"
 var ErrRestored = errors.New("somebody else restores this workspace at the same time")
 
 // BeginRestore makes the head of a workspace that is to be restored, which nobody is
-// served from, and returns the table for whoever restores it. A workspace that is there
+// served from, and returns the table as its restorer sees it. A workspace that is there
 // and whole is ErrExists. One whose restore was interrupted starts over: again says so,
 // or that there are rows without a head.
 //

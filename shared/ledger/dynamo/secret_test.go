@@ -11,8 +11,8 @@ import (
 	"svc.example/svc/shared/testing/standin"
 )
 
-// TestATableWithoutSecretTellsAllElse: whoever adds an attribute to the rows
-// that authentication reads has to say whether functions without a right to
+// TestATableWithoutSecretTellsAllElse: an attribute that is added to the rows
+// that authentication reads has to be listed, if functions without a right to
 // secrets may read it.
 func TestATableWithoutSecretTellsAllElse(t *testing.T) {
 	client := standin.DynamoDBClient(t)

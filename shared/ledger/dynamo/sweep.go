@@ -12,7 +12,7 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// RaiseFence makes everybody begin again who has read the head and not moved it
+// RaiseFence makes every writer begin again that has read the head and not moved it
 // yet: nothing that was stored before is named by a head, or a list of packs,
 // that did not name it already. It returns the fence from now on.
 func (l *Ledger) RaiseFence(ctx context.Context) (int64, error) {

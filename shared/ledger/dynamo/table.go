@@ -25,7 +25,7 @@ type Table struct {
 }
 
 // New is about a table of a name, which need not exist yet. One that is lost may be
-// restored, so that whoever asks is told to come again.
+// restored, so that callers are told to come again.
 func New(client *dynamodb.Client, table string) *Table {
 	return &Table{db: dynamo.New(client, table, repository.ErrBusy).WhenLost(repository.ErrBusy)}
 }

@@ -23,7 +23,7 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 	return l.advance(ctx, from, c)
 }
 
-// advance is Advance for who holds the writer's turn.
+// advance is Advance for the holder of l.writing.
 func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository.Commit) (none repository.Head, err error) {
 	if err := l.CheckLock(); err != nil {
 		return none, err

@@ -30,8 +30,7 @@ const (
 	maxAudit  = 1 << 30
 )
 
-// appendEntry says what an edit is about to do. Whoever calls it holds the write
-// lock.
+// appendEntry writes what an edit is about to do. The caller holds the write lock.
 func (r *registryStore) appendEntry(e access.Entry) error {
 	if len(e.Changes) == 0 {
 		return nil

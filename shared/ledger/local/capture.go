@@ -20,8 +20,8 @@ import (
 
 // Captured is what a data directory held at one moment, for a backup: the head and
 // git's other references, the registry, its audit trail and the last uses of keys.
-// Git's objects are not in it. They are only added to, so that whoever copies them
-// after the capture gets all that the references need.
+// Git's objects are not in it. They are only added to, so that a copy of them
+// that is made after the capture has all that the references need.
 type Captured struct {
 	Registry   access.State
 	References []Reference

@@ -34,8 +34,8 @@ func orNothing(commit string) string {
 	return commit
 }
 
-// catchUp brings the history to where the branch is now. The caller holds the
-// writer's turn.
+// catchUp brings the history to where the branch is now. The caller holds
+// l.writing.
 func (l *Ledger) catchUp(ctx context.Context) error {
 	commit, err := l.branch.read()
 	if err != nil {
@@ -183,14 +183,14 @@ func (l *Ledger) untilReadable(ctx context.Context, h *history) *history {
 	}
 	kept := newHistory(h.base)
 	kept.append(h.rows[:n]...)
-	l.note(l.cache.reset(kept.base, kept.rows))
+	l.logWarn(l.cache.reset(kept.base, kept.rows))
 	return kept
 }
 
 // extend adds rows to the history, of which the last is the new head.
 func (l *Ledger) extend(rows []row) {
 	l.history.Load().append(rows...)
-	l.note(l.cache.append(rows))
+	l.logWarn(l.cache.append(rows))
 }
 
 // replace makes another history the one that counts, and reports what is lost.
@@ -201,7 +201,7 @@ func (l *Ledger) replace(old *history, rows []row, commit string) {
 	h := newHistory(before.Sequence + 2)
 	h.append(rows...)
 	l.history.Store(h)
-	l.note(l.cache.reset(h.base, rows))
+	l.logWarn(l.cache.reset(h.base, rows))
 	lost := Rewrite{Old: before.Commit, New: commit}
 	old.mu.RLock()
 	gone := old.rows
@@ -214,8 +214,8 @@ func (l *Ledger) replace(old *history, rows []row, commit string) {
 	l.options.Rewritten(lost)
 }
 
-// note logs what does not stop the ledger.
-func (l *Ledger) note(err error) {
+// logWarn logs what does not stop the ledger.
+func (l *Ledger) logWarn(err error) {
 	if err != nil {
 		slog.Warn(err.Error())
 	}

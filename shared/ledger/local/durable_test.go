@@ -55,7 +55,7 @@ func TestAdvanceFlushesBeforeItReturns(t *testing.T) {
 	}
 }
 
-// TestOpenFlushesTheHead: whoever moved it may have been killed before that.
+// TestOpenFlushesTheHead: the process that moved it may have been killed before that.
 func TestOpenFlushesTheHead(t *testing.T) {
 	dir := created(t)
 	must(t, opened(t, dir, Options{}).Close())

@@ -166,9 +166,9 @@ func (s filesystem) syncDir(path string) error {
 	return atomicfile.SyncFolder(path)
 }
 
-// replace puts content in the place of the file at path, durably: a reader, and
-// whoever looks after a crash, finds all of the old content or all of the new,
-// and nobody but this user may read it.
+// replace puts content in the place of the file at path, durably: a reader, also
+// after a crash, finds all of the old content or all of the new, and only this user may
+// read it.
 // Only one process at a time may call it for a path.
 func (s filesystem) replace(path string, content []byte) error {
 	next := path + ".next"

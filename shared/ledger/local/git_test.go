@@ -269,7 +269,7 @@ func TestForcedPush(t *testing.T) {
 	checkDeleted(t, l, g)
 }
 
-// checkReplaced: whoever kept something of the old history notices.
+// checkReplaced: a reader that kept something of the old history notices.
 func checkReplaced(t *testing.T, l *Ledger, old, now repository.Head, one repository.Commit, forced string) {
 	t.Helper()
 	if now.Sequence <= old.Sequence+2 {

@@ -29,8 +29,8 @@ func MainOf(git string) (string, error) {
 
 // HeadOf returns the commit that HEAD of a repository names, "" before its
 // first commit. The directory is a bare repository or the .git of another. It
-// takes no lock and needs no ledger: it is for whoever imports a repository,
-// or looks into one that another process serves.
+// takes no lock and needs no ledger: it is for an import,
+// or a look into a repository that another process serves.
 func HeadOf(git string) (string, error) {
 	if err := checkRepository(git); err != nil {
 		return "", err

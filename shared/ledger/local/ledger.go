@@ -103,7 +103,7 @@ func (l *Ledger) head(ctx context.Context, access int64) (repository.Head, *unre
 	if err == nil && head.Commit == commit {
 		return head, nil, nil
 	}
-	if u := l.known(commit); err == nil && u != nil && head.Commit != "" {
+	if u := l.stillUnreadable(commit); err == nil && u != nil && head.Commit != "" {
 		return head, u, nil
 	}
 	// The branch has moved, perhaps by an Advance that is still flushing.
@@ -111,9 +111,9 @@ func (l *Ledger) head(ctx context.Context, access int64) (repository.Head, *unre
 		return repository.Head{}, nil, err
 	}
 	defer l.writing.Release(1)
-	u := l.known(commit) // if somebody has looked meanwhile
+	u := l.stillUnreadable(commit) // if somebody has looked meanwhile
 	if err != nil || u == nil || head.Commit == "" {
-		// Whoever asked may give up; what others wait for as well goes on.
+		// Others wait for it too, so it goes on when this caller gives up.
 		if err = l.catchUp(context.WithoutCancel(ctx)); err != nil {
 			u = l.unreadable.Load()
 		}
@@ -211,7 +211,7 @@ func (l *Ledger) blobIn(ctx context.Context, v view, path string, number uint32)
 	return t.Find(root, path)
 }
 
-// LastTouches implements repository.Index. Where histories were merged, the
+// LastTouches implements repository.Ledger. Where histories were merged, the
 // last commit of a path may be one whose content the merge did not take. So
 // there the last one that gave the file the content it has at the head counts.
 func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {

@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // Ledger is the ledger of the workspace in a data directory. It implements
-// repository.Ledger, repository.Index and control.Authenticator.
+// repository.Ledger and control.Authenticator.
 type Ledger struct {
 	dir      string
 	options  Options
@@ -114,7 +114,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	h := l.cache.load()
 	if h == nil {
 		h = newHistory(1)
-		l.note(l.cache.reset(h.base, nil))
+		l.logWarn(l.cache.reset(h.base, nil))
 	}
 	h = l.untilReadable(ctx, h)
 	l.history.Store(h)
@@ -144,7 +144,7 @@ func (l *Ledger) openRepository(ctx context.Context) (err error) {
 	if err := l.branch.recover(); err != nil {
 		return err
 	}
-	// Whoever moved the head last may have been killed before this. With all
+	// The process that moved the head last may have been killed before this. With all
 	// branches packed there may be no folder, and git has flushed them.
 	if err := l.files.syncDir(l.branch.path(path.Dir(branch))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("flushing the head: %w", err)
@@ -163,8 +163,7 @@ func checkRepository(git string) error {
 	return nil
 }
 
-// checkWritable refuses what every write would fail at, while there is somebody
-// who has just started the program and reads what it says.
+// checkWritable refuses at the start what every write would fail at.
 func (l *Ledger) checkWritable() error {
 	for _, folder := range []string{l.dir, l.branch.git, l.branch.path(odb.PackFolder), l.branch.path(path.Dir(branch))} {
 		if err := canWrite(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -23,18 +23,18 @@ type reference struct {
 	git   string // the bare repository's directory
 	name  string // "" is branch
 
-	loose *replaced[string] // of the branch's own file, for current
+	loose *watchedFile[string] // of the branch's own file, for current
 }
 
 // newBranch is the branch of a repository.
 func newBranch(files filesystem, git string) reference {
 	r := reference{files: files, git: git}
-	r.loose = &replaced[string]{files: files, path: r.path(branch), limit: maxRef, decode: parseLoose}
+	r.loose = &watchedFile[string]{files: files, path: r.path(branch), limit: maxRef, decode: parseLoose}
 	return r
 }
 
-// current is read for whoever asks again and again: the branch's file is read when it is
-// another one than the last time. Git replaces it too.
+// current is read for frequent callers: the branch's file is read when it is another file
+// than the last time. Git replaces it too.
 func (r reference) current() (string, error) {
 	if id, err := r.loose.current(); err == nil {
 		return id, nil

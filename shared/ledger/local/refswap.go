@@ -80,7 +80,7 @@ func (r reference) begin(ctx context.Context, from, to string, entry reflogEntry
 }
 
 // lock makes the branch's lock file, with the id in it from the start. It
-// waits for a while for whoever has it.
+// waits a while for another holder.
 func (r reference) lock(ctx context.Context, to string) error {
 	err := poll(ctx, time.Now().Add(gitWait), func() error {
 		err := r.tryToLock(to)

@@ -25,7 +25,7 @@ type Registry struct {
 }
 
 func newRegistry(files filesystem, dir string) *Registry {
-	store := &registryStore{files: files, dir: dir, seen: &replaced[*registryFile]{
+	store := &registryStore{files: files, dir: dir, file: &watchedFile[*registryFile]{
 		files: files, path: filepath.Join(dir, registryName), limit: maxRegistry, decode: decodeRegistry}}
 	return &Registry{access.NewRegistry(store, rand.Reader, time.Now), store}
 }
@@ -34,7 +34,7 @@ func newRegistry(files filesystem, dir string) *Registry {
 type registryStore struct {
 	files filesystem
 	dir   string
-	seen  *replaced[*registryFile]
+	file  *watchedFile[*registryFile]
 }
 
 // OpenRegistry opens the registry of a data directory that another process may
@@ -48,13 +48,13 @@ func OpenRegistry(dir string) (*Registry, error) {
 }
 
 // Close lets go of the file that was read last.
-func (r *registryStore) Close() error { return r.seen.Close() }
+func (r *registryStore) Close() error { return r.file.Close() }
 
 func (r *registryStore) path() string { return filepath.Join(r.dir, registryName) }
 
 // current returns what the file holds now.
 func (r *registryStore) current() (*registryFile, error) {
-	found, err := r.seen.current()
+	found, err := r.file.current()
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", r.path(), err)
 	}

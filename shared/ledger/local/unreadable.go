@@ -82,15 +82,15 @@ type unreadable struct {
 	until  time.Time // then a reader looks again: what is lost may be back
 }
 
-// lookAgain is how long a reader takes what cannot be read for unreadable, and lookShare
+// retryAfter is how long a reader takes what cannot be read for unreadable, and retryShare
 // bounds the share of the time that looking takes. A writer always looks.
 const (
-	lookAgain = time.Second
-	lookShare = 10
+	retryAfter = time.Second
+	retryShare = 10
 )
 
-// known is why a commit could not be used a moment ago; nil when that is not known.
-func (l *Ledger) known(commit string) *unreadable {
+// stillUnreadable is why a commit could not be used a moment ago; nil when that is not known.
+func (l *Ledger) stillUnreadable(commit string) *unreadable {
 	if u := l.unreadable.Load(); u != nil && u.commit == commit && time.Now().Before(u.until) {
 		return u
 	}
@@ -116,7 +116,7 @@ func (l *Ledger) refuse(commit string, err error, begun time.Time) error {
 	}
 	message := fmt.Sprintf("main was moved to the commit %s, which cannot be served: %s; nothing can be written until %s%s", commit, why, until, l.recoveryHint(""))
 	now := time.Now()
-	return l.markUnreadable(&unreadable{commit: commit, until: now.Add(max(lookAgain, lookShare*now.Sub(begun)))}, message, errors.Join(repository.ErrFailed, err))
+	return l.markUnreadable(&unreadable{commit: commit, until: now.Add(max(retryAfter, retryShare*now.Sub(begun)))}, message, errors.Join(repository.ErrFailed, err))
 }
 
 // isForGood reports whether an error is the commit's own.

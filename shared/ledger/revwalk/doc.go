@@ -1,6 +1,6 @@
 // Package revwalk finds out from git's objects what a ledger's rows say: which
 // commits a head reaches, in which order they are told, and what each did to
-// the layout's files. Reach goes through all objects there are, for who copies or
+// the layout's files. Reach goes through all objects there are, to copy or
 // checks them.
 //
 // What must stay true:

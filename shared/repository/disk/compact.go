@@ -1,12 +1,9 @@
 package disk
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha1"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -163,7 +160,17 @@ func (o *Objects) readBack(packs []odb.Stored, merged string) error {
 	if err != nil {
 		return fmt.Errorf("reading the index that was merged: %w", err)
 	}
-	if err := o.checkSum(odb.PackPath(merged, ".pack")); err != nil {
+	path := odb.PackPath(merged, ".pack")
+	info, err := o.store.Stat(path)
+	if err != nil {
+		return fmt.Errorf("reading the pack that was merged: %w", err)
+	}
+	f, err := o.store.files.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading the pack that was merged: %w", err)
+	}
+	defer f.Close()
+	if _, err := pack.Checksum(f, info.Size()); err != nil {
 		return fmt.Errorf("reading the pack that was merged: %w", err)
 	}
 	for _, p := range o.Packs() {
@@ -175,30 +182,6 @@ func (o *Objects) readBack(packs []odb.Stored, merged string) error {
 				return fmt.Errorf("object %s of pack %s is not in the pack that was merged of it", p.Index.ID(i), p.Name)
 			}
 		}
-	}
-	return nil
-}
-
-// checkSum compares a pack's content with the checksum at its end.
-func (o *Objects) checkSum(path string) error {
-	info, err := o.store.Stat(path)
-	if err != nil {
-		return err
-	}
-	f, err := o.store.files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	sum, end := sha1.New(), make([]byte, pack.TrailerLength)
-	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, info.Size()-pack.TrailerLength)); err != nil {
-		return err
-	}
-	if _, err := f.ReadAt(end, info.Size()-pack.TrailerLength); err != nil {
-		return err
-	}
-	if !bytes.Equal(sum.Sum(nil), end) {
-		return fmt.Errorf("%s does not have the checksum that it ends with", path)
 	}
 	return nil
 }

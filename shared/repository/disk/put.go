@@ -166,8 +166,8 @@ func (o *Objects) Release(name string) {
 }
 
 // tempPrefix begins the names of files that are being written. Git's chores know
-// no such name: what begins with tmp_, git prune removes at once, whoever may be
-// writing it. Behind it stands whose file it is. Sweep removes what was left.
+// no such name: what begins with tmp_, git prune removes at once, even while it is
+// being written. Behind it stands whose file it is. Sweep removes what was left.
 const tempPrefix = "svc-tmp-"
 
 // tempOwner begins the names of the files that this process writes.

@@ -92,7 +92,7 @@ func TestPutPackFlushes(t *testing.T) {
 	}
 }
 
-// TestPutPackAgain: whoever stored the pack before may not have come to flushing it, and a
+// TestPutPackAgain: the process that stored the pack before may not have flushed it, and a
 // git that is at work may have it on its list of packs to delete.
 func TestPutPackAgain(t *testing.T) {
 	power := newPowered(t)

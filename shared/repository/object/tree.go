@@ -78,7 +78,7 @@ func DecodeTree(content []byte) ([]TreeEntry, error) {
 	return entries, nil
 }
 
-// RawEntry is an entry of a tree as it lies there, for who looks at few of many.
+// RawEntry is an entry of a tree as it lies there, for readers that look at few of many.
 type RawEntry struct {
 	Mode, Name []byte
 	ID         ID

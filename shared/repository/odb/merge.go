@@ -92,7 +92,7 @@ func (o *Objects) sources(ctx context.Context, packs []Stored, progress func(int
 	sources := make([]pack.Source, len(packs))
 	open := func(i int) (pack.Bytes, error) { return o.opener.Open(PackPath(packs[i].Name, ".pack")) }
 	if o.ranger != nil {
-		open = (&ahead{ctx: ctx, objects: o, packs: packs, got: map[int]extent{}}).open
+		open = (&readAhead{ctx: ctx, objects: o, packs: packs, got: map[int]extent{}}).open
 	}
 	known := o.packs.list.Load().byName()
 	group, within := errgroup.WithContext(ctx)
@@ -121,8 +121,8 @@ func (o *Objects) sources(ctx context.Context, packs []Stored, progress func(int
 	return sources, group.Wait()
 }
 
-// ahead reads small packs whole, several at once before the first is asked for.
-type ahead struct {
+// readAhead reads small packs whole, several at once before the first is asked for.
+type readAhead struct {
 	ctx     context.Context
 	objects *Objects
 	packs   []Stored
@@ -135,9 +135,9 @@ const (
 )
 
 // open is called for each pack in turn.
-func (a *ahead) open(i int) (pack.Bytes, error) {
+func (a *readAhead) open(i int) (pack.Bytes, error) {
 	if a.packs[i].Size > smallPack {
-		return &large{ctx: a.ctx, objects: a.objects, pack: a.packs[i]}, nil
+		return &largePack{ctx: a.ctx, objects: a.objects, pack: a.packs[i]}, nil
 	}
 	if _, got := a.got[i]; !got {
 		next := a.packs[i:min(i+readsAhead, len(a.packs))]
@@ -163,9 +163,9 @@ func (a *ahead) open(i int) (pack.Bytes, error) {
 	return a.got[i], nil
 }
 
-// large is a pack of which a part is in memory. It is read from front to end
+// largePack is a pack of which a part is in memory. It is read from front to end
 // twice: the headers, then the objects.
-type large struct {
+type largePack struct {
 	ctx     context.Context
 	objects *Objects
 	pack    Stored
@@ -173,7 +173,7 @@ type large struct {
 }
 
 // ReadAt implements io.ReaderAt.
-func (l *large) ReadAt(p []byte, offset int64) (int, error) {
+func (l *largePack) ReadAt(p []byte, offset int64) (int, error) {
 	end := min(offset+int64(len(p)), l.pack.Size)
 	if offset >= l.pack.Size {
 		return 0, io.EOF
@@ -188,7 +188,7 @@ func (l *large) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 // Close implements io.Closer.
-func (l *large) Close() error {
+func (l *largePack) Close() error {
 	l.part = extent{}
 	return nil
 }

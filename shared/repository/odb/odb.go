@@ -118,7 +118,7 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 }
 
 // Object returns one object of any kind by its id. See Reader.Read for errors.
-// Whoever reads many takes a Reader.
+// To read many, take a Reader.
 func (o *Objects) Object(ctx context.Context, id object.ID) (object.Kind, []byte, error) {
 	r := o.Reader(ctx)
 	defer r.Close()

@@ -84,7 +84,7 @@ type cache struct {
 	most int64      // bytes; 0: no bound
 	lock sync.Mutex // held while the list changes
 	list atomic.Pointer[listing]
-	// asking is held by whoever asks which packs there are.
+	// asking is held while the packs are being listed.
 	asking chan struct{}
 	asked  atomic.Int64 // how often that was done
 }
@@ -201,9 +201,8 @@ func (c *cache) replace(before, found *listing) {
 // memory.
 func (o *Objects) Refresh(ctx context.Context) error { return o.refresh(ctx, o.packs.asked.Load()) }
 
-// refresh is Refresh for who has missed something. Of those who want it at once,
-// one does it: whoever began to wait after seen was counted is content with what
-// it found.
+// refresh is Refresh for a reader that has missed an object. Of concurrent calls one
+// lists the packs; a call that began to wait after seen was counted takes its result.
 func (o *Objects) refresh(ctx context.Context, seen int64) error {
 	select {
 	case o.packs.asking <- struct{}{}:
@@ -212,7 +211,7 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 		return ctx.Err()
 	}
 	if o.packs.asked.Load() > seen+1 {
-		return nil // that one began after we did
+		return nil // that listing began after this call
 	}
 	before := o.packs.list.Load()
 	all, err := o.all(ctx)
@@ -229,7 +228,7 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 				packs[i], err = o.load(within, all[i])
 			}
 			switch {
-			case passing(within, err):
+			case isTransient(within, err):
 				return err
 			case !errors.Is(err, fs.ErrNotExist): // else it was merged or collected just now
 				broken[i] = err
@@ -246,8 +245,8 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 	return nil
 }
 
-// passing reports whether an error tells nothing of what there is.
-func passing(ctx context.Context, err error) bool {
+// isTransient reports whether an error says nothing about what is stored.
+func isTransient(ctx context.Context, err error) bool {
 	return err != nil && (errors.Is(err, repository.ErrBusy) || ctx.Err() != nil)
 }
 

@@ -77,7 +77,7 @@ func (r *Reader) Read(id object.ID) (object.Kind, []byte, error) {
 			switch {
 			case err == nil:
 				return kind, content, nil
-			case passing(r.ctx, err):
+			case isTransient(r.ctx, err):
 				return "", nil, err
 			case !errors.Is(err, errNotThere):
 				damaged = errors.Join(damaged, err)
@@ -127,7 +127,7 @@ func (r *Reader) packed(id object.ID) (object.Kind, []byte, error) {
 		case err == nil:
 			r.recent = p
 			return kind, content, nil
-		case passing(r.ctx, err):
+		case isTransient(r.ctx, err):
 			return "", nil, err
 		case errors.Is(err, fs.ErrNotExist):
 			r.objects.packs.forget(p)
@@ -297,7 +297,7 @@ func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 				return content, nil
 			}
 		}
-		if passing(ctx, err) {
+		if isTransient(ctx, err) {
 			return nil, err // it may well be there
 		}
 	}

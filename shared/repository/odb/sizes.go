@@ -28,8 +28,7 @@ func (o *Objects) Sizes(ctx context.Context, tell func(id object.ID, kind object
 }
 
 // Size returns how many bytes an object on a disk has, by what its header says.
-// It is for who has reason to think that the object is there: it is not looked
-// for twice. Errors are those of Read.
+// It is for objects that are expected to be there: it looks only once. Errors are those of Read.
 func (r *Reader) Size(id object.ID) (int64, error) {
 	r.failed = false
 	var problems error

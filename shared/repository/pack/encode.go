@@ -43,7 +43,7 @@ type Pack struct {
 	Places map[object.ID]Place
 }
 
-// NameAt is the name under which a pack is stored by who has read a fence (see
+// NameAt is the name under which a writer that has read a fence stores a pack (see
 // repository.Head): its checksum, and after the first sweep another name for
 // each fence. So what a sweep decides to delete has a name that nobody gives to
 // anything again, and its delete can come as late as it likes. To git a pack's

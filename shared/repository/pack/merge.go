@@ -71,7 +71,7 @@ func Merge(out io.Writer, sources []Source) (*Merged, error) {
 			return nil, &SourceError{i, err}
 		}
 	}
-	if err := m.settle(0); err != nil {
+	if err := m.flushVersions(0); err != nil {
 		return nil, err
 	}
 	name, index, err := m.out.close()
@@ -324,7 +324,7 @@ func baseOf(items []item, it item) (plumbing.Hash, error) {
 // its delta has not.
 func (m *merger) rebased(it item, base plumbing.Hash, old []byte) ([]byte, error) {
 	if m.placed[base] == held {
-		if err := m.settle(0); err != nil {
+		if err := m.flushVersions(0); err != nil {
 			return nil, err
 		}
 	}

@@ -21,7 +21,7 @@ type Resolver struct {
 	// Entry reads what lies at an offset of a pack, as it lies; see Read for
 	// most. A length of 0 is one that is not known.
 	Entry func(pack string, offset, length int64, most func(Header) int64) (Header, []byte, error)
-	// MaxBlob bounds a blob, for who reads more than the layout's documents; 0
+	// MaxBlob bounds a blob, for readers of more than the layout's documents; 0
 	// is object.MaxBlob.
 	MaxBlob int64
 

@@ -13,7 +13,7 @@ import (
 
 // versions holds blobs back until versions of the same document lie together:
 // the newest whole, and right behind it older ones, each as its difference from
-// that one. So whoever reads an old one applies one delta, and reads one stretch
+// that one. So a reader of an old one applies one delta, and reads one stretch
 // of the pack, of about twice the newest at most.
 //
 // A pack knows no paths. What begins alike is taken for versions of one
@@ -147,7 +147,7 @@ func (m *merger) newest(id plumbing.Hash, entry, content []byte) error {
 	v.groups = append(v.groups, g)
 	v.held += g.weight()
 	v.contents.Put(id, content, int64(len(content)))
-	return m.settle(maxVersions)
+	return m.flushVersions(maxVersions)
 }
 
 // join adds what is older to a group, which is written once it is so long that
@@ -164,11 +164,11 @@ func (m *merger) join(g *group, o older) error {
 		return m.write(g)
 	}
 	v.groups = append(v.groups, g)
-	return m.settle(maxVersions)
+	return m.flushVersions(maxVersions)
 }
 
-// settle writes groups until no more than so many bytes are held back.
-func (m *merger) settle(most int) error {
+// flushVersions writes groups until no more than so many bytes are held back.
+func (m *merger) flushVersions(most int) error {
 	for m.versions.held > most {
 		g := m.versions.groups[0]
 		m.versions.groups = m.versions.groups[1:]

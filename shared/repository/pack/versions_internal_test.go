@@ -207,7 +207,7 @@ func TestWhatIsHeldBackIsBounded(t *testing.T) {
 	if most > maxVersions || most < maxVersions/2 {
 		t.Errorf("up to %d bytes are held back", most)
 	}
-	if err := m.settle(0); err != nil || m.versions.held != 0 || len(m.versions.groups) != 0 {
+	if err := m.flushVersions(0); err != nil || m.versions.held != 0 || len(m.versions.groups) != 0 {
 		t.Errorf("%+v, %v", m.versions, err)
 	}
 }

@@ -4,23 +4,15 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/s3"
-	"svc.example/svc/shared/testing/faultproxy"
 	"svc.example/svc/shared/testing/meter"
 	"svc.example/svc/shared/testing/repositorytest"
-	"svc.example/svc/shared/testing/standin"
 )
 
 // TestRequests counts what goes over the wire, with few packs and with many.
@@ -109,7 +101,7 @@ func (c *counted) LastTouches(ctx context.Context, head repository.Head) (map[st
 	return c.Memory.LastTouches(ctx, head)
 }
 
-// TestAWorkspaceThatIsTooLargeIsReadOnce for each head: whoever asks for it again
+// TestAWorkspaceThatIsTooLargeIsReadOnce for each head: asking for it again
 // costs nothing.
 func TestAWorkspaceThatIsTooLargeIsReadOnce(t *testing.T) {
 	m := meter.New()
@@ -138,96 +130,6 @@ func TestAWorkspaceThatIsTooLargeIsReadOnce(t *testing.T) {
 	h.commit(change("configs/z.json", "{}"))
 	ask("after a commit", h.at.Head, true)
 	ask("after that", h.at.Head, false)
-}
-
-// TestFaults commits, reads and merges while requests fail in every way.
-func TestFaults(t *testing.T) {
-	proxy, err := faultproxy.Start(standin.S3(t), faultproxy.Plan{Seed: 5, Slow: 2 * time.Millisecond, Rates: faultproxy.Everything(0.02)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer proxy.Close()
-	settings, err := standin.Config(ctx, proxy.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain := standin.S3Client(t)
-	name := standin.Bucket(t, plain)
-	shaky := bucket.New(sdk.NewFromConfig(settings, standin.PathStyle), name)
-	ledger := repositorytest.NewMemory()
-	var lock sync.Mutex
-	written, refused := map[string]string{}, 0
-	var writers sync.WaitGroup
-	for w := range 3 {
-		writers.Go(func() {
-			repo := repository.New(ledger, s3.New(shaky, prefix, nil))
-			for i := range 25 {
-				path := "configs/" + string(rune('a'+w)) + ".json"
-				text := strings.Repeat("x", i+1)
-				err := commitTo(ledger, repo, path, text)
-				lock.Lock()
-				switch {
-				case err == nil:
-					written[path] = text
-				case errors.Is(err, repository.ErrBusy):
-					refused++
-				default:
-					t.Errorf("writer %d: %v", w, err)
-				}
-				lock.Unlock()
-			}
-		})
-	}
-	writers.Wait()
-	head, err := ledger.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	steady := bucket.New(plain, name)
-	check := func(packs s3.Packs) {
-		t.Helper()
-		s, err := repository.New(ledger, s3.New(steady, prefix, packs)).Snapshot(ctx, head)
-		if err != nil || !maps.Equal(texts(s), written) {
-			t.Fatalf("%v\n%v, want\n%v", err, texts(s), written)
-		}
-	}
-	check(nil)
-	o := s3.New(shaky, prefix, nil)
-	packs, err := s3.New(steady, prefix, nil).List(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var merged *odb.Pack
-	for range 5 {
-		if merged, err = o.Merge(ctx, packs, 0, nil); !errors.Is(err, repository.ErrBusy) {
-			break
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(listed([]string{merged.Name}))
-	t.Logf("%v; %d writes, %d refused, %d packs", proxy.Counts(), head.Sequence, refused, len(packs))
-	if proxy.Counts().Total() < 20 || slices.Contains(packs, merged.Name) {
-		t.Error("hardly anything went wrong")
-	}
-}
-
-// commitTo writes until it wins.
-func commitTo(ledger *repositorytest.Memory, repo *repository.Repository, path, text string) error {
-	for {
-		head, err := ledger.Head(ctx)
-		if err != nil {
-			return err
-		}
-		s, err := repo.Snapshot(ctx, head)
-		if err != nil {
-			return err
-		}
-		if _, err = repo.Commit(ctx, s, draft(change(path, text))); !errors.Is(err, repository.ErrMoved) {
-			return err
-		}
-	}
 }
 
 // TestCancelledMerge leaves nothing behind that is named.

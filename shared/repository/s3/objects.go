@@ -82,9 +82,9 @@ func names(packs []odb.Stored) []string {
 	return all
 }
 
-// those returns what lies in the bucket of the packs named, each once, in their
+// stored returns what lies in the bucket of the packs named, each once, in their
 // order.
-func (o *Objects) those(ctx context.Context, packs []string) ([]odb.Stored, error) {
+func (o *Objects) stored(ctx context.Context, packs []string) ([]odb.Stored, error) {
 	all, err := o.Objects.List(ctx)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (o *Objects) those(ctx context.Context, packs []string) ([]odb.Stored, erro
 
 // Small picks those of the packs that should be merged, see odb.Small.
 func (o *Objects) Small(ctx context.Context, packs []string) ([]string, error) {
-	stored, err := o.those(ctx, packs)
+	stored, err := o.stored(ctx, packs)
 	return names(odb.Small(stored)), err
 }
 
@@ -120,7 +120,7 @@ func (o *Objects) Small(ctx context.Context, packs []string) ([]string, error) {
 // a day has passed, Sweep takes these. Progress hears now and then how many packs
 // have been read; it may be nil.
 func (o *Objects) Merge(ctx context.Context, packs []string, fence int64, progress func(read int)) (*odb.Pack, error) {
-	stored, err := o.those(ctx, packs)
+	stored, err := o.stored(ctx, packs)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Briefs are extra: who has room for the rest has it for them.
+	// Briefs come on top: room for the rest is room for them.
 	most := cmp.Or(o.most, maxSnapshot)
 	packed, info, err := o.store.bucket.GetAtMost(ctx, o.store.key(path), repository.MaxContent(most))
 	if errors.Is(err, bucket.ErrTooLarge) {

@@ -105,16 +105,15 @@ var swept = []string{odb.PackFolder + "/pack-", snapshotFolder + "/"}
 // calls this with it. So a pause, however long, between any two steps does no
 // harm:
 //
-//   - Whoever stored a leftover read the fence before it was raised. It is
+//   - The writer of a leftover read the fence before it was raised. The leftover is
 //     named by now, and kept, or its writer's move of the head will be refused.
-//   - Whoever reads the fence from now on stores nothing under a leftover's
+//   - A writer that reads the fence from now on stores nothing under a leftover's
 //     name: names depend on the fence (see pack.NameAt).
 func (o *Objects) Sweep(ctx context.Context, left Leftovers, keep Keep) (Swept, error) {
 	if err := keep.checkNames(); err != nil {
 		return Swept{}, err
 	}
-	// An index before its pack: whoever lists never sees one without the other
-	// that it needs.
+	// An index before its pack, so that no listing has an index without its pack.
 	steps, swept := left.steps(keep.names())
 	for _, keys := range steps {
 		group, within := errgroup.WithContext(ctx)

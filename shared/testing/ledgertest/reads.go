@@ -50,12 +50,10 @@ func invisible(b *bench) {
 	b.same("whole history", rows, one)
 	b.atIs(old, first, two.SHA, "", "", repository.ErrUnknownCommit)
 	b.atIs(old, first, two.SHA[:10], "", "", repository.ErrUnknownCommit)
-	if index, ok := b.Ledger.(repository.Index); ok {
-		touches, err := index.LastTouches(background, old)
-		b.must(err)
-		if len(touches) != 1 || touches[first].SHA != one.SHA {
-			b.Errorf("last touches %v", touches)
-		}
+	touches, err := b.Ledger.LastTouches(background, old)
+	b.must(err)
+	if len(touches) != 1 || touches[first].SHA != one.SHA {
+		b.Errorf("last touches %v", touches)
 	}
 }
 
@@ -182,14 +180,10 @@ func notInHistory(b *bench) {
 }
 
 func lastTouches(b *bench) {
-	index, ok := b.Ledger.(repository.Index)
-	if !ok {
-		b.Skip("the ledger has no LastTouches")
-	}
 	one := b.advance(map[string]string{first: "1", second: "1", "svc.json": "w"})
 	two := b.advance(map[string]string{first: "2"})
 	b.advance(map[string]string{second: ""})
-	touches, err := index.LastTouches(background, b.head())
+	touches, err := b.Ledger.LastTouches(background, b.head())
 	b.must(err)
 	for path, c := range map[string]repository.Commit{first: two, "svc.json": one} {
 		got := touches[path]

@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"the last touches":                    lastTouches,
 		"another process finds the same":      reopened,
 		"what was made once is found":         madeOnce,
-		"who is let in":                       gate,
+		"keys are authenticated":              authenticate,
 		"a revocation bites at once":          revocation,
 	}
 	for name, test := range tests {

@@ -46,9 +46,6 @@ func testBudgets(t *testing.T, w *world) {
 		}
 	}
 	cold, texts := []string{"LastTouches", "Tree"}, []string{"Blob", "Blob"}
-	if _, ok := w.Ledger.(repository.Index); !ok {
-		cold = []string{"Since", "Tree"}
-	}
 	if _, ok := w.Ledger.(repository.Checkpointed); ok {
 		cold, texts = []string{"Since"}, nil // the rows carry everything
 	}

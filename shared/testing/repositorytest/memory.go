@@ -78,7 +78,7 @@ func (m *Memory) Since(ctx context.Context, head repository.Head, after int64) (
 	return line[min(int(after), len(line)):], nil
 }
 
-// LastTouches implements repository.Index.
+// LastTouches implements repository.Ledger.
 func (m *Memory) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {
 	line, err := m.read(ctx, head)
 	last := map[string]repository.Commit{}
@@ -162,7 +162,7 @@ func (m *Memory) Advance(ctx context.Context, from repository.Head, c repository
 	}
 	c.Touched = slices.Clone(c.Touched)
 	for i := range c.Touched {
-		c.Touched[i].Text = nil // whoever follows has to fetch it
+		c.Touched[i].Text = nil // so that a follower fetches it
 	}
 	m.rows[c.SHA] = c
 	m.head.Commit, m.head.Sequence = c.SHA, c.Sequence

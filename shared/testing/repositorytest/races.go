@@ -74,31 +74,6 @@ func testRace(t *testing.T, w *world) {
 	w.fsck()
 }
 
-func testLostRace(t *testing.T, w *world) {
-	base := w.commit("base", put("feature-flags/a.json", "1\n"))
-	loser := &advancing{Ledger: w.Ledger, through: func(_ int, advance func() (repository.Head, error)) (repository.Head, error) { return advance() }}
-	slow := repository.New(loser, w.Objects)
-	from := w.snapshotOf(slow)
-	won := w.commit("won", put("feature-flags/a.json", "2\n"))
-	draft := w.draft("lost", put("feature-flags/a.json", "3\n"), put("feature-flags/b.json", "4\n"))
-	if _, err := slow.Commit(context.Background(), from, draft); !errors.Is(err, repository.ErrMoved) {
-		t.Fatalf("a write on an old head ended with %v", err)
-	}
-	w.wantFiles(w.cold(), map[string]string{"feature-flags/a.json": "2\n"})
-	w.wantHistory(repository.Page{}, won.Head.Commit, base.Head.Commit)
-	w.wantHistory(repository.Page{Path: "feature-flags/b.json"})
-	lost := loser.offered[0]
-	if _, _, err := w.repo.At(context.Background(), w.head(), "feature-flags/a.json", lost.SHA); !errors.Is(err, repository.ErrUnknownCommit) {
-		t.Errorf("the commit that lost can be read: %v", err)
-	}
-	// Begun again from the head it lands.
-	landed, err := slow.Commit(context.Background(), w.snapshotOf(slow), draft)
-	if err != nil || landed.Head.Sequence != won.Head.Sequence+1 {
-		t.Errorf("started again it ended with %v", err)
-	}
-	w.fsck()
-}
-
 func testCancelled(t *testing.T, w *world) {
 	base := w.commit("base", put("feature-flags/a.json", "1\n"))
 	ctx, cancel := context.WithCancel(context.Background())

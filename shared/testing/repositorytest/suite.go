@@ -41,13 +41,11 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		name string
 		run  func(t *testing.T, w *world)
 	}{
-		{"an empty workspace", testEmpty},
 		{"create, modify, delete", testWrites},
 		{"a draft that changes nothing", testNothing},
 		{"bad drafts", testBadDrafts},
 		{"names, dates and messages", testIdentities},
 		{"writers at once", testRace},
-		{"a lost race leaves nothing visible", testLostRace},
 		{"cancelled", testCancelled},
 		{"response lost", testResponseLost},
 		{"a file at a commit", testAt},

@@ -43,27 +43,18 @@ type ledgerCalls struct {
 	calls *calls
 }
 
-type indexCalls struct {
-	ledgerCalls
-	index repository.Index
-}
-
 type basedCalls struct {
-	indexCalls
+	ledgerCalls
 	repository.Checkpointed
 }
 
 // countedLedger keeps what a ledger has beside the Ledger.
 func countedLedger(l repository.Ledger, c *calls) repository.Ledger {
-	index, indexed := l.(repository.Index)
-	based, checkpointed := l.(repository.Checkpointed)
-	switch {
-	case indexed && checkpointed:
-		return basedCalls{indexCalls{ledgerCalls{l, c}, index}, based}
-	case indexed:
-		return indexCalls{ledgerCalls{l, c}, index}
+	counted := ledgerCalls{l, c}
+	if based, is := l.(repository.Checkpointed); is {
+		return basedCalls{counted, based}
 	}
-	return ledgerCalls{l, c}
+	return counted
 }
 
 func (l ledgerCalls) Since(ctx context.Context, head repository.Head, after int64) ([]repository.Commit, error) {
@@ -86,9 +77,9 @@ func (l ledgerCalls) Advance(ctx context.Context, from repository.Head, c reposi
 	return l.Ledger.Advance(ctx, from, c)
 }
 
-func (l indexCalls) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {
+func (l ledgerCalls) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {
 	l.calls.note("LastTouches")
-	return l.index.LastTouches(ctx, head)
+	return l.Ledger.LastTouches(ctx, head)
 }
 
 type countedObjects struct {

@@ -11,19 +11,6 @@ import (
 	"svc.example/svc/shared/requestid"
 )
 
-func testEmpty(t *testing.T, w *world) {
-	s := w.snapshot()
-	if s.Head.Commit != "" || s.Head.Sequence != 0 || len(s.Files) != 0 {
-		t.Errorf("an empty workspace is %+v", s.Head)
-	}
-	w.wantHistory(repository.Page{})
-	w.wantHistory(repository.Page{Path: "svc.json"})
-	_, _, err := w.repo.At(context.Background(), s.Head, "svc.json", "abcd")
-	if !errors.Is(err, repository.ErrUnknownCommit) {
-		t.Errorf("a commit of an empty history: %v", err)
-	}
-}
-
 func testWrites(t *testing.T, w *world) {
 	first := w.commit("one", put("svc.json", "{}\n"), put("feature-flags/a.json", "1\n"), put("configs/b.json", "2\n"))
 	second := w.commit("two", put("feature-flags/a.json", "3\n"), put("feature-flags/c.json", ""))

@@ -12,7 +12,7 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// TestTheBranchIsReadWhenItIsAnotherFile, and only then: by whoever asks, however
+// TestTheBranchIsReadWhenItIsAnotherFile, and only then, however
 // much the new file looks like the one before.
 func TestTheBranchIsReadWhenItIsAnotherFile(t *testing.T) {
 	read := 0

@@ -7,7 +7,7 @@ import (
 	"svc.example/svc/shared/control"
 )
 
-func gate(b *bench) {
+func authenticate(b *bench) {
 	entry, err := b.Authenticator.Authenticate(background, b.key, "")
 	b.must(err)
 	if entry.Workspace.ID != string(b.Workspace) {
@@ -28,7 +28,7 @@ func gate(b *bench) {
 	if found.Key.ID != b.key.ID() || found.Principal.ID != b.key.Principal() || found.Workspace.ID != string(b.Workspace) || found.Head != entry.Head {
 		b.Errorf("found as %+v", found)
 	}
-	for name, key := range b.strangers() {
+	for name, key := range b.unknownKeys() {
 		if _, err := b.Authenticator.Authenticate(background, key, ""); !errors.Is(err, access.ErrNotFound) {
 			b.Errorf("%s: %v, want ErrNoEntry", name, err)
 		}
@@ -38,8 +38,8 @@ func gate(b *bench) {
 	}
 }
 
-// strangers are keys of which one row is missing.
-func (b *bench) strangers() map[string]access.Key {
+// unknownKeys are keys of which one row is missing.
+func (b *bench) unknownKeys() map[string]access.Key {
 	other, err := access.NewID(b.random)
 	b.must(err)
 	make := func(workspace, principal access.ID) access.Key {
