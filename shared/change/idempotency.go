@@ -80,11 +80,14 @@ func (s *Service) replay(ctx context.Context, state *State, i *Idempotency) erro
 	}
 	commit, previous := landed.Commit, landed.Previous
 	if !s.settings.Files { // where what is remembered lies with the files, and nobody replaces a history
-		c, err := state.commitOf(ctx, landed)
-		if err != nil || c == nil {
+		history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
+			return state.Repository.History(ctx, state.Head, page)
+		}
+		commits, err := feed.From(ctx, history, commit, landed.Sequence, repository.Page{Limit: 1})
+		if err != nil || commits == nil { // the history that had it was replaced
 			return err
 		}
-		previous = c.Parent
+		previous = commits[0].Parent
 	}
 	if landed.Request != i.Request {
 		return fault.New(fault.Unprocessable,
@@ -203,28 +206,4 @@ func readTemplate(kept []byte) (*template, error) {
 		return nil, fmt.Errorf("the answer begins with %.80q", head)
 	}
 	return t, nil
-}
-
-// commitOf reads the commit that was made under an Idempotency-Key; nil when the history
-// that had it was replaced.
-func (s *State) commitOf(ctx context.Context, l *repository.Landed) (*repository.Commit, error) {
-	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
-		return s.Repository.History(ctx, s.Head, page)
-	}
-	sequence := l.Sequence
-	for range 2 {
-		commits, err := history(ctx, repository.Page{Before: sequence + 1, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(commits) == 1 && commits[0].SHA == l.Commit {
-			return &commits[0], nil
-		}
-		found, err := feed.Find(ctx, history, l.Commit, repository.Page{Limit: feed.MaxCommits})
-		if err != nil || found == nil {
-			return nil, err
-		}
-		sequence = found.Sequence
-	}
-	return nil, repository.ErrMoved // it was replaced between the two
 }

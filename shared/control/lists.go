@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,41 +46,15 @@ func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 	}
 	rows := o.View.Flags()
 	if q.Tag != "" || q.Status != "" {
-		rows = only(rows, func(row served.FlagRow) bool {
-			return tagged(row.Tags, q.Tag) && inStatus(row, document.Lifecycle(q.Status))
+		rows = slices.DeleteFunc(slices.Clone(rows), func(row served.FlagRow) bool {
+			return q.Tag != "" && !slices.Contains(row.Tags, q.Tag) ||
+				q.Status != "" && !slices.Contains(slices.Collect(maps.Values(row.Statuses)), document.Lifecycle(q.Status))
 		})
 	}
 	page, next := page(s, rows, b, func(row served.FlagRow) string { return row.Key })
 	evaluated := s.evaluated(ctx)
 	page = withEvaluations(page, evaluated, func(row *served.FlagRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
 	return &FlagList{page, len(rows), next, evaluated.Since}, nil
-}
-
-func tagged(tags []string, tag string) bool {
-	return tag == "" || slices.Contains(tags, tag)
-}
-
-func inStatus(row served.FlagRow, status document.Lifecycle) bool {
-	if status == "" {
-		return true
-	}
-	for _, held := range row.Statuses {
-		if held == status {
-			return true
-		}
-	}
-	return false
-}
-
-// only returns the rows that are wanted, in a list of its own.
-func only[R any](rows []R, wanted func(R) bool) []R {
-	found := []R{}
-	for _, row := range rows {
-		if wanted(row) {
-			found = append(found, row)
-		}
-	}
-	return found
 }
 
 // openPage reads which page of a list is asked for, refuses a request that has other
@@ -133,7 +108,7 @@ func (s *Session) Configs(ctx context.Context, q ConfigQuery) (*ConfigList, erro
 	}
 	rows := o.View.Configs()
 	if q.Tag != "" {
-		rows = only(rows, func(row served.ConfigRow) bool { return tagged(row.Tags, q.Tag) })
+		rows = slices.DeleteFunc(slices.Clone(rows), func(row served.ConfigRow) bool { return !slices.Contains(row.Tags, q.Tag) })
 	}
 	page, next := page(s, rows, b, func(row served.ConfigRow) string { return row.Key })
 	evaluated := s.evaluated(ctx)

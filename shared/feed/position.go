@@ -48,30 +48,40 @@ func errNoPlace() error {
 // from is the first page of a path's history that begins with a place's commit,
 // and where that stands.
 func (r *Reader) from(ctx context.Context, p place, page repository.Page) (at place, commits []repository.Commit, err error) {
-	page.Before = p.sequence + 1
-	commits, err = r.source.History(ctx, page)
-	if err != nil || len(commits) > 0 && commits[0].SHA == p.sha {
-		return p, commits, err
+	commits, err = From(ctx, r.source.History, p.sha, p.sequence, page)
+	if err == nil && commits == nil {
+		err = errNoPlace()
 	}
-	found, err := Find(ctx, r.source.History, p.sha, repository.Page{Path: page.Path, Limit: MaxCommits})
-	if err != nil {
-		return p, nil, err
-	}
-	if found == nil {
-		return p, nil, errNoPlace()
-	}
-	p.sequence = found.Sequence
-	page.Before = p.sequence + 1
-	commits, err = r.source.History(ctx, page)
-	if err == nil && (len(commits) == 0 || commits[0].SHA != p.sha) {
-		err = errNoPlace() // it was replaced between the two
+	if err == nil {
+		p.sequence = commits[0].Sequence
 	}
 	return p, commits, err
 }
 
+// reader reads a page of a history.
+type reader = func(context.Context, repository.Page) ([]repository.Commit, error)
+
+// From is a page of a history that begins with a commit, which once had a sequence; nil
+// when the history does not hold it.
+func From(ctx context.Context, history reader, sha string, sequence int64, page repository.Page) ([]repository.Commit, error) {
+	for range 2 {
+		page.Before = sequence + 1
+		commits, err := history(ctx, page)
+		if err != nil || len(commits) > 0 && commits[0].SHA == sha {
+			return commits, err
+		}
+		found, err := Find(ctx, history, sha, repository.Page{Path: page.Path, Limit: MaxCommits})
+		if err != nil || found == nil {
+			return nil, err
+		}
+		sequence = found.Sequence
+	}
+	return nil, nil // it was replaced between the two
+}
+
 // Find looks for a commit among the maxSearched newest of a history, page by page; nil
 // when it is none of them.
-func Find(ctx context.Context, history func(context.Context, repository.Page) ([]repository.Commit, error), sha string, page repository.Page) (*repository.Commit, error) {
+func Find(ctx context.Context, history reader, sha string, page repository.Page) (*repository.Commit, error) {
 	for searched := 0; searched < maxSearched; searched += page.Limit {
 		commits, err := history(ctx, page)
 		if err != nil {

@@ -9,65 +9,43 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// rows are the rows of all lists at a snapshot, by key. Each list is made when
-// it is asked for first, and then shared by all answers: nobody changes it.
-type rows struct {
-	flags     func() []FlagRow
-	configs   func() []ConfigRow
-	logLevels func() []project.LogLevelRow
-	segments  func() []project.SegmentSummary
+// makeRows has the rows of each list made when they are asked for first.
+func (v *View) makeRows() {
+	v.Flags = sync.OnceValue(func() []FlagRow {
+		active := v.ws.WithStatus()
+		return projected(v.of(document.Flag), func(p placed) FlagRow {
+			stored := p.row.(*project.FlagOutline)
+			row := FlagRow{FlagSummary: stored.FlagSummary}
+			row.Statuses, row.EnvironmentStatuses = stored.Lifecycles.Statuses(active)
+			row.Commit = LastCommit(p.file)
+			return row
+		})
+	})
+	v.Configs = sync.OnceValue(func() []ConfigRow {
+		return projected(v.of(document.Config), func(p placed) ConfigRow {
+			row := ConfigRow{ConfigSummary: *p.row.(*project.ConfigSummary)}
+			row.Commit = LastCommit(p.file)
+			return row
+		})
+	})
+	v.LogLevels = sync.OnceValue(func() []project.LogLevelRow {
+		return projected(v.of(document.LogLevel), func(p placed) project.LogLevelRow {
+			row, commit := *p.row.(*project.LogLevelRow), LastCommit(p.file)
+			row.CommitSHA = commit.SHA
+			if commit.LastModified != nil {
+				row.LastModified = commit.LastModified.Date
+			}
+			return row
+		})
+	})
+	v.Segments = sync.OnceValue(func() []project.SegmentSummary {
+		return projected(v.of(document.Segment), func(p placed) project.SegmentSummary {
+			row := *p.row.(*project.SegmentSummary)
+			row.CommitSHA = p.file.Last.SHA
+			return row
+		})
+	})
 }
-
-func (v *View) newRows() rows {
-	return rows{
-		flags: sync.OnceValue(func() []FlagRow {
-			active := v.ws.WithStatus()
-			return projected(v.of(document.Flag), func(p placed) FlagRow {
-				stored := p.row.(*project.FlagOutline)
-				row := FlagRow{FlagSummary: stored.FlagSummary}
-				row.Statuses, row.EnvironmentStatuses = stored.Lifecycles.Statuses(active)
-				row.Commit = LastCommit(p.file)
-				return row
-			})
-		}),
-		configs: sync.OnceValue(func() []ConfigRow {
-			return projected(v.of(document.Config), func(p placed) ConfigRow {
-				row := ConfigRow{ConfigSummary: *p.row.(*project.ConfigSummary)}
-				row.Commit = LastCommit(p.file)
-				return row
-			})
-		}),
-		logLevels: sync.OnceValue(func() []project.LogLevelRow {
-			return projected(v.of(document.LogLevel), func(p placed) project.LogLevelRow {
-				row, commit := *p.row.(*project.LogLevelRow), LastCommit(p.file)
-				row.CommitSHA = commit.SHA
-				if commit.LastModified != nil {
-					row.LastModified = commit.LastModified.Date
-				}
-				return row
-			})
-		}),
-		segments: sync.OnceValue(func() []project.SegmentSummary {
-			return projected(v.of(document.Segment), func(p placed) project.SegmentSummary {
-				row := *p.row.(*project.SegmentSummary)
-				row.CommitSHA = p.file.Last.SHA
-				return row
-			})
-		}),
-	}
-}
-
-// Flags are the rows of the list of flags, by key.
-func (v *View) Flags() []FlagRow { return v.rows.flags() }
-
-// Configs are the same of configs.
-func (v *View) Configs() []ConfigRow { return v.rows.configs() }
-
-// LogLevels are the same of log levels.
-func (v *View) LogLevels() []project.LogLevelRow { return v.rows.logLevels() }
-
-// Segments are the same of segments.
-func (v *View) Segments() []project.SegmentSummary { return v.rows.segments() }
 
 func projected[R any](all []placed, row func(placed) R) []R {
 	rows := make([]R, len(all))

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/brief"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
@@ -70,6 +71,12 @@ func sameVersion(a, b *repository.Snapshot) bool {
 // document is kept decoded, which would take some ten times its text: who needs
 // one decodes it.
 type View struct {
+	// The rows of the lists, by key. All answers share them: nobody changes them.
+	Flags     func() []FlagRow
+	Configs   func() []ConfigRow
+	LogLevels func() []project.LogLevelRow
+	Segments  func() []project.SegmentSummary
+
 	number   uint64 // no other view of this process has it
 	snapshot *repository.Snapshot
 	read     []*content // of the snapshot's files, in their order
@@ -78,7 +85,6 @@ type View struct {
 	scopes access.Environments
 	// guardedReferences: lookups need the permission to edit what is protected.
 	guardedReferences bool
-	rows              rows
 	// readable is the versions of every document that can be served as it is,
 	// whether or not another one has its key.
 	readable *versions.State
@@ -207,7 +213,7 @@ func newView(snapshot *repository.Snapshot, earlier *View, listed bool) *View {
 	}
 	v.bytes += v.readable.Bytes()
 	v.assemble()
-	v.rows = v.newRows()
+	v.makeRows()
 	v.findings = &findings{}
 	if earlier != nil && earlier.findings != nil {
 		v.findings = earlier.findings
