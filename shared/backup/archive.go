@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"archive/tar"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -70,14 +71,14 @@ func limit(name string) (most int64, known bool) {
 
 // writer writes an archive.
 type writer struct {
-	to        io.Writer
+	to        *tar.Writer
 	at        time.Time
 	workspace string
 	manifest  manifest
 }
 
 func newWriter(to io.Writer, h Header) (*writer, error) {
-	w := &writer{to: to, at: h.At, workspace: h.Workspace}
+	w := &writer{to: tar.NewWriter(to), at: h.At, workspace: h.Workspace}
 	text, err := json.MarshalIndent(h, "", "  ")
 	if err == nil {
 		err = w.add(headerName, int64(len(text)), bytes.NewReader(text))
@@ -87,20 +88,13 @@ func newWriter(to io.Writer, h Header) (*writer, error) {
 
 // add adds a file of a size that is known, which is an error if it has another.
 func (w *writer) add(name string, size int64, content io.Reader) error {
-	block, err := encodeTar(name, size, w.at)
-	if err == nil {
-		_, err = w.to.Write(block)
-	}
-	if err != nil {
-		return err
-	}
 	hash := sha256.New()
-	n, err := io.CopyN(io.MultiWriter(w.to, hash), content, size)
-	if errors.Is(err, io.EOF) && n < size {
-		return fmt.Errorf("%s has become shorter while it was read: %w", name, io.ErrUnexpectedEOF)
-	}
+	err := w.to.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: w.at})
 	if err == nil {
-		_, err = w.to.Write(make([]byte, padding(size)))
+		_, err = io.CopyN(io.MultiWriter(w.to, hash), content, size)
+	}
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s has become shorter while it was read: %w", name, io.ErrUnexpectedEOF)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -116,7 +110,7 @@ func (w *writer) close() error {
 		err = w.add(manifestName, int64(len(text)), bytes.NewReader(text))
 	}
 	if err == nil {
-		_, err = w.to.Write(make([]byte, 2*blockSize)) // which ends a tar file
+		err = w.to.Close()
 	}
 	return err
 }
@@ -128,7 +122,7 @@ var errIncomplete = errors.New("the archive ends in the middle: it is not a whol
 // read all of it, and which must make nothing of it that lasts before read has ended
 // without an error: only then is it known that everything is as it was written.
 func read(from io.Reader, begin func(Header) error, take func(name string, content io.Reader) error) (Header, error) {
-	r := &reader{from: from, sums: map[string]sum{}}
+	r := &reader{from: tar.NewReader(from), sums: map[string]sum{}}
 	text, err := r.text(headerName, maxHeader)
 	if err != nil {
 		return r.header, err
@@ -148,7 +142,7 @@ func read(from io.Reader, begin func(Header) error, take func(name string, conte
 		if err != nil {
 			return r.header, err
 		}
-		if e.name == manifestName {
+		if e.Name == manifestName {
 			return r.header, r.compare(e)
 		}
 		if err := r.admit(e); err != nil {
@@ -161,49 +155,43 @@ func read(from io.Reader, begin func(Header) error, take func(name string, conte
 }
 
 type reader struct {
-	from   io.Reader
+	from   *tar.Reader
 	header Header
 	sums   map[string]sum
 }
 
 var errForeign = errors.New("this is no backup that svc has made")
 
-// entry is the beginning of a file.
-type entry struct {
-	name string
-	size int64
-}
-
 // next is the next file.
-func (r *reader) next() (e entry, err error) {
-	block := make([]byte, blockSize)
-	if _, err = io.ReadFull(r.from, block); err == nil {
-		e.name, e.size, err = decodeTar(block)
-	}
+func (r *reader) next() (*tar.Header, error) {
+	h, err := r.from.Next()
+	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	switch first := len(r.sums) == 0; {
-	case first && (errors.Is(err, errNoTar) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
-		return e, errForeign
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errNoTar) && bytes.Equal(block, make([]byte, blockSize)):
-		return e, errIncomplete
-	case errors.Is(err, errNotPlain):
-		return e, fmt.Errorf("%.200q in the archive is no plain file, which no backup has", e.name)
+	case first && (ended || errors.Is(err, tar.ErrHeader)):
+		return nil, errForeign
+	case ended:
+		return nil, errIncomplete
 	case err != nil:
-		return e, fmt.Errorf("the archive is damaged: %w", err)
+		return nil, fmt.Errorf("the archive is damaged: %w", err)
 	}
-	return e, nil
+	delete(h.PAXRecords, "size") // of a file that has more than eleven octal digits of bytes
+	if h.Typeflag != tar.TypeReg || len(h.PAXRecords) > 0 {
+		return nil, fmt.Errorf("%.200q in the archive is no plain file, which no backup has", h.Name)
+	}
+	return h, nil
 }
 
 // admit refuses what no backup has.
-func (r *reader) admit(e entry) error {
-	most, known := limit(e.name)
-	_, twice := r.sums[e.name]
+func (r *reader) admit(e *tar.Header) error {
+	most, known := limit(e.Name)
+	_, twice := r.sums[e.Name]
 	switch {
 	case !known:
-		return fmt.Errorf("%.200q in the archive belongs in no backup", e.name)
+		return fmt.Errorf("%.200q in the archive belongs in no backup", e.Name)
 	case twice:
-		return fmt.Errorf("%q is in the archive twice", e.name)
-	case e.size > most:
-		return fmt.Errorf("%q in the archive has %d bytes, and at most %d are allowed", e.name, e.size, most)
+		return fmt.Errorf("%q is in the archive twice", e.Name)
+	case e.Size > most:
+		return fmt.Errorf("%q in the archive has %d bytes, and at most %d are allowed", e.Name, e.Size, most)
 	case len(r.sums) >= maxFiles:
 		return fmt.Errorf("there are more than %d files in the archive", maxFiles)
 	}
@@ -216,7 +204,7 @@ func (r *reader) text(name string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.name != name || e.size > most {
+	if e.Name != name || e.Size > most {
 		return nil, errForeign
 	}
 	var text []byte
@@ -228,34 +216,30 @@ func (r *reader) text(name string, most int64) ([]byte, error) {
 }
 
 // hash hands a file to take, and notes its checksum. All of it is read.
-func (r *reader) hash(e entry, take func(name string, content io.Reader) error) error {
+func (r *reader) hash(e *tar.Header, take func(name string, content io.Reader) error) error {
 	hash := sha256.New()
-	content := &io.LimitedReader{R: r.from, N: e.size}
-	err := take(e.name, io.TeeReader(content, hash))
-	if err == nil && content.N > 0 {
-		err = io.ErrUnexpectedEOF
-	}
+	err := take(e.Name, io.TeeReader(r.from, hash))
 	if err == nil {
-		err = skip(r.from, e.size)
+		_, err = io.Copy(hash, r.from)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errIncomplete
 	}
-	r.sums[e.name] = sum{e.name, e.size, hex.EncodeToString(hash.Sum(nil))}
+	r.sums[e.Name] = sum{e.Name, e.Size, hex.EncodeToString(hash.Sum(nil))}
 	return err
 }
 
 // compare holds what was read against the manifest.
-func (r *reader) compare(e entry) error {
-	if e.size > maxManifest {
-		return fmt.Errorf("the archive's manifest has %d bytes, and at most %d are allowed", e.size, maxManifest)
+func (r *reader) compare(e *tar.Header) error {
+	if e.Size > maxManifest {
+		return fmt.Errorf("the archive's manifest has %d bytes, and at most %d are allowed", e.Size, maxManifest)
 	}
-	text, err := io.ReadAll(io.LimitReader(r.from, e.size))
+	text, err := io.ReadAll(r.from)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errIncomplete
+	}
 	if err != nil {
 		return err
-	}
-	if int64(len(text)) < e.size {
-		return errIncomplete
 	}
 	var m manifest
 	if err := json.Unmarshal(text, &m); err != nil {
