@@ -102,6 +102,9 @@ func TestMergingRule5ScopesNestAndAreRestoredExactly(t *testing.T) {
 	outerScope.Put("team", props{"key": "t2"})
 	check(t, "inner sees the outer change", Merged(inner, global.Current()), "device(os=linux)team(key=t2)user(name=Ada)")
 	outerScope.Put("team", props{"key": "t"})
+	global.Put("device", props{"os": "plan9"})
+	check(t, "a later global context lies under every scope", Merged(inner, global.Current()), "device(os=plan9)team(key=t)user(name=Ada)")
+	global.Put("device", props{"os": "linux"})
 
 	innerScope.End()
 	innerScope.End()
@@ -116,14 +119,6 @@ func TestMergingRule5ScopesNestAndAreRestoredExactly(t *testing.T) {
 			t.Error("when all scopes have ended something is left")
 		}
 	}
-}
-
-func TestMergingRule5GlobalLiesUnderEveryScope(t *testing.T) {
-	var global Global
-	ctx := With(With(t.Context(), Named("user", props{"key": "u"})), Named("team", props{"key": "t"}))
-	global.Put("user", props{"key": "late", "plan": "pro"})
-	global.Put("device", props{"os": "linux"})
-	check(t, "a later global context", Merged(ctx, global.Current()), "device(os=linux)team(key=t)user(key=u)")
 }
 
 func TestMergedIsOneSetWhileNothingChanges(t *testing.T) {

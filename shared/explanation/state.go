@@ -2,8 +2,6 @@ package explanation
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
@@ -70,9 +68,7 @@ func Compile(ws *workspace.Workspace, environment string, overrides Overrides, m
 	for _, stored := range ws.Items {
 		all += len(stored.Text)
 	}
-	stored := slices.SortedStableFunc(slices.Values(ws.Items), func(a, b workspace.Stored) int { return strings.Compare(a.Key, b.Key) })
-	for i := range stored {
-		doc := stored[i].Read()
+	for doc := range ws.ByKey() {
 		source := evaluation.Source{Key: doc.Key, Document: doc.View, Overrides: overrides[doc.Key]}
 		kind := doc.View.Type
 		unit, answers := units.Make(source)
@@ -95,7 +91,7 @@ func Compile(ws *workspace.Workspace, environment string, overrides Overrides, m
 				counted[part] += len(answers)
 			}
 		}
-		read += len(stored[i].Text)
+		read += len(doc.Text)
 		if bytes := s.bytes + browsers.Size() + servers.Size(); max > 0 && bytes > max {
 			return nil, &TooLarge{int64(float64(bytes) * float64(all) / float64(read))}
 		}

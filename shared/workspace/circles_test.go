@@ -36,6 +36,10 @@ func upTo(n int) []int {
 
 func TestThousandSegments(t *testing.T) {
 	const n = 1000
+	ring := []string{}
+	for i := range n + 1 {
+		ring = append(ring, name(i%n)) // which is named in full
+	}
 	const dense = 200 // which are as many references as 40 to each of a thousand
 	for _, tt := range []struct {
 		name string
@@ -47,7 +51,7 @@ func TestThousandSegments(t *testing.T) {
 		{"each to all", dense, func(int) []int { return upTo(dense) }, []string{"s0000 -> s0000"}},
 		{"each to all others", dense, func(i int) []int { return slices.Delete(upTo(dense), i, i+1) }, []string{"s0000 -> s0001 -> s0000"}},
 		{"a chain", n, func(i int) []int { return upTo(n)[min(i+1, n-1) : min(i+1, n-1)+min(1, n-1-i)] }, nil},
-		{"a ring", n, func(i int) []int { return []int{(i + 1) % n} }, []string{"s0000 -> s0001 -> s0002 -> s0003"}},
+		{"a ring", n, func(i int) []int { return []int{(i + 1) % n} }, []string{strings.Join(ring, " -> ")}},
 		{"pairs", n, func(i int) []int { return []int{i ^ 1} }, slices.Repeat([]string{" -> "}, n/2)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,22 +72,6 @@ func TestThousandSegments(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestACircleIsNamedInFull(t *testing.T) {
-	const n = 1000
-	texts := map[string]string{}
-	for i := range n {
-		texts[Path(document.Segment, name(i))] = segment(name(i), name((i+1)%n))
-	}
-	_, problems := ReadAndVerify(files(texts))
-	if len(problems) != 1 {
-		t.Fatalf("%d problems", len(problems))
-	}
-	p := problems[0]
-	if strings.Count(p.Message, " -> ") != n || !strings.HasSuffix(p.Message, "s0999 -> s0000") || p.File != "segments/s0000.json" || p.Line != 2 {
-		t.Errorf("%.300s", p)
 	}
 }
 

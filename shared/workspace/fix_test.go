@@ -22,7 +22,7 @@ var fixes = map[string]struct {
 	path, text, want string
 	codes            []problem.Code
 }{
-	"nothing to mend":      {"feature-flags/a.json", `{"key": "a", "type": "feature_flag"}`, `{"key": "a", "type": "feature_flag"}`, nil},
+	"nothing to fix":       {"feature-flags/a.json", `{"key": "a", "type": "feature_flag"}`, `{"key": "a", "type": "feature_flag"}`, nil},
 	"a byte order mark":    {"svc.json", "\ufeff{ }\r\n", "{ }\r\n", []problem.Code{problem.ByteOrderMark}},
 	"two byte order marks": {"svc.json", "\ufeff\ufeff{}", "{}", []problem.Code{problem.ByteOrderMark}},
 	"UTF-16": {"schemas/s.json", inUTF16("{\"ä\": \"😀\"}\r\n", binary.LittleEndian), "{\"ä\": \"😀\"}\r\n",
@@ -63,8 +63,8 @@ func TestFix(t *testing.T) {
 	}
 }
 
-// FuzzFix: a fix says nothing else than before but for the members that it mends, and
-// leaves nothing to fix.
+// FuzzFix: a fix changes no more than the members that it repairs, and leaves nothing
+// to fix.
 func FuzzFix(f *testing.F) {
 	for _, test := range fixes {
 		f.Add(test.path, []byte(test.text))
@@ -72,10 +72,10 @@ func FuzzFix(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string, text []byte) {
 		fixed, fixes := workspace.Fix(path, bytes.Clone(text))
 		if len(fixes) == 0 && !bytes.Equal(fixed, text) {
-			t.Fatalf("%q became %q, and nobody was told", text, fixed)
+			t.Fatalf("%q became %q, and no fix is reported", text, fixed)
 		}
 		if again, more := workspace.Fix(path, fixed); len(more) > 0 || !bytes.Equal(again, fixed) {
-			t.Fatalf("%q is fixes again: %v", fixed, more)
+			t.Fatalf("%q is fixed again: %v", fixed, more)
 		}
 		if len(fixes) == 0 {
 			return
@@ -88,8 +88,8 @@ func FuzzFix(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is no JSON: %v", fixed, err)
 		}
-		mendable := []string{"key", "type", "valueType"}
-		if !jsontree.Equal(before.Without(mendable...), after.Without(mendable...)) {
+		fixable := []string{"key", "type", "valueType"}
+		if !jsontree.Equal(before.Without(fixable...), after.Without(fixable...)) {
 			t.Fatalf("%q became %q", text, fixed)
 		}
 	})

@@ -95,20 +95,20 @@ func Read(files map[string][]byte) (*Workspace, []Problem) {
 // once, told to the caller, and forgotten. They come in the order of their
 // keys. each may be nil.
 func ReadEach(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
-	r := reader{each: each}
-	r.read(files)
+	var r reader
+	r.read(files, each)
 	return &r.ws, r.problems.sorted()
 }
 
-func (r *reader) read(files map[string][]byte) {
+func (r *reader) read(files map[string][]byte, each func(item *Item)) {
 	for _, path := range sortedPaths(files) {
 		if r.problems.ended {
 			return
 		}
 		p := readPart(path, files[path], nil, &r.problems)
 		r.put(p)
-		if p.item != nil && r.each != nil {
-			r.each(p.item)
+		if p.item != nil && each != nil {
+			each(p.item)
 		}
 	}
 	r.end()
@@ -130,7 +130,6 @@ func sortedPaths(files map[string][]byte) []string {
 }
 
 type reader struct {
-	each     func(item *Item)
 	ws       Workspace
 	entries  map[string]bool // the environments that documents have entries for
 	problems collector

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -230,15 +229,6 @@ func TestReadTakesOddButHarmless(t *testing.T) {
 		}
 		if string(ws.Items[0].Text) != text {
 			t.Errorf("%s: the text is not the file's", name)
-		}
-	}
-}
-
-func TestReadDoesNotDependOnOrder(t *testing.T) {
-	for range 5 {
-		ws := read(t, maps.Clone(sound()))
-		if ws.Items[0].Path != "configs/limits.json" {
-			t.Fatal("not sorted")
 		}
 	}
 }

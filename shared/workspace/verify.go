@@ -129,7 +129,7 @@ func VerifyEach(files map[string][]byte, each func(p Problem) (more bool)) {
 }
 
 func (r *reader) verify(files map[string][]byte) {
-	r.read(files)
+	r.read(files, nil)
 	reported := map[place]string{}
 	for _, p := range r.problems.list {
 		reported[place{p.File, p.Pointer}] = p.Message

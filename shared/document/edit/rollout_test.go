@@ -102,30 +102,20 @@ func TestRollouts(t *testing.T) {
 	}
 }
 
-func TestServingOneArmOfAHalfSecretRollout(t *testing.T) {
-	const arms = `{"value":{"type":"string","value":"x","confidential":true},"weight":50000},{"value":{"type":"string","value":"y"},"weight":50000}`
-	tree := documents.Tree(t, documents.Flag("string", documents.Rollout(arms, "user.key"), ""))
-	for value, want := range map[string]string{
-		"x": `{"type":"string","value":"x","confidential":true}`,
-		"y": `{"type":"string","value":"y"}`,
-		"z": `{"type":"string","value":"z","confidential":true}`, // either way could be meant: no secret gets out
-	} {
-		e, err := SetValue(tree, Place{Scope: "default"}, jsontree.NewString(value))
-		if err != nil || string(e.Rules[0].Get("value").Compact()) != want {
-			t.Errorf("%s: %+v, %v; want %s", value, e, err, want)
-		}
-	}
-}
-
 func TestServingOneArmOfASecretRollout(t *testing.T) {
-	const arm = `{"value":{"type":"string","value":"x","confidential":true,"decryptWith":"k"},"weight":50000}`
-	tree := documents.Tree(t, documents.Flag("string", documents.Rollout(arm+","+arm, "user.key"), ""))
-	e, err := SetValue(tree, Place{Scope: "default"}, jsontree.NewString("y"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := string(e.Rules[0].Get("value").Compact()), `{"type":"string","value":"y","confidential":true,"decryptWith":"k"}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	const plain, secret = `{"value":{"type":"string","value":"y"},"weight":50000}`, `{"value":{"type":"string","value":"x","confidential":true},"weight":50000}`
+	const encrypted = `{"value":{"type":"string","value":"x","confidential":true,"decryptWith":"k"},"weight":50000}`
+	for _, tt := range []struct{ arms, value, want string }{
+		{secret + "," + plain, "x", `{"type":"string","value":"x","confidential":true}`},
+		{secret + "," + plain, "y", `{"type":"string","value":"y"}`},
+		{secret + "," + plain, "z", `{"type":"string","value":"z","confidential":true}`}, // either could be meant: no secret gets out
+		{encrypted + "," + encrypted, "y", `{"type":"string","value":"y","confidential":true,"decryptWith":"k"}`},
+	} {
+		tree := documents.Tree(t, documents.Flag("string", documents.Rollout(tt.arms, "user.key"), ""))
+		e, err := SetValue(tree, Place{Scope: "default"}, jsontree.NewString(tt.value))
+		if err != nil || string(e.Rules[0].Get("value").Compact()) != tt.want {
+			t.Errorf("%s: %+v, %v; want %s", tt.value, e, err, tt.want)
+		}
 	}
 }
 
