@@ -26,7 +26,7 @@ func TestTheLogOfBrokenFilesIsBounded(t *testing.T) {
 	}
 	seen := func() string {
 		defer log.Reset()
-		reporter.see(repository.Assemble(repository.Head{Commit: "c"}, repository.Tree{}, nil), broken)
+		reporter.see(repository.SnapshotOf(repository.Head{Commit: "c"}, repository.Tree{}, nil), broken)
 		return log.String()
 	}
 	first := seen()

@@ -61,7 +61,7 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if b, err = fill(ctx, unfinished, c); err != nil {
 		return Bootstrap{}, err
 	}
-	return b, local.Place(unfinished, dir)
+	return b, local.Install(unfinished, dir)
 }
 
 func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {

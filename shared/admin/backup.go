@@ -53,7 +53,7 @@ func (w *Workspace) assemble(ctx context.Context, dir string, progress Progress)
 		return err
 	}
 	p := local.Parts{Workspace: c.Workspace, Version: c.Head.Access, Principals: c.Principals, Keys: c.Keys, Uses: uses, Answers: answers}
-	err = local.Assemble(dir, c.Head.Commit, p, func(line func([]byte) error) error {
+	err = local.WriteDataDir(dir, c.Head.Commit, p, func(line func([]byte) error) error {
 		return table.EachAudit(ctx, w.id(), c.Head.Access, line)
 	})
 	if err == nil {

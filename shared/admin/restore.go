@@ -54,7 +54,7 @@ func (s *Stores) Restore(ctx context.Context, from io.Reader, o Restoration) (Re
 		return Restored{}, err
 	}
 	defer os.RemoveAll(dir)
-	p, err := local.Disassemble(ctx, dir)
+	p, err := local.ReadDataDir(ctx, dir)
 	if err != nil {
 		return Restored{}, err
 	}

@@ -48,7 +48,7 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // only an empty directory goes
 		return r, checkFree(dir)
 	}
-	return r, local.Place(unfinished, dir)
+	return r, local.Install(unfinished, dir)
 }
 
 // restoreTelemetry puts the file of telemetry where svc api has it.

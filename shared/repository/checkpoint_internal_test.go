@@ -119,7 +119,7 @@ func strangeSnapshot() *Snapshot {
 		tree.Files[path] = []byte(text)
 		last[path] = Commit{SHA: object.Hash(object.Blob, []byte(path)).String(), Sequence: int64(len(path)), Parent: other, Message: "m\n", Author: Signature{Name: "A", When: time.Unix(5, 0).UTC()}}
 	}
-	return Assemble(Head{Commit: strings.Repeat("3", 40), Sequence: 99}, tree, last)
+	return SnapshotOf(Head{Commit: strings.Repeat("3", 40), Sequence: 99}, tree, last)
 }
 
 func TestSnapshotsComeBack(t *testing.T) {
@@ -228,7 +228,7 @@ func TestBriefsOfASnapshot(t *testing.T) {
 
 func FuzzDecodeSnapshot(f *testing.F) {
 	f.Add(plainSnapshot(f, strangeSnapshot()))
-	f.Add(plainSnapshot(f, Assemble(Head{Commit: strings.Repeat("3", 40)}, Tree{}, nil)))
+	f.Add(plainSnapshot(f, SnapshotOf(Head{Commit: strings.Repeat("3", 40)}, Tree{}, nil)))
 	f.Add([]byte("\x00\x00\x00\x02{}"))
 	f.Add([]byte("\x00\x00\x00\x01\x00\x00\x00\x02{}b"))
 	f.Fuzz(func(t *testing.T, plain []byte) {
@@ -249,40 +249,6 @@ func FuzzDecodeSnapshot(f *testing.F) {
 			if _, kept := again.TakeBriefs(); int64(len(kept)) != BriefsIn(content) || len(kept) > 0 && !bytes.Equal(kept, briefs) {
 				t.Errorf("the briefs are %q, want %q", kept, briefs)
 			}
-		}
-	})
-}
-
-// largeSnapshot has 5,000 documents, each touched last by a commit of its own.
-func largeSnapshot() *Snapshot {
-	s := &Snapshot{Head: Head{Commit: strings.Repeat("3", 40), Sequence: 5000}, treeKnown: true}
-	s.tree.Folders = map[string][]TreeEntry{}
-	for i := range 5000 {
-		name := fmt.Sprintf("flag-%05d.json", i)
-		text := fmt.Appendf(nil, "{\n  \"type\": \"feature_flag\",\n  \"key\": \"flag-%05d\",\n  \"default\": {\"rules\": [{\"criteria\": [], \"value\": %d}]},\n  \"environments\": [%s]\n}\n", i, i*7919, strings.Repeat("{\"id\": \"production\"}, ", 30))
-		blob := object.Hash(object.Blob, text)
-		s.tree.Folders["feature-flags"] = append(s.tree.Folders["feature-flags"], TreeEntry{Mode: object.ModeFile, Name: name, ID: blob})
-		by := Commit{SHA: object.Hash(object.CommitKind, []byte(name)).String(), Parent: blob.String(), Sequence: int64(i), Message: "production: enabled set to true\n"}
-		s.Files = append(s.Files, File{Path: "feature-flags/" + name, Blob: blob.String(), Text: text, Last: &by})
-	}
-	return s
-}
-
-func BenchmarkSnapshot(b *testing.B) {
-	s := largeSnapshot()
-	name, content, err := EncodeSnapshot(s, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("encode", func(b *testing.B) {
-		for b.Loop() {
-			_, _, _ = EncodeSnapshot(s, nil)
-		}
-		b.ReportMetric(float64(len(content)), "bytes")
-	})
-	b.Run("decode", func(b *testing.B) {
-		for b.Loop() {
-			_, _ = DecodeSnapshot(name, content)
 		}
 	})
 }

@@ -114,13 +114,13 @@ func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) 
 	if err := errors.Join(err, treeErr); err != nil {
 		return nil, fmt.Errorf("reading the workspace at %s: %w", head.Commit, err)
 	}
-	return Assemble(head, tree, last), nil
+	return SnapshotOf(head, tree, last), nil
 }
 
-// Assemble makes a snapshot of a commit's tree and of who touched its files
+// SnapshotOf makes a snapshot of a commit's tree and of who touched its files
 // last, by path. A file that the ledger knows nothing of is as old as the head,
 // by nobody.
-func Assemble(head Head, tree Tree, last map[string]Commit) *Snapshot {
+func SnapshotOf(head Head, tree Tree, last map[string]Commit) *Snapshot {
 	s := &Snapshot{Head: head, Files: make([]File, 0, len(tree.Files)), treeKnown: true}
 	s.tree = Tree{Root: tree.Root, Folders: tree.Folders}
 	blobs := blobsOf(tree)
@@ -238,7 +238,7 @@ func (r *Repository) Past(ctx context.Context, head Head, revision string) (*Sna
 	if err != nil {
 		return nil, fmt.Errorf("reading the workspace at %s: %w", sha, err)
 	}
-	return Assemble(Head{Commit: sha}, tree, nil), nil
+	return SnapshotOf(Head{Commit: sha}, tree, nil), nil
 }
 
 // takeBack is a snapshot without the commits after one; nil where those are many,

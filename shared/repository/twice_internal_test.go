@@ -29,7 +29,7 @@ func TestTwoEntriesOfOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Assemble(head, whole, nil)
+	s := SnapshotOf(head, whole, nil)
 	if len(s.Files) != 1 || object.Hash(object.Blob, s.Files[0].Text).String() != s.Files[0].Blob {
 		t.Errorf("%+v", s.Files)
 	}

@@ -315,7 +315,7 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 	if err != nil {
 		return to, fmt.Errorf("reading the tree of %s: %w", commit, err)
 	}
-	snapshot := repository.Assemble(to, tree, f.touches.last())
+	snapshot := repository.SnapshotOf(to, tree, f.touches.last())
 	row, err := f.table.headRow(ctx, f.workspace, "secret", "format")
 	if err != nil {
 		return to, err

@@ -70,13 +70,13 @@ func TestOpenFlushesTheHead(t *testing.T) {
 	opened(t, dir, Options{})
 }
 
-// TestPlaceFlushesFirst: all names below are durable before the directory has
+// TestInstallFlushesFirst: all names below are durable before the directory has
 // its own, and that one is before the answer.
-func TestPlaceFlushesFirst(t *testing.T) {
+func TestInstallFlushesFirst(t *testing.T) {
 	var r recorder
 	parent := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(parent, "unfinished", "a", "b"), 0o777))
-	must(t, filesystem{step: r.step}.place(filepath.Join(parent, "unfinished"), filepath.Join(parent, "data")))
+	must(t, filesystem{step: r.step}.install(filepath.Join(parent, "unfinished"), filepath.Join(parent, "data")))
 	want := []string{"syncdir unfinished", "syncdir a", "syncdir b", "rename data", "syncdir " + filepath.Base(parent)}
 	if !slices.Equal(r.steps, want) {
 		t.Errorf("%q, want %q", r.steps, want)

@@ -251,12 +251,12 @@ func Create(dir string, w access.Workspace) error {
 	return errors.Join(registry.write(text), files.syncDir(filepath.Dir(filepath.Clean(dir))))
 }
 
-// Place moves a data directory to where it belongs, once it is filled. What
+// Install moves a data directory to where it belongs, once it is filled. What
 // was put into its files has to be flushed; their names are flushed here, so
 // that a power cut leaves all of it or nothing.
-func Place(from, to string) error { return filesystem{}.place(from, to) }
+func Install(from, to string) error { return filesystem{}.install(from, to) }
 
-func (s filesystem) place(from, to string) error {
+func (s filesystem) install(from, to string) error {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil {
 			err = atomicfile.GiveToFolder(path)

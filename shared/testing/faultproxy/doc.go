@@ -4,7 +4,7 @@
 // and reports conflicts in each service's own words, leaves part of a batch
 // undone, and loses answers to requests that were carried out.
 //
-//	proxy, err := faults.Start(standin.DynamoDB(t), faults.Plan{Seed: 1, Rates: faults.Rates{faults.Throttle: 0.05}})
+//	proxy, err := faultproxy.Start(standin.DynamoDB(t), faultproxy.Plan{Seed: 1, Rates: faultproxy.Rates{faultproxy.Throttle: 0.05}})
 //	config, err := standin.Config(ctx, proxy.URL())
 //
 // Faults come by chance, from the seed, at the rates of the plan; or one at a

@@ -12,9 +12,9 @@ import (
 	"svc.example/svc/shared/repository/disk"
 )
 
-// TestADirectoryIsAssembledOfItsParts: nothing of them is lost, what this version does not
+// TestADataDirectoryIsWrittenAndRead: nothing of them is lost, what this version does not
 // know neither.
-func TestADirectoryIsAssembledOfItsParts(t *testing.T) {
+func TestADataDirectoryIsWrittenAndRead(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := disk.Init(filepath.Join(dir, RepositoryName)); err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestADirectoryIsAssembledOfItsParts(t *testing.T) {
 	principal := fmt.Sprintf(`{"id":%q,"type":"user","name":"Ada","roles":["member"],"later":{"x":1}}`, id)
 	p := Parts{Workspace: w, Version: 7, Principals: []json.RawMessage{json.RawMessage(principal)}, Keys: []json.RawMessage{}, Uses: map[access.ID]string{id: "2026-11-22"}}
 	lines := []string{`{"version":2,"by":"x"}`, `{"version":7,"by":"y"}`}
-	err = Assemble(dir, strings.Repeat("1", 40), p, func(line func([]byte) error) error {
+	err = WriteDataDir(dir, strings.Repeat("1", 40), p, func(line func([]byte) error) error {
 		for _, l := range lines {
 			if err := line([]byte(l)); err != nil {
 				return err
@@ -39,7 +39,7 @@ func TestADirectoryIsAssembledOfItsParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Disassemble(t.Context(), dir)
+	got, err := ReadDataDir(t.Context(), dir)
 	var compact strings.Builder
 	if err == nil {
 		var value any

@@ -39,9 +39,9 @@ type partsFile struct {
 // Branch is the reference that is the head.
 const Branch = branch
 
-// Assemble makes the files of a data directory that has a repository and nothing else.
+// WriteDataDir makes the files of a data directory that has a repository and nothing else.
 // Each line of the audit trail is what audit calls it with, oldest first.
-func Assemble(dir string, head string, p Parts, audit func(line func([]byte) error) error) error {
+func WriteDataDir(dir string, head string, p Parts, audit func(line func([]byte) error) error) error {
 	registry, err := json.MarshalIndent(partsFile{Format, p.Version, p.Workspace, p.Principals, p.Keys}, "", "  ")
 	if err != nil {
 		return err
@@ -81,8 +81,8 @@ func Assemble(dir string, head string, p Parts, audit func(line func([]byte) err
 	return errors.Join(err, lines.Flush(), f.Close())
 }
 
-// Disassemble reads a data directory that nobody writes to.
-func Disassemble(ctx context.Context, dir string) (p Parts, err error) {
+// ReadDataDir reads a data directory that nobody writes to.
+func ReadDataDir(ctx context.Context, dir string) (p Parts, err error) {
 	registry, err := OpenRegistry(dir)
 	if err != nil {
 		return p, err
