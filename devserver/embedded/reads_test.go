@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/telemetry/rows"
 )
 
 // unread is an answer that nobody reads.
@@ -111,5 +114,37 @@ func TestTelemetryOfAnotherDirectoryIsNotWritten(t *testing.T) {
 		if (err != nil) != refused {
 			t.Errorf("batch %d: %v", n, err)
 		}
+	}
+}
+
+// TestCountsOutliveAServer that is stopped in the same minute.
+func TestCountsOutliveAServer(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if _, err := Create(t.Context(), dir, Creation{Name: "counted"}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 2 {
+		s, err := Open(t.Context(), dir, Options{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			now := time.Now()
+			b := telemetry.Batch{ID: [32]byte{byte(n), byte(i)}, Received: now, Evaluations: []telemetry.Evaluation{{Environment: "production", Key: "a", At: now, Count: 1}}}
+			if _, err := s.seen.Record(t.Context(), "w", b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := rows.New(bolt.New(local.DatabaseIn(dir)), 0).Evaluations(t.Context(), "w", "a", "2000-01-01", "2100-01-01")
+	total := int64(0)
+	for _, day := range found["production"] {
+		total += day.Total
+	}
+	if err != nil || total != 4 {
+		t.Errorf("%d are counted, %v", total, err)
 	}
 }

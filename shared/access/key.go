@@ -128,7 +128,7 @@ func (k Key) Principal() ID { return k.principal }
 // ID is the key's own id. It is not secret.
 func (k Key) ID() ID { return k.id }
 
-// Reveal is the text of the key, to be shown once to whoever asked for the
+// Reveal is the text of the key, to be shown once to the person who asked for the
 // key. It is empty for the zero Key.
 func (k Key) Reveal() string {
 	if k.secret == nil {

@@ -85,7 +85,7 @@ func (r KeyRecord) LiveAt(now time.Time) error {
 // rewrite what stands before the secret and fit a new checksum, and so pass an
 // SDK key off as a user key.
 //
-// Whoever does not know the secret learns nothing of the record's state.
+// A caller without the secret learns nothing of the record's state.
 func (r KeyRecord) Admits(key Key, now time.Time) error {
 	same := r.Kind == key.Kind() && r.ID == key.ID() &&
 		r.PrincipalID == key.Principal() && r.WorkspaceID == key.Workspace()

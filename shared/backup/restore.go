@@ -82,9 +82,9 @@ func checkFree(dir string) error {
 	return nil
 }
 
-// Unpack fills an empty directory, which nobody else knows of yet, with what is in an
-// archive. After an error what is in it is of no use. Begin hears first what the archive
-// is of, and may refuse it.
+// Unpack extracts an archive into an empty directory, which no other process uses yet. Its
+// content is of no use after an error. Begin is called with the header first, and may refuse
+// the archive.
 func Unpack(ctx context.Context, from io.Reader, dir string, begin func(Header) error) (Restored, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -7,8 +7,8 @@
 // What must stay true:
 //
 //   - A read sees every write that was answered before it began.
-//   - A transaction changes all of its rows or none, and whoever asked knows which, or
-//     is told that it is not known: ErrRefused and ErrBusy say that nothing was changed,
+//   - A transaction changes all of its rows or none, and its caller knows which, or is
+//     told that it is not known: ErrRefused and ErrBusy say that nothing was changed,
 //     ErrUnknown that it may have been.
 //   - Expiry only tidies up: a row whose time is over may still be there, and a reader
 //     to whom that matters looks at the attribute itself. No decision rests on it.

@@ -16,7 +16,7 @@
 //     however often, in whatever order, from whichever environment and through
 //     however many processes it is reported. That holds for every pair whose
 //     context was ever saved, also when it no longer is. Of others it is counted
-//     how often they came: whoever has a public key can make up as many as they
+//     how often they came: anybody with a public key can make up as many as they
 //     like, and a row of each would have to be paid for.
 //   - A body is taken whole or refused whole, but for kinds of events that are
 //     not known here, which are passed over and counted in the answer; and a batch that arrives again

@@ -33,7 +33,7 @@ type Source struct {
 	// nil: none are.
 	Items func(ctx context.Context) (Items, error)
 	// Secret says that the key is a secret one, whose holder is believed about what it
-	// passes on, and of which new keys and types are counted apart. Whoever has a public key
+	// passes on, and of which new keys and types are counted apart. Anybody with a public key
 	// could make up as many as they like.
 	Secret bool
 }
@@ -159,7 +159,7 @@ func (m *batcher) example(e Example) {
 		m.pairs[Pair{MonthOf(seen), c.Type, c.Key}] = true
 		saved := Saved{m.environment, c.Type, c.Key, seen, kept(c.Properties)}
 		id := [2]string{c.Type, c.Key}
-		if earlier, known := m.contexts[id]; !known || saved.Supersedes(earlier.Sighting()) {
+		if earlier, known := m.contexts[id]; !known || saved.Supersedes(earlier.Version()) {
 			m.contexts[id] = saved
 		}
 	}

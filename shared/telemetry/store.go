@@ -23,12 +23,12 @@ const (
 	// last of all that its environment and type leave.
 	MaxSearched = 20_000
 	// MaxNewKeys is how many contexts that are not saved yet a workspace takes
-	// in an hour, by the clock of whoever receives them. Of others, and of their
+	// in an hour, by the receiver's clock. Of others, and of their
 	// pairs, nothing is stored but how often they came.
 	MaxNewKeys = 10_000
 	// MaxNewTypes is how many types of context a workspace takes in an hour that
 	// have no contexts in their environment yet, or no shape. Of others nothing is
-	// stored, as of new keys. Whoever has a public key can make types up: were it
+	// stored, as of new keys. Anybody with a public key can make types up: were it
 	// not for this, one batch of them would drive out all that are in use. Both
 	// bounds are for batches of public keys, and for those of secret keys, apart.
 	MaxNewTypes = 50
@@ -41,8 +41,7 @@ const (
 	// has.
 	MaxShapeTypes = 200
 	MaxFields     = 500
-	// ContextDays is how many days a context is kept after it was last seen, where
-	// nobody says otherwise.
+	// ContextDays is how many days a context is kept after it was last seen, by default.
 	ContextDays = 90
 	// Remembered is how long a batch is known again, while no more than
 	// MaxBatches come in that time: a store on a disk remembers the last ones.
@@ -83,7 +82,7 @@ type Store interface {
 	// environments, and reports whether there was anything: its contexts, and what tells
 	// that the pair was counted in a month that is open. The counts stay; who comes
 	// back is counted again. Environments are those of the workspace, which the store
-	// may not know all of; now is the clock of whoever is asked.
+	// may not know all of; now is the store's clock.
 	Forget(ctx context.Context, workspace string, environments []string, contextType, key string, now time.Time) (found bool, err error)
 	// Shapes lists what is known of the properties of each type of context.
 	Shapes(ctx context.Context, workspace string) ([]KnownShape, error)
@@ -169,24 +168,23 @@ type Saved struct {
 }
 
 // Supersedes reports whether a context takes the place of an earlier one of the
-// same environment, type and key, of which this is the Sighting.
-func (s Saved) Supersedes(earlier Sighting) bool {
-	now := s.Sighting()
+// same environment, type and key, by its version.
+func (s Saved) Supersedes(earlier ContextVersion) bool {
+	now := s.Version()
 	return cmp.Or(now.Seen.Compare(earlier.Seen), bytes.Compare(now.Digest[:], earlier.Digest[:])) > 0
 }
 
-// Sighting tells the states of one saved context from one another, and puts
-// them in an order: of two that were seen in one millisecond the same one wins
-// in whatever order they come.
-type Sighting struct {
+// ContextVersion identifies a state of a saved context, and orders the states: of two that
+// were seen in one millisecond the same one wins, in whatever order they arrive.
+type ContextVersion struct {
 	Seen   time.Time
 	Digest [sha256.Size]byte // of the properties
 }
 
-// Sighting is the context's.
-func (s Saved) Sighting() Sighting {
+// Version is the context's.
+func (s Saved) Version() ContextVersion {
 	text, _ := json.Marshal(s.Properties) // of strings and numbers: it cannot fail
-	return Sighting{s.LastSeen, sha256.Sum256(text)}
+	return ContextVersion{s.LastSeen, sha256.Sum256(text)}
 }
 
 // Text is the text of a property that is a string, or "".

@@ -6,7 +6,8 @@
 //	registry.json     workspace record, principals, keys (digests only)
 //	audit.log         what was done to the registry, by whom; lines are only appended
 //	used.json         on which day each key was used last; may be deleted
-//	svc.db            what requests under an Idempotency-Key were answered, for 24 hours
+//	svc.db            a table (package table/bolt): what requests under an Idempotency-Key
+//	                  were answered, for 24 hours, and telemetry
 //	history.cache     the index, to start without walking; may be deleted
 //	svc.lock          held by the process that serves the directory
 //	write.lock        held while the head or the registry is written
@@ -89,6 +90,11 @@
 // older version would damage; a newer one is refused (repository.ErrNewer)
 // before anything is touched. Fields that this version does not know, also those
 // of a principal or a key, stay through every edit.
+//
+// It is a file and not rows of svc.db. Every request reads it, by a look at the file's
+// identity, which takes 1.5 µs; a read of svc.db, which other processes may lock, takes 23
+// µs, and 5 ms while telemetry is flushed. And a key can be revoked, with its line in the
+// audit trail, whatever has become of svc.db.
 //
 // It is replaced as a whole: written beside, flushed, renamed over. Authenticate looks at
 // the identities of this file, of the branch's and of svc.lock, so that a change by

@@ -104,8 +104,8 @@ func (s span) begin(c *bolt.Cursor, after []byte) (key, value []byte) {
 	return c.Prev()
 }
 
-// perPage is how many rows are read before the file is closed for a while: whoever gets
-// them may do anything, also ask this table something.
+// perPage is how many rows are read before the file is closed for a while: the callback
+// may take its time, and may use this table.
 const perPage = 1000
 
 func (t *Table) walk(ctx context.Context, s span, only []string, each func(table.Row) (bool, error)) error {

@@ -37,7 +37,7 @@ const (
 //
 //   - The counts of the months that still count are read before their pairs. So no pair
 //     is counted twice after a restore; those that came meanwhile are not counted.
-//   - The contexts are read in the order of their sightings, the oldest first. One that
+//   - The contexts are read in the order in which they were seen, the oldest first. One that
 //     is seen again meanwhile comes twice, and the later one counts.
 //   - The rows of single contexts are left out: Restore makes them of the others.
 //
@@ -199,8 +199,8 @@ func (r *restoring) takeContext(ctx context.Context, at table.Key, row table.Att
 		}
 	}
 	r.places[name] = at.Sort
-	sighting := c.Sighting()
-	known := table.Attributes{attrSeen: table.Number(sighting.Seen.UnixMilli()), attrDigest: table.Bytes(sighting.Digest[:])}
+	version := c.Version()
+	known := table.Attributes{attrSeen: table.Number(version.Seen.UnixMilli()), attrDigest: table.Bytes(version.Digest[:])}
 	if expires := row[attrExpires]; expires != nil {
 		known[attrExpires] = expires
 	}

@@ -108,24 +108,24 @@ func TestAContextThatWasSeenMeanwhile(t *testing.T) {
 	if err := s.Restore(t.Context(), "w", strings.NewReader(text.String())); err != nil {
 		t.Fatal(err)
 	}
-	seen, sightings := 0, 0
+	seen, versions := 0, 0
 	for at := range rowsOf(t, s, "w") {
 		if strings.HasPrefix(at.Partition, seenFolder) {
 			seen++
 		}
 		if strings.HasPrefix(at.Partition, contextFolder) {
-			sightings++
+			versions++
 		}
 	}
-	if seen != restoredAtOnce || sightings != restoredAtOnce {
-		t.Errorf("%d places and %d sightings of %d contexts", seen, sightings, restoredAtOnce)
+	if seen != restoredAtOnce || versions != restoredAtOnce {
+		t.Errorf("%d places and %d versions of %d contexts", seen, versions, restoredAtOnce)
 	}
 	want := telemetry.Saved{Environment: "production", Type: "user"}
 	for key, at := range map[string]time.Time{"k0": later, "k999": later.Add(time.Second), "k1": now.Add(time.Millisecond), "k2": now.Add(2 * time.Millisecond)} {
 		want.Key = key
 		rows, err := s.rows(t.Context(), []table.Key{keys("w").context(want)})
-		if err != nil || !sightingOf(rows[keys("w").context(want)]).Seen.Equal(at) {
-			t.Errorf("%s was seen %v, want %v, %v", key, sightingOf(rows[keys("w").context(want)]).Seen, at, err)
+		if err != nil || !versionOf(rows[keys("w").context(want)]).Seen.Equal(at) {
+			t.Errorf("%s was seen %v, want %v, %v", key, versionOf(rows[keys("w").context(want)]).Seen, at, err)
 		}
 	}
 }

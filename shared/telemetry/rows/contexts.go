@@ -55,7 +55,7 @@ func (r *recording) saveOf(ctx context.Context, environment string, contexts []t
 
 func (r *recording) supersedes(c telemetry.Saved) bool {
 	row, there := r.found[r.keys.context(c)]
-	return !there || c.Supersedes(sightingOf(row))
+	return !there || c.Supersedes(versionOf(row))
 }
 
 // saveInTransaction saves contexts in one transaction. Those that changed meanwhile
@@ -110,7 +110,7 @@ func (r *recording) saving(contexts []telemetry.Saved) ([]table.Write, error) {
 		if err != nil {
 			return nil, err
 		}
-		at, s, expires := r.keys.context(c), c.Sighting(), table.Until(c.LastSeen.Add(r.keep))
+		at, s, expires := r.keys.context(c), c.Version(), table.Until(c.LastSeen.Add(r.keep))
 		row, there := r.found[at]
 		unchanged := table.NoRow()
 		if there {
@@ -120,7 +120,7 @@ func (r *recording) saving(contexts []telemetry.Saved) ([]table.Write, error) {
 		writes = append(writes,
 			table.Write{Key: at, Put: table.Attributes{attrSeen: table.Number(s.Seen.UnixMilli()), attrDigest: table.Bytes(s.Digest[:]), attrExpires: expires}, If: []table.Condition{unchanged}},
 			table.Write{Key: to, Put: table.Attributes{attrDoc: table.Text(string(doc)), attrExpires: expires}})
-		if from := r.keys.position(c, sightingOf(row).Seen); there && from != to {
+		if from := r.keys.position(c, versionOf(row).Seen); there && from != to {
 			writes = append(writes, table.Write{Key: from, Delete: true})
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 	return telemetry.Newest(found, q.Limit), nil
 }
 
-// withKey gets the context with a key of each group: its sighting, and then what stands
+// withKey gets the context with a key of each group: its version, and then what stands
 // at its place. One that is seen again between the two is read again.
 func (s *Store) withKey(ctx context.Context, k keys, groups []group, key string) ([]telemetry.Saved, error) {
 	var left, found []telemetry.Saved
@@ -169,13 +169,13 @@ func (s *Store) withKey(ctx context.Context, k keys, groups []group, key string)
 		for _, c := range left {
 			wanted = append(wanted, k.context(c))
 		}
-		sightings, err := s.rows(ctx, wanted)
+		versions, err := s.rows(ctx, wanted)
 		if err != nil {
 			return nil, err
 		}
-		left = slices.DeleteFunc(left, func(c telemetry.Saved) bool { return sightings[k.context(c)] == nil })
+		left = slices.DeleteFunc(left, func(c telemetry.Saved) bool { return versions[k.context(c)] == nil })
 		wanted = nil
-		place := func(c telemetry.Saved) table.Key { return k.position(c, sightingOf(sightings[k.context(c)]).Seen) }
+		place := func(c telemetry.Saved) table.Key { return k.position(c, versionOf(versions[k.context(c)]).Seen) }
 		for _, c := range left {
 			wanted = append(wanted, place(c))
 		}
@@ -232,7 +232,7 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 	return found, looked, err
 }
 
-// savedOf reads the row of a context in its place in the order of sightings.
+// savedOf reads the row of a context in its place in the time index.
 func savedOf(row table.Attributes) (c telemetry.Saved, err error) {
 	if err = c.Decode([]byte(row.Text(attrDoc))); err != nil {
 		err = fmt.Errorf("reading a saved context: %w", err)

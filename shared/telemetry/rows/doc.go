@@ -5,7 +5,7 @@
 //	telemetry/<ws>/pair/<month>/<h>  pair            a pair of type and key that was counted
 //	telemetry/<ws>/usage/<month>     <shard>/<type>  n N: how many of the type's pairs were
 //	telemetry/<ws>/usage/<month>     notCounted      n N: how often a pair came whose context was too many
-//	telemetry/<ws>/context/<h>       context         seen N, digest B: the sighting that is saved
+//	telemetry/<ws>/context/<h>       context         seen N, digest B: the version that is saved
 //	telemetry/<ws>/seen/<h>          <seen>/<h>      doc S: the saved context, as JSON
 //	telemetry/<ws>/shape             type/<type>     fields S: its properties, as JSON; version N
 //	telemetry/<ws>/known             contexts/<h>    types S: JSON of the types that have rows in seen, and the hour each was last in a batch; environment S; version N
@@ -30,10 +30,10 @@
 //     transaction whose answer got lost is found by who repeats it.
 //   - A counter has several shards, one of which each transaction adds to, so
 //     that many who count at once do not wait for one another.
-//   - A saved context and its place in the order of sightings change in one
-//     transaction, on condition of the sighting that was read.
-//   - What is forgotten goes in a transaction, on condition of the sighting that was
-//     read, so that no place in the order of sightings stays behind.
+//   - A saved context and its place in the time index change in one
+//     transaction, on condition of the version that was read.
+//   - What is forgotten goes in a transaction, on condition of the version that was
+//     read, so that no place in the time index stays behind.
 //   - The row of a batch is written when everything else is, after those of the reports
 //     in it.
 //   - No request scans; Archive and Remove do, which an operator asks for. A search reads known and one range of each group that
@@ -56,5 +56,5 @@
 // A batch of which nothing is new costs one BatchGetItem for 100 of its rows
 // and a PutItem, a BatchWriteItem for 25 reports that a relay passes on in it, and once an
 // hour two PutItem more; new pairs, some 95 in a transaction;
-// sightings, 33 in one; new contexts and types one UpdateItem together.
+// contexts, 33 in one; new contexts and types one UpdateItem together.
 package rows

@@ -363,7 +363,7 @@ func TestATableThatIsMissing(t *testing.T) {
 }
 
 // TestWhatExpiryLeavesBehind: rows of one context expire one by one, and a
-// place that is left of an earlier sighting is not found.
+// place that is left of an earlier time is not found.
 func TestWhatExpiryLeavesBehind(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := newTable(t, client)

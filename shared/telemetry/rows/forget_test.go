@@ -16,7 +16,7 @@ import (
 )
 
 // TestForgettingLeavesNothing: no row tells of who is forgotten, not even a place in
-// the order of sightings whose context had expired before it came back.
+// the time index whose context had expired before it came back.
 func TestForgettingLeavesNothing(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := newTable(t, client)

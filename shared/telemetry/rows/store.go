@@ -78,7 +78,7 @@ func (k keys) context(c telemetry.Saved) table.Key {
 
 func (k keys) contextNamed(name string) table.Key { return keyOf(k.pk(contextFolder+name), "context") }
 
-// position is where a context stands in the order of sightings.
+// position is where a context stands in the time index.
 func (k keys) position(c telemetry.Saved, seen time.Time) table.Key {
 	return keyOf(k.seen(c.Environment, c.Type), fmt.Sprintf("%015d/%s", seen.UnixMilli(), hash(c.Environment, c.Type, c.Key)))
 }
@@ -121,9 +121,9 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sightingOf reads the row of a saved context.
-func sightingOf(row table.Attributes) telemetry.Sighting {
-	s := telemetry.Sighting{Seen: time.UnixMilli(row.Number(attrSeen)).UTC()}
+// versionOf reads the row of a saved context.
+func versionOf(row table.Attributes) telemetry.ContextVersion {
+	s := telemetry.ContextVersion{Seen: time.UnixMilli(row.Number(attrSeen)).UTC()}
 	copy(s.Digest[:], row.Bytes(attrDigest))
 	return s
 }
@@ -145,7 +145,7 @@ func (s *Store) update(ctx context.Context, w table.Write) error {
 }
 
 // busy says of a transaction of which it is not known how it ended that it may
-// be repeated: pairs and sightings are counted once.
+// be repeated: pairs and contexts are counted once.
 func busy(err error) error {
 	if errors.Is(err, table.ErrUnknown) {
 		return fmt.Errorf("%w: %w", telemetry.ErrBusy, err)

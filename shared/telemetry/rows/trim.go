@@ -64,7 +64,7 @@ func (s *Store) trimContexts(ctx context.Context, k keys, kept int) error {
 	return err
 }
 
-// removePlaces removes places in the order of sightings, and the contexts that are there
+// removePlaces removes places in the time index, and the contexts that are there
 // still.
 func (s *Store) removePlaces(ctx context.Context, k keys, partition string, places []string) error {
 	for _, place := range places {

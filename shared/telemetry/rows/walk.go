@@ -136,7 +136,7 @@ func (f *forgetting) writes(ctx context.Context, now time.Time) ([]table.Write, 
 		at := f.keys.context(c)
 		place := ""
 		if row := rows[at]; row != nil {
-			to := f.keys.position(c, sightingOf(row).Seen)
+			to := f.keys.position(c, versionOf(row).Seen)
 			place = to.Sort
 			writes = append(writes, table.Write{Key: to, Delete: true},
 				table.Write{Key: at, Delete: true, If: []table.Condition{table.Is(attrSeen, row[attrSeen]), table.Is(attrDigest, row[attrDigest])}})

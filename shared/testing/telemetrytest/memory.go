@@ -129,7 +129,7 @@ func (r *room) save(c telemetry.Saved, now int, news *telemetry.Hourly) {
 		delete(r.groups, [2]string{c.Environment, gone})
 		maps.DeleteFunc(r.contexts, func(id [3]string, _ telemetry.Saved) bool { return id[0] == c.Environment && id[1] == gone })
 	}
-	if !there || c.Supersedes(old.Sighting()) {
+	if !there || c.Supersedes(old.Version()) {
 		r.contexts[id] = c
 	}
 }

@@ -68,7 +68,7 @@ func testNewest(w *world) {
 	w.same("the first seven", keys(w.find(telemetry.Query{Limit: 7})), want[:7])
 	b = telemetry.Batch{Contexts: []telemetry.Saved{person("u-59", -1)}}
 	w.record(b)
-	w.same("after another sighting", keys(w.find(telemetry.Query{Limit: 2})), []string{"u-59", "u-00"})
+	w.same("after another version", keys(w.find(telemetry.Query{Limit: 2})), []string{"u-59", "u-00"})
 }
 
 func testNames(w *world) {

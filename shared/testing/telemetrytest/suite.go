@@ -30,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		{"saved by many at once", testSavesConcurrently},
 		{"a batch with many pairs", testManyPairs},
 		{"a replay changes nothing", testReplay},
-		{"the latest sighting is kept", testLatest},
+		{"the latest version is kept", testLatest},
 		{"of one moment the same one is kept", testTie},
 		{"a walk", testWalk},
 		{"a person is forgotten", testForget},
@@ -228,7 +228,7 @@ func testCountsConcurrently(w *world) {
 }
 
 // testSavesConcurrently lets several processes see the same contexts at once:
-// of each the last sighting is left, once, and no property is lost.
+// of each the last version is left, once, and no property is lost.
 func testSavesConcurrently(w *world) {
 	const processes, each = 4, 5
 	var group sync.WaitGroup
@@ -322,7 +322,7 @@ func testLatest(w *world) {
 func testTie(w *world) {
 	a, b := person("a", 5, named("A")), person("a", 5, named("B"))
 	winner := a
-	if b.Supersedes(a.Sighting()) {
+	if b.Supersedes(a.Version()) {
 		winner = b
 	}
 	for _, order := range [][]telemetry.Saved{{a, b}, {b, a}} {
