@@ -27,7 +27,6 @@ import (
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
-	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -91,7 +90,8 @@ func New(options Options) (*API, error) {
 		return nil, err
 	}
 	tree.served = options.Served
-	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{}}
+	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{},
+		clients: newClients(options.Environment)}
 	tree.remembered.logger = options.Logger
 	if path := answersOf(options.Dir, options.Overrides); path != "" {
 		tree.remembered.open(path)
@@ -99,7 +99,6 @@ func New(options Options) (*API, error) {
 	for _, host := range options.Hosts {
 		a.hosts[host] = true
 	}
-	a.clients = clients{all: map[clientName]*client{}, sightings: sightings{environment: options.Environment, all: map[[2]string]telemetry.Saved{}}}
 	service := control.New(control.Settings{
 		Authenticator: tree,
 		Repository:    func(context.Context, string) (control.Repository, error) { return tree, nil },
@@ -107,7 +106,7 @@ func New(options Options) (*API, error) {
 		Files:         true,
 		Overrides:     a.overridden,
 		Served:        a.served,
-		Contexts:      &a.clients.sightings,
+		Contexts:      a.clients.contexts,
 		Random:        rand.Float64,
 	})
 	routes, notFound, err := a.routes(service)
@@ -129,7 +128,7 @@ func (a *API) routes(service *control.Service) (routes []router.Route, notFound 
 	}
 	for path, methods := range map[string]map[string]answering{
 		"/v1/problems":  {http.MethodGet: a.problems},
-		"/v1/clients":   {http.MethodGet: a.seen},
+		"/v1/clients":   {http.MethodGet: a.listClients},
 		"/v1/overrides": {http.MethodGet: a.listOverrides, http.MethodPut: a.putOverride, http.MethodDelete: a.deleteOverrides},
 	} {
 		routes = append(routes, router.Route{Path: path, Handler: byMethod(methods)})

@@ -3,19 +3,28 @@ package worktree
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/telemetry"
 )
 
-// clients are who has asked for flags, and with which contexts.
+// clients are the applications that have asked for flags. Their caches count entries, not
+// bytes: each is worth 1.
 type clients struct {
-	mu        sync.Mutex
-	all       map[clientName]*client
-	sightings sightings
+	mu       sync.Mutex // of the rows
+	rows     *lru.Cache[clientName, *client]
+	contexts seenContexts
+}
+
+func newClients(environment string) clients {
+	return clients{
+		rows:     lru.New[clientName, *client](maxClients),
+		contexts: seenContexts{environment, lru.New[[2]string, telemetry.Saved](maxSeenContexts)},
+	}
 }
 
 type clientName struct{ Protocol, UserAgent, Origin string }
@@ -34,7 +43,8 @@ type client struct {
 	Flags []string `json:"flags"`
 	All   bool     `json:"all"`
 
-	contexts, flags texts
+	contexts *lru.Cache[string, json.RawMessage]
+	flags    *lru.Cache[string, string]
 }
 
 const (
@@ -42,7 +52,7 @@ const (
 	maxText    = 300 // of a name, in bytes
 )
 
-// watch notes who asks what.
+// watch records who asks what.
 func (c *clients) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protocol := protocolOf(r.URL.Path)
@@ -100,48 +110,42 @@ func beginning(text string) string {
 func (c *clients) note(name clientName, asked *question, now time.Time) {
 	now = now.UTC().Truncate(time.Millisecond)
 	if asked != nil {
-		c.sightings.note(asked.context, now)
+		c.contexts.note(asked.context, now)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	row := c.all[name]
-	if row == nil {
-		if len(c.all) == maxClients {
-			c.forget()
-		}
-		row = &client{Protocol: name.Protocol, UserAgent: name.UserAgent, Origin: name.Origin}
-		c.all[name] = row
+	row, found := c.rows.Get(name)
+	if !found {
+		row = &client{Protocol: name.Protocol, UserAgent: name.UserAgent, Origin: name.Origin,
+			contexts: lru.New[string, json.RawMessage](maxClientContexts), flags: lru.New[string, string](maxClientFlags)}
+		c.rows.Put(name, row, 1)
 	}
 	row.Requests++
 	row.LastSeenAt = now
 	if asked == nil {
 		return
 	}
-	row.contexts = row.contexts.with(contextText(asked.context), maxTheirs)
-	row.flags = row.flags.with(asked.flag, maxTheirFlags)
-	row.All = row.All || asked.flag == ""
-}
-
-func (c *clients) forget() {
-	var oldest clientName
-	for name, row := range c.all {
-		if was := c.all[oldest]; was == nil || row.LastSeenAt.Before(was.LastSeenAt) {
-			oldest = name
+	if asked.context != nil {
+		if text := asked.context.Compact(); len(text) <= maxContext {
+			row.contexts.Put(string(text), text, 1)
 		}
 	}
-	delete(c.all, oldest)
+	if asked.flag == "" {
+		row.All = true
+	} else {
+		row.flags.Put(asked.flag, asked.flag, 1)
+	}
 }
 
-// seen answers GET /v1/clients, the one seen last first.
-func (a *API) seen(*http.Request) (any, error) {
+// listClients answers GET /v1/clients, the one seen last first.
+func (a *API) listClients(*http.Request) (any, error) {
 	a.clients.mu.Lock()
 	defer a.clients.mu.Unlock()
-	rows := []*client{}
-	for _, row := range a.clients.all {
+	rows := []client{}
+	for _, row := range a.clients.rows.Values() {
 		told := *row
-		told.Contexts, told.Flags = row.contexts.raw(), append([]string{}, row.flags...)
-		rows = append(rows, &told)
+		told.Contexts, told.Flags = row.contexts.Values(), row.flags.Values()
+		rows = append(rows, told)
 	}
-	slices.SortFunc(rows, func(x, y *client) int { return y.LastSeenAt.Compare(x.LastSeenAt) })
-	return map[string][]*client{"clients": rows}, nil
+	return map[string][]client{"clients": rows}, nil
 }

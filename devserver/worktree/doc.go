@@ -23,10 +23,10 @@
 //   - What applications have asked with, their contexts and the flags that they named,
 //     is in memory alone, bounded whatever they send, and told to the page only.
 //
-// The history is what the process has seen happen to the files, its own edits and
-// those of others, within a bound of bytes. It begins with the files as they were
-// found: nothing is known of before, and all of it is gone with the process. It has the
-// ids that answers name, but where several changes of a file have led to the same content:
-// these have ids of their own, and to undo the content's is refused. What requests under an Idempotency-Key were answered is remembered
-// by the user's servers of the directory, in their state directory.
+// The history is what the process has seen happen to the files, its own edits and those of
+// others, within a bound of bytes. It begins with the files as they were found, and ends with
+// the process. Its ids are those of the answers. Where several changes of a file have led to
+// the same content, each has an id of its own, and an undo of the content's id is refused.
+// Answers to requests with an Idempotency-Key are kept in the user's state directory, which
+// all servers of the directory read.
 package worktree

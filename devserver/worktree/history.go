@@ -3,6 +3,7 @@ package worktree
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,52 +131,47 @@ func foundAs(path, blob string, names map[int]string) string {
 	return blob
 }
 
-// at is what a file was: at a change that is remembered, by whichever id, or when it
-// had a content of that id, or now. The sha is the one that the history has.
+// at is what a file was at a change, its own or another file's, by any of the change's
+// ids, or when it had a content of that id, or is now. The sha is the one that the history
+// has.
 func (h *history) at(now *repository.Snapshot, path, revision string) (sha string, content []byte, err error) {
 	id := "" // that the revision is the beginning of
-	found := func(one, name string, text []byte) {
-		switch {
-		case one == "" || !strings.HasPrefix(one, revision):
-		case id != "" && id != one:
-			err = repository.ErrAmbiguous
-		default:
-			id, sha, content = one, name, text
+	found := func(name string, text []byte, ids ...string) {
+		for _, one := range ids {
+			switch {
+			case one == "" || !strings.HasPrefix(one, revision):
+			case id != "" && id != one:
+				err = repository.ErrAmbiguous
+			default:
+				id, sha, content = one, name, text
+			}
 		}
 	}
-	current, exists := now.File(path)
-	found(now.Head.Commit, now.Head.Commit, contentOf(current))
-	for i := range h.changes {
-		if c := &h.changes[i]; c.path != path {
-			found(c.SHA, c.SHA, h.after(i, path, contentOf(current)))
-			found(c.head, c.head, h.after(i, path, contentOf(current)))
+	file, exists := now.File(path)
+	text := contentOf(file)
+	found(now.Head.Commit, text, now.Head.Commit)
+	names := h.names(path)
+	if first := slices.IndexFunc(h.changes, func(c change) bool { return c.path == path }); first >= 0 {
+		c := &h.changes[first]
+		if text = c.before; text != nil {
+			name := foundAs(path, c.Parent, names)
+			found(name, text, name, c.Parent)
 		}
 	}
-	names, first := h.names(path), true
 	for i := range h.changes {
 		c := &h.changes[i]
 		if c.path != path {
+			found(c.SHA, text, c.SHA)
+			if id != c.head { // else this file has a change of the same change set
+				found(c.head, text, c.head)
+			}
 			continue
 		}
-		if c.before != nil {
-			name := c.Parent
-			if first {
-				name = foundAs(path, c.Parent, names)
-				found(name, name, c.before)
-			}
-			found(c.Parent, name, c.before)
-		}
-		first = false
-	}
-	for i := range h.changes {
-		if c := &h.changes[i]; c.path == path {
-			found(c.Touched[0].Blob, names[i], c.after)
-			found(c.head, names[i], c.after)
-			found(c.SHA, names[i], c.after)
-		}
+		text = c.after
+		found(names[i], text, c.Touched[0].Blob, c.head, c.SHA)
 	}
 	if exists {
-		found(current.Blob, current.Blob, contentOf(current))
+		found(file.Blob, text, file.Blob)
 	}
 	switch {
 	case err != nil:
@@ -186,21 +182,6 @@ func (h *history) at(now *repository.Snapshot, path, revision string) (sha strin
 		return sha, nil, repository.ErrAbsent
 	}
 	return sha, content, nil
-}
-
-// after is a file once so many changes had happened, nil for none.
-func (h *history) after(n int, path string, now []byte) []byte {
-	for i := n; i >= 0; i-- {
-		if h.changes[i].path == path {
-			return h.changes[i].after
-		}
-	}
-	for i := n + 1; i < len(h.changes); i++ {
-		if h.changes[i].path == path {
-			return h.changes[i].before
-		}
-	}
-	return now
 }
 
 // page is a page of what happened, the newest first. A file's begins with the file as

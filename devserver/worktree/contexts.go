@@ -5,26 +5,25 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/telemetry"
 )
 
 const (
-	maxAsked      = 64 << 10 // bytes of a request that are read for its context
-	maxContext    = 8 << 10  // bytes of a context that is remembered, as JSON
-	maxSighted    = 500      // contexts with a key, of which the one seen longest ago makes room
-	maxTheirs     = 10       // contexts of a client
-	maxTheirFlags = 50       // flags that a client asked for by name
+	maxAsked          = 64 << 10 // bytes of a request that are read for its context
+	maxContext        = 8 << 10  // bytes of a context that is remembered, as JSON
+	maxSeenContexts   = 500      // contexts with a key
+	maxClientContexts = 10
+	maxClientFlags    = 50 // flags that a client asked for by name
 )
 
 // question is what an application has asked, as far as it is understood.
@@ -118,21 +117,17 @@ func flat(body []byte) *jsontree.Node {
 	return contexts
 }
 
-// sightings are the contexts with a key that applications have asked for, in the
+// seenContexts are the contexts with a key that applications have asked for, in the
 // environment that is served. They are what telemetry saves of a workspace.
-type sightings struct {
+type seenContexts struct {
 	environment string
-
-	mu  sync.Mutex
-	all map[[2]string]telemetry.Saved // by type and key
+	saved       *lru.Cache[[2]string, telemetry.Saved] // by type and key
 }
 
-func (s *sightings) note(contexts *jsontree.Node, now time.Time) {
+func (s seenContexts) note(contexts *jsontree.Node, now time.Time) {
 	if contexts == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, m := range contexts.Members {
 		saved := telemetry.Saved{Environment: s.environment, Type: strings.Clone(m.Name), LastSeen: now}
 		size := 0
@@ -151,11 +146,7 @@ func (s *sightings) note(contexts *jsontree.Node, now time.Time) {
 		if saved.Key == "" || len(saved.Key) > telemetry.MaxKey || len(saved.Type) > telemetry.MaxName {
 			continue
 		}
-		name := [2]string{saved.Type, saved.Key}
-		if _, known := s.all[name]; !known && len(s.all) == maxSighted {
-			s.forget()
-		}
-		s.all[name] = saved
+		s.saved.Put([2]string{saved.Type, saved.Key}, saved, 1)
 	}
 }
 
@@ -190,24 +181,11 @@ func propertyOf(m jsontree.Member) (p telemetry.Property, size int) {
 	return p, size + len(p.Name) + len(p.Text)
 }
 
-func (s *sightings) forget() {
-	var oldest [2]string
-	var seen time.Time
-	for name, saved := range s.all {
-		if seen.IsZero() || saved.LastSeen.Before(seen) {
-			oldest, seen = name, saved.LastSeen
-		}
-	}
-	delete(s.all, oldest)
-}
-
 // Contexts implements control.SavedContexts.
-func (s *sightings) Contexts(_ context.Context, _ string, q telemetry.Query) ([]telemetry.Saved, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s seenContexts) Contexts(_ context.Context, _ string, q telemetry.Query) ([]telemetry.Saved, error) {
 	var found []telemetry.Saved
 	matcher := q.Matcher()
-	for _, saved := range s.all {
+	for _, saved := range s.saved.Values() {
 		if matcher.Match(saved) {
 			found = append(found, saved)
 		}
@@ -216,19 +194,15 @@ func (s *sightings) Contexts(_ context.Context, _ string, q telemetry.Query) ([]
 }
 
 // Walk implements control.SavedContexts.
-func (s *sightings) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
-	found, err := s.Contexts(ctx, workspace, telemetry.Query{Environment: w.Environment, Limit: maxSighted})
-	all := make([]*telemetry.Saved, len(found)) // pointers, for which others sort already
-	for i := range found {
-		all[i] = &found[i]
-	}
-	slices.SortFunc(all, walked)
+func (s seenContexts) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
+	found, err := s.Contexts(ctx, workspace, telemetry.Query{Environment: w.Environment, Limit: maxSeenContexts})
+	slices.SortFunc(found, inWalkOrder)
 	visited := 0
-	for _, saved := range all {
-		if w.After != nil && walked(saved, w.After) <= 0 {
+	for _, saved := range found {
+		if w.After != nil && inWalkOrder(saved, *w.After) <= 0 {
 			continue
 		}
-		if w.Limit > 0 && visited == w.Limit || !visit(*saved) {
+		if w.Limit > 0 && visited == w.Limit || !visit(saved) {
 			break
 		}
 		visited++
@@ -236,49 +210,14 @@ func (s *sightings) Walk(ctx context.Context, workspace string, w telemetry.Walk
 	return err
 }
 
-// walked is the order of a walk.
-func walked(a, b *telemetry.Saved) int {
+func inWalkOrder(a, b telemetry.Saved) int {
 	return cmp.Or(strings.Compare(a.Type, b.Type), b.LastSeen.Compare(a.LastSeen), strings.Compare(a.Key, b.Key))
 }
 
 // Forget implements control.SavedContexts.
-func (s *sightings) Forget(_ context.Context, _ string, _ []string, contextType, key string, _ time.Time) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s seenContexts) Forget(_ context.Context, _ string, _ []string, contextType, key string, _ time.Time) (bool, error) {
 	name := [2]string{contextType, key}
-	_, found := s.all[name]
-	delete(s.all, name)
+	_, found := s.saved.Get(name)
+	s.saved.Delete(name)
 	return found, nil
-}
-
-// texts are those used last of a client, each once, the last one first.
-type texts []string
-
-func (t texts) with(text string, most int) texts {
-	if text == "" || len(t) > 0 && t[0] == text {
-		return t
-	}
-	rest := slices.DeleteFunc(slices.Clone(t), func(other string) bool { return other == text })
-	return append(texts{text}, rest[:min(len(rest), most-1)]...)
-}
-
-// contextText is a context as it is remembered of a client; "" for one that is too
-// large.
-func contextText(contexts *jsontree.Node) string {
-	if contexts == nil {
-		return ""
-	}
-	if text := contexts.Compact(); len(text) <= maxContext {
-		return string(text)
-	}
-	return ""
-}
-
-// raw has texts of JSON told as what they say.
-func (t texts) raw() []json.RawMessage {
-	all := []json.RawMessage{}
-	for _, text := range t {
-		all = append(all, json.RawMessage(text))
-	}
-	return all
 }

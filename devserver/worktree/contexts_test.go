@@ -101,20 +101,20 @@ func TestContextsOfPollsAreRemembered(t *testing.T) {
 // Whatever asks, and however often, little is remembered.
 func TestRememberedContextsAreBounded(t *testing.T) {
 	p := open(t)
-	for i := range maxSighted + 20 {
+	for i := range maxSeenContexts + 20 {
 		p.poll("GET", native(fmt.Sprintf(`{"user": {"key": "u%d"}}`, i)), "")
 		p.poll("POST", fmt.Sprintf("/ofrep/v1/evaluate/flags/flag-%d", i), `{"context": {"targetingKey": "same"}}`)
 	}
 	p.poll("POST", "/ofrep/v1/evaluate/flags", `{"context": {"targetingKey": "`+strings.Repeat("x", 2*maxAsked)+`"}}`)
-	if n := len(p.api.clients.sightings.all); n != maxSighted {
+	if n := p.api.clients.contexts.saved.Held(); n != maxSeenContexts {
 		t.Errorf("%d contexts are remembered", n)
 	}
 	for _, c := range p.must("GET", "/v1/clients", "")["clients"].([]any) {
 		row := c.(map[string]any)
-		if n := len(row["contexts"].([]any)); n > maxTheirs {
+		if n := len(row["contexts"].([]any)); n > maxClientContexts {
 			t.Errorf("%d contexts of a client", n)
 		}
-		if n := len(row["flags"].([]any)); n > maxTheirFlags {
+		if n := len(row["flags"].([]any)); n > maxClientFlags {
 			t.Errorf("%d flags of a client", n)
 		}
 	}
