@@ -50,7 +50,7 @@ func (g gitDirectory) checkedOut(ctx context.Context, before *gitState, files ma
 			after.problems = append(after.problems, datadir.Rewritten(file, how))
 		}
 	}
-	automatic := g.setting(ctx, "core.autocrlf")
+	automatic := strings.ToLower(g.Setting(ctx, "core.autocrlf"))
 	reasons, err := g.notCheckedOut(ctx, head.sources, absent)
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +60,7 @@ func (g gitDirectory) checkedOut(ctx context.Context, before *gitState, files ma
 		committed, known := head.content(file)
 		filter := attributes[file].Filter()
 		if _, asked := programs[filter]; !asked {
-			programs[filter] = g.setting(ctx, "filter."+filter+".clean")+g.setting(ctx, "filter."+filter+".process") != ""
+			programs[filter] = g.Setting(ctx, "filter."+filter+".clean")+g.Setting(ctx, "filter."+filter+".process") != ""
 		}
 		switch {
 		case filter != "" && !programs[filter]: // so that git leaves the file as it is
@@ -87,15 +87,6 @@ func (g gitDirectory) checkedOut(ctx context.Context, before *gitState, files ma
 		}
 	}
 	return after, told, nil
-}
-
-// setting is one of git's, "" when there is none.
-func (g gitDirectory) setting(ctx context.Context, name string) string {
-	value, err := g.Run(ctx, nil, "config", "--get", name)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(strings.TrimSpace(string(value)))
 }
 
 // notCheckedOut is which of the absent files a sparse checkout leaves out.

@@ -61,7 +61,7 @@ func (r random) operation(commits []string) map[string]any {
 	return map[string]any{"op": "patch", "type": t, "key": key, "environment": r.environment(), "body": body}
 }
 
-// TestWhatIsAllowedIsWhatRESTAllows: whoever asks, whatever for, and whatever happens
+// TestWhatIsAllowedIsWhatRESTAllows: with any key, for any request, and whatever happens
 // meanwhile, a tool refuses what the API refuses, with the same code, and nothing else.
 func TestWhatIsAllowedIsWhatRESTAllows(t *testing.T) {
 	outcomes := map[string]int{}

@@ -9,7 +9,7 @@ import (
 const hidden = "(confidential)"
 
 // withoutSecrets is a document without its confidential values, and how many there
-// are. Who sees them at work in a conversation has them in somebody else's logs.
+// are: a conversation with them ends up in somebody else's logs.
 func withoutSecrets(tree *jsontree.Node) (told *jsontree.Node, n int) {
 	told = tree.Clone()
 	document.EachSecret(told, func(holder *jsontree.Node, _ string) {

@@ -31,13 +31,13 @@ const (
 	// it: svcadmin import takes no larger one.
 	largestFile = 64 << 20
 	maxPrinted  = 50
-	// maxCounted is how many reasons are looked for: who has so many has made one
-	// mistake many times.
+	// maxCounted is how many reasons are looked for: so many are one mistake, made many
+	// times.
 	maxCounted = 10_000
 )
 
-// taken are the references that a push may make.
-var taken = []string{"refs/heads/", "refs/tags/", "refs/notes/"}
+// allowed are the references that a push may make.
+var allowed = []string{"refs/heads/", "refs/tags/", "refs/notes/"}
 
 // Push is what git asks about.
 type Push struct {
@@ -51,7 +51,7 @@ type Push struct {
 type Refusal struct {
 	Reasons []string
 	More    int
-	AtLeast bool // nobody has looked for more
+	AtLeast bool // no more were looked for
 }
 
 func (r *Refusal) Error() string {
@@ -132,7 +132,7 @@ func (p Push) updateOfMain() (from, to string, err error) {
 		}
 		ref := words[2]
 		switch {
-		case !slices.ContainsFunc(taken, func(prefix string) bool { return strings.HasPrefix(ref, prefix) }) && words[1] != noID:
+		case !slices.ContainsFunc(allowed, func(prefix string) bool { return strings.HasPrefix(ref, prefix) }) && words[1] != noID:
 			return "", "", refuse(terminal.Quote(ref) + " is neither a branch, a tag nor a note (refs/heads, refs/tags, refs/notes); others change what git reads here, as refs/replace does")
 		case ref != main && atMain(ref):
 			return "", "", refuse(terminal.Quote(ref) + " lies where main does, on a disk that does not tell their names apart for example; call it something else")
@@ -163,8 +163,8 @@ func atMain(ref string) bool {
 	}, place))
 }
 
-// isSymbolic reports whether git would update another reference in place of one.
-// It has not looked at the name yet, which may be any path.
+// isSymbolic reports whether git would update another reference in place of one, whose name
+// may be any path: git has not checked it yet.
 func isSymbolic(root *os.Root, ref string) bool {
 	info, err := root.Lstat(filepath.FromSlash(ref))
 	if err != nil || !info.Mode().IsRegular() {
@@ -225,8 +225,8 @@ func (s sources) reader(ctx context.Context) (read object.Read, end func()) {
 	}
 }
 
-// checkTree refuses what the new main would be served with, unless it is so
-// already: who mends one thing need not mend all.
+// checkTree refuses the errors of the new main, but for those that main has already: a push
+// that mends one thing need not mend all.
 func (s sources) checkTree(ctx context.Context, from, to string) error {
 	read, end := s.reader(ctx)
 	defer end()
@@ -265,7 +265,7 @@ func lacksDeclaration(read object.Read, commit string) bool {
 	return err == nil && !slices.ContainsFunc(tree.Root, func(e repository.TreeEntry) bool { return e.Name == workspace.File })
 }
 
-// unplaced is a problem wherever in its file it stands.
+// unplaced is a problem without its place in the file.
 func unplaced(p workspace.Problem) workspace.Problem {
 	p.Line, p.Column = 0, 0
 	return p
@@ -286,7 +286,7 @@ func problems(ctx context.Context, read object.Read, commit string, each func(p 
 	case err != nil:
 		return err
 	}
-	for _, p := range slices.Concat(nested(tree), tree.WrongKinds()) {
+	for _, p := range slices.Concat(malformed(tree), tree.WrongKinds()) {
 		if !each(p) {
 			return nil
 		}
@@ -295,8 +295,8 @@ func problems(ctx context.Context, read object.Read, commit string, each func(p 
 	return nil
 }
 
-// nested are the entries that git itself never writes.
-func nested(tree repository.Tree) []workspace.Problem {
+// malformed are the entries that git itself never writes.
+func malformed(tree repository.Tree) []workspace.Problem {
 	var found []workspace.Problem
 	add := func(prefix string, entries []repository.TreeEntry) {
 		seen := map[string]bool{}

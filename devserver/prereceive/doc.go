@@ -9,7 +9,7 @@
 // new main in which something else stands in the place of a folder or file of
 // the layout, a symbolic link or a submodule for example; and a new main with
 // problems that svc verify calls errors, unless main has them already. Problems
-// are printed to who pushes as file:line: message.
+// are printed in the answer to the push as file:line: message.
 //
 // What must stay true:
 //

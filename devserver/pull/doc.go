@@ -36,6 +36,6 @@
 //   - A push is one change set: all of it is done, or nothing. Each document goes with
 //     the commit that it was pulled at, so that no change of anybody else is written
 //     over, and what it deletes was asked for.
-//   - After a push, the next pull and push find nothing. Who does not know what came of
-//     a push says so.
+//   - After a push, the next pull and push find nothing. Where it is not known whether a
+//     push was carried out, the error says so.
 package pull

@@ -260,37 +260,6 @@ func TestAFolderThatLeadsElsewhere(t *testing.T) {
 		}
 		empty(t, outside)
 	})
-	t.Run("after the plan", func(t *testing.T) {
-		f := newFake(t)
-		f.set("a", flag("a", ""))
-		p := f.plan(pull.Options{})
-		outside := link(t, f, "feature-flags")
-		if err := p.Apply(ctx); err == nil {
-			t.Error("it was applied")
-		}
-		empty(t, outside)
-	})
-	t.Run("what is removed", func(t *testing.T) {
-		f := newFake(t)
-		f.set("a", flag("a", ""))
-		f.set("b", flag("b", ""))
-		f.pull()
-		f.remove("b")
-		p := f.plan(pull.Options{})
-		if err := os.Rename(filepath.Join(f.dir, "feature-flags"), filepath.Join(f.dir, "moved")); err != nil {
-			t.Fatal(err)
-		}
-		outside := link(t, f, "feature-flags")
-		if err := os.WriteFile(filepath.Join(outside, "b.json"), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Apply(ctx); err == nil {
-			t.Error("it was applied")
-		}
-		if _, err := os.Stat(filepath.Join(outside, "b.json")); err != nil {
-			t.Error(err)
-		}
-	})
 	t.Run("the state", func(t *testing.T) {
 		f := newFake(t)
 		f.set("a", flag("a", ""))
@@ -353,7 +322,7 @@ func TestNothingIsWrittenElsewhere(t *testing.T) {
 	}
 }
 
-// TestAStateThatCameWithTheFilesDecidesNothing: whoever wrote it may say that a file is what
+// TestAStateThatCameWithTheFilesDecidesNothing: its author may say that a file is what
 // was pulled, of which a pull could then dispose and a push would not tell.
 func TestAStateThatCameWithTheFilesDecidesNothing(t *testing.T) {
 	f := newFake(t)

@@ -98,7 +98,7 @@ func NewPush(ctx context.Context, api *remote.Client, dir string, o PushOptions)
 	var unread []workspace.Problem
 	p.files, unread = datadir.Load(dir)
 	_, problems := workspace.ReadAndVerify(p.files)
-	wrong := slices.DeleteFunc(slices.Concat(unread, problems), func(p workspace.Problem) bool { return p.Severity == workspace.Warning })
+	wrong := slices.DeleteFunc(slices.Concat(unread, problems, p.Overlooked), func(p workspace.Problem) bool { return p.Severity == workspace.Warning })
 	if len(wrong) > 0 {
 		return nil, &Unverified{wrong}
 	}

@@ -163,6 +163,7 @@ func TestWhatIsNotPushed(t *testing.T) {
 	}{
 		"another workspace": {func(f *fake) { f.workspace = "other" }, "pulled from the workspace ws, and the key is one of the workspace other"},
 		"no pull":           {func(f *fake) { f.drop(pull.StateName) }, "svc pull first"},
+		"what git obeys":    {func(f *fake) { f.write("HEAD", "ref: refs/heads/main") }, "svc verify refuses"},
 		"a broken file":     {func(f *fake) { f.write("feature-flags/a.json", "{") }, "svc verify refuses"},
 		"too many":          {func(f *fake) { many(f, 1001, 0) }, "the push has 2002 operations and"},
 		"too large":         {func(f *fake) { many(f, 6, 900_000) }, "and a change set may have 2000 and 5242880; name files to push fewer at a time"},
@@ -175,7 +176,7 @@ func TestWhatIsNotPushed(t *testing.T) {
 	}
 }
 
-// TestARefusalIsToldByFile: the paths of the change set mean nothing to who has files.
+// TestARefusalIsToldByFile: the paths of the change set mean nothing to somebody who has files.
 func TestARefusalIsToldByFile(t *testing.T) {
 	f := pulled(t)
 	f.write("feature-flags/a.json", "{\n\"key\":\"a\",\"type\":\"feature_flag\",\"valueType\":\"bool\",\n\"name\":\"new\",\"default\":{\"rules\":[]}}")

@@ -73,34 +73,3 @@ func TestAPullWaitsForItsTurn(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestAPullThatCannotWriteAFileWritesNone: neither one that nobody may write, whatever a
-// rename could do, nor the others.
-func TestAPullThatCannotWriteAFileWritesNone(t *testing.T) {
-	for _, force := range []bool{false, true} {
-		for _, goes := range []bool{false, true} {
-			f := newFake(t)
-			for _, key := range []string{"a", "gone", "new"} {
-				f.set(key, flag(key, ""))
-			}
-			f.pull()
-			path := "feature-flags/new.json"
-			f.set("a", flag("a", `"name":"theirs",`))
-			f.set("new", flag("new", `"name":"theirs",`))
-			if goes {
-				path = "feature-flags/gone.json"
-			}
-			f.remove("gone")
-			if err := os.Chmod(filepath.Join(f.dir, path), 0o444); err != nil {
-				t.Fatal(err)
-			}
-			before := f.everything()
-			if err := f.plan(pull.Options{Force: force}).Apply(ctx); err == nil || !strings.Contains(err.Error(), "nothing written: write "+path+": permission denied") {
-				t.Errorf("%s, with force %v: %v", path, force, err)
-			}
-			if got := f.everything(); got != before {
-				t.Errorf("%s, with force %v: there is\n%s\nand was\n%s", path, force, got, before)
-			}
-		}
-	}
-}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestAnAnswerThatIsLost: a change set is sent again under its key where the second
-// does no harm; who cannot know what came of it says so.
+// does no harm; where the outcome is not known, the error says so.
 func TestAnAnswerThatIsLost(t *testing.T) {
 	const lost, done, nonsense = 0, 200, 1
 	for name, tt := range map[string]struct {

@@ -6,8 +6,8 @@
 //   - The key goes to the named address and nowhere else: redirects are not
 //     followed. No error and no message holds it.
 //   - A refusal reads as the API worded it.
-//   - What may pass (429, 503) is waited for, as long as the API says and no
-//     longer than a person would, who hears of it.
+//   - What may pass (429, 503) is retried after as long as the API says, but no longer
+//     than a person would wait, and the caller is told of it.
 package remote
 
 import (
@@ -41,8 +41,7 @@ const DefaultURL = "http://127.0.0.1:6581/v1"
 type Client struct {
 	base *url.URL
 	key  string
-	// Waiting hears, in words, of waits that a person would notice. It may be
-	// nil.
+	// Waiting is told of waits that a person would notice. It may be nil.
 	Waiting func(line string)
 	http    http.Client
 	wait    func(ctx context.Context, d time.Duration) error
@@ -149,8 +148,7 @@ func (c *Client) ask(ctx context.Context, q request) (*http.Response, []byte, er
 	}
 }
 
-// tell says what is being waited for. A second is nothing to speak of: a large
-// pull waits so now and then.
+// tell reports a wait. One of a second is not worth it: a large pull has some.
 func (c *Client) tell(wait time.Duration, asked bool, status int) {
 	if c.Waiting == nil || wait < 2*time.Second {
 		return
@@ -162,7 +160,7 @@ func (c *Client) tell(wait time.Duration, asked bool, status int) {
 	c.Waiting(fmt.Sprintf("waiting %.0f s, %s", wait.Seconds(), why))
 }
 
-// unreached says that a request went nowhere.
+// unreached is the error of a request that was not sent.
 type unreached struct{ error }
 
 func (c *Client) send(ctx context.Context, q request) (*http.Response, []byte, error) {
@@ -212,8 +210,7 @@ func cutOff(asked string, why error) error {
 	return fmt.Errorf("%s: the answer was cut off: %w", asked, why)
 }
 
-// keys are what looks like a key of svc's: whoever answers may repeat what it was
-// sent.
+// keys is what looks like a key of svc's: a server may repeat what it was sent.
 var keys = regexp.MustCompile(`(svc_[a-z]{2}_)[0-9A-Za-z_]+`)
 
 func printable(text string) string {

@@ -19,8 +19,14 @@ func TestAFileThatMayNotBeWrittenIsNot(t *testing.T) {
 		if err := os.WriteFile(path, []byte("old"), 0o444); err != nil {
 			t.Fatal(err)
 		}
-		if err := Write(t.Context(), dir, []Edit{{Path: "a.json", Was: []byte("old"), Content: content}}); !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("%s: %v", name, err)
+		for _, force := range []bool{false, true} {
+			edits := []Edit{{Path: "b.json", Content: []byte("new")}, {Path: "a.json", Was: []byte("old"), Content: content, Force: force}}
+			if err := Write(t.Context(), dir, edits); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "b.json")); err == nil {
+			t.Error("one of two is written")
 		}
 		if text, _ := os.ReadFile(path); string(text) != "old" {
 			t.Errorf("%s: there is %q", name, text)
@@ -43,9 +49,10 @@ func TestWhereLinksLeadNothingIsWritten(t *testing.T) {
 			t.Errorf("%s: %v", edit.Path, err)
 		}
 	}
-	for _, path := range []string{"segments/a.json", "schemas/a.json"} {
-		if err := Write(t.Context(), dir, []Edit{{Path: path, Content: []byte("new")}}); !errors.Is(err, ErrOutside) {
-			t.Errorf("%s: %v", path, err)
+	for _, edit := range []Edit{{Path: "segments/a.json", Content: []byte("new")}, {Path: "segments/a.json", Was: []byte("old")},
+		{Path: "segments/a.json", Force: true}, {Path: "schemas/a.json", Content: []byte("new")}} {
+		if err := Write(t.Context(), dir, []Edit{edit}); !errors.Is(err, ErrOutside) {
+			t.Errorf("%s: %v", edit.Path, err)
 		}
 	}
 	entries, _ := os.ReadDir(filepath.Dir(own))

@@ -104,14 +104,21 @@ func (r *Repository) at() []string {
 	return []string{"GIT_DIR=" + filepath.Join(r.top, ".git"), "GIT_WORK_TREE=" + r.top}
 }
 
-// Setting is a setting of git's as it holds in the directory, "" when there is none, or
-// no git.
+// Setting is a setting of git's as it holds in the repository, "" when there is none.
+func (r *Repository) Setting(ctx context.Context, name string) string {
+	return setting(ctx, r.dir, r.at(), name)
+}
+
+// Setting is a setting of git's as it holds in a directory, "" when there is none, or no git.
 func Setting(ctx context.Context, dir, name string) string {
-	at := []string{"GIT_DIR=" + os.DevNull}
 	r, err := find(dir)
-	if err == nil {
-		at, dir = []string{"GIT_DIR=" + filepath.Join(r.top, ".git")}, r.dir
+	if err != nil {
+		return setting(ctx, dir, []string{"GIT_DIR=" + os.DevNull}, name)
 	}
+	return r.Setting(ctx, name)
+}
+
+func setting(ctx context.Context, dir string, at []string, name string) string {
 	out, err := run(ctx, dir, at, nil, "config", "--get", name)
 	if err != nil {
 		return ""

@@ -53,8 +53,8 @@ func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 	return nil, "", nil
 }
 
-// noDocuments refuses a repository of files that came among the documents of a directory:
-// whoever put them there would have another history imported.
+// noDocuments refuses a repository whose files lie among the documents of a directory: it
+// may have come with them, and its history would be imported in the place of theirs.
 func noDocuments(git string) error {
 	for _, name := range append([]workspace.Folder{workspace.File}, workspace.Folders...) {
 		if _, err := os.Lstat(filepath.Join(git, string(name))); err == nil {

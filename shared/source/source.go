@@ -133,7 +133,7 @@ func (s *Source) check(path string, files map[string][]byte, problems []workspac
 		}
 	}
 	if ws.Declared && !ws.GuardedReferences() {
-		s.note("whoever edits a document may have it read any environment variable of the applications; \"secretReferences\": \"protected\" in %s guards that", workspace.File)
+		s.note("anybody who may edit a document can have it read any environment variable of the applications; \"secretReferences\": \"protected\" in %s guards that", workspace.File)
 	}
 	return nil
 }
