@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +22,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -137,9 +140,9 @@ func (g gitDirectory) folder(ctx context.Context, commit string) (at, id string,
 		if !e.is(gitLink) {
 			return "", false
 		}
-		target, err := g.Run(ctx, nil, "cat-file", "blob", e.id)
-		wrong = cmp.Or(wrong, err)
-		return string(target), true
+		target := map[string][]byte{}
+		wrong = cmp.Or(wrong, g.contents(ctx, commit, map[string]string{path: e.id}, target))
+		return string(target[path]), true
 	})
 	if wrong == nil && !ok {
 		wrong = fmt.Errorf("at the commit %s the path of the directory is a symbolic link that leads out of the repository", commit)
@@ -297,9 +300,23 @@ func (g gitDirectory) contents(ctx context.Context, commit string, ids map[strin
 		if _, err := in.Discard(1); err != nil {
 			return err
 		}
+		if nameOf(text, ids[file]) != ids[file] { // git looks at names when it fetches, and not when it reads
+			return fmt.Errorf("the object %s, the file %s at the commit %s, has another content than its name says: the repository is damaged, or somebody has changed what it holds; git fsck tells more", ids[file], terminal.Quote(file), commit)
+		}
 		into[file] = text
 	}
 	return nil
+}
+
+// nameOf is the name that git gives to a blob, in the form that the repository has.
+func nameOf(text []byte, like string) string {
+	if len(like) != sha256.Size*2 {
+		return object.Hash(object.Blob, text).String()
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "blob %d\x00", len(text))
+	sum.Write(text)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func isJSON(text []byte) bool { return json.Valid(workspace.WithoutMark(text)) }

@@ -308,6 +308,23 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 	}
 }
 
+// Git believes the name under which an object lies, and an archive may have another object
+// under the name of one that somebody trusts.
+func TestAnObjectUnderAFalseNameIsRefused(t *testing.T) {
+	c := newClone(t)
+	id := c.git("rev-parse", c.base+":svc/our-config/feature-flags/pay.json")
+	object := func(id string) string { return filepath.Join(c.top, ".git", "objects", id[:2], id[2:]) }
+	text, err := os.ReadFile(object(c.git("rev-parse", c.head+":svc/our-config/feature-flags/pay.json")))
+	if err = errors.Join(err, os.Remove(object(id)), os.WriteFile(object(id), text, 0o444)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"diff", c.base}, {"diff", c.base, c.head}, {"eval", "pay", "--at", c.base, "--environment", "production"}} {
+		if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); out != "" || !strings.Contains(said, "has another content than its name says") {
+			t.Errorf("%v says:\n%s%s", args, out, said)
+		}
+	}
+}
+
 // Of what is too large to be read, diff says that it was changed, wherever it lies.
 func TestWhatIsTooLargeIsTold(t *testing.T) {
 	c := newClone(t)
