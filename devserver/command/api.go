@@ -27,23 +27,17 @@ import (
 
 // apiFlags are the flags of svc api.
 type apiFlags struct {
+	listenFlags
 	data      string
 	imported  string
 	workspace string
-	host      string
-	port      int
 	publicURL string
 	limit     ratelimit.Rate
 	polls     ratelimit.Rate
 	telemetry ratelimit.Rate
 	anonymous ratelimit.Rate
-	proxies   []string
 	// contextDays is how long contexts are kept.
 	contextDays int
-	streams     streamFlags
-	monitor     monitorFlags
-
-	allowNonLoopback bool
 }
 
 const defaultData = ".svc-data"
@@ -78,24 +72,20 @@ runs.`,
 	flags.StringVar(&f.data, "data", defaultData, "data directory; created on the first start")
 	flags.StringVar(&f.imported, "import", "", "config directory or git repository that the first start imports (default samples)")
 	flags.StringVar(&f.workspace, "workspace", "", "name of the workspace that the first start creates (default the directory's)")
-	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost means IPv4 and IPv6")
-	flags.IntVar(&f.port, "port", 6581, "port to listen on; it is an error if it is taken")
+	f.listenFlags.add(cmd, 6581, "")
 	flags.StringVar(&f.publicURL, "public-url", "", "address that clients use, when a proxy stands in front (default where it listens)")
 	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "with one key of the REST API")
 	rateFlags(flags, &f.polls, "poll", sdkapi.DefaultPolls, "with one SDK key; a public key is counted for each address")
 	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry and one SDK key; a public key is counted for each address")
 	rateFlags(flags, &f.anonymous, "anonymous", defaultAnonymous, "from one address without a key that is known to be good")
-	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	flags.IntVar(&f.contextDays, "context-days", telemetry.ContextDays, "how many days a context that applications report is kept after it was last seen; days on which the server ran")
-	f.streams.add(flags)
-	f.monitor.add(cmd, "")
-	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
 	return cmd
 }
 
 func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
-	if f.port < 1 || f.port > 65535 {
-		return cli.Usagef("--port %d: choose a port from 1 to 65535", f.port)
+	proxies, loopback, err := f.listenFlags.check()
+	if err != nil {
+		return err
 	}
 	for name, rate := range map[string]ratelimit.Rate{"rate": f.limit, "poll": f.polls, "telemetry": f.telemetry, "anonymous": f.anonymous} {
 		if err := checkRate(name, rate); err != nil {
@@ -105,13 +95,6 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if f.contextDays < 1 || f.contextDays > 3650 {
 		return cli.Usagef("--context-days must be a number from 1 to 3650")
 	}
-	if err := f.streams.check(); err != nil {
-		return err
-	}
-	proxies, err := ratelimit.ParseProxies(f.proxies)
-	if err != nil {
-		return cli.Usagef("--trusted-proxy: %v", err)
-	}
 	if f.publicURL == "" {
 		f.publicURL = server.URL(f.host, f.port)
 	}
@@ -120,15 +103,8 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return cli.Usagef("--public-url must be an address like https://flags.example.com")
 	}
 	f.publicURL = strings.TrimSuffix(public.String(), "/v1") // the contract's base URL ends in it
-	loopback, err := server.Loopback(f.host)
-	if err != nil {
-		return err
-	}
 	if !loopback && !f.allowNonLoopback {
 		return cli.Usagef("--host %s can be reached from other machines, and keys cross the network unencrypted: put a reverse proxy with TLS in front, and add --allow-non-loopback to confirm it", f.host)
-	}
-	if err := f.monitor.check(f.allowNonLoopback); err != nil {
-		return err
 	}
 	// The port first: a first start must not make a directory and then fail.
 	listening, err := f.monitor.listen(f.host, f.port)

@@ -67,7 +67,7 @@ func namesFlags(t *testing.T, guide string, cmd *cobra.Command) {
 
 // TestTheStartUpLinesAreTheGuides: what it shows is what is printed.
 func TestTheStartUpLinesAreTheGuides(t *testing.T) {
-	f := serveFlags{host: "127.0.0.1", port: 6580, environment: "development", origins: []string{"*"}}
+	f := serveFlags{listenFlags: listenFlags{host: "127.0.0.1", port: 6580}, environment: "development", origins: []string{"*"}}
 	if lines := startUp(f, "/home/you/app/our-config", "1 flag, 1 config", "", 0); !strings.Contains(guides.Read(t, guideToServe), "```\n"+lines+"```") {
 		t.Errorf("the guide does not show\n%s", lines)
 	}

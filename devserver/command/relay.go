@@ -80,20 +80,13 @@ func (f relayFlags) keys(in Invocation) ([]string, error) {
 const firstState = 3 * time.Second
 
 // serveRelay serves what another service serves.
-func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies ratelimit.Proxies) error {
+func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies ratelimit.Proxies, loopback bool) error {
 	keys, err := f.relay.keys(in)
 	if err != nil {
 		return err
 	}
 	if f.key != "" && len(keys) > 1 {
 		return cli.Usagef("--frontend-sdk-key is one key for all browsers, and does not tell which of %d environments they read: leave it out, and they show the public SDK key of theirs", len(keys))
-	}
-	if err := f.monitor.check(f.allowNonLoopback); err != nil {
-		return err
-	}
-	loopback, err := server.Loopback(f.host)
-	if err != nil {
-		return err
 	}
 	listening, err := f.monitor.listen(f.host, f.port)
 	if err != nil {
@@ -134,7 +127,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if address, ok := baseurl.Parse(f.relay.url); ok && baseurl.Exposed(address) {
 		fmt.Fprintln(in.Stderr, "warning: keys cross the network unencrypted; use https")
 	}
-	err = listening.serve(ctx, f.guard(r.Handler()), r.EndStreams, watched, logger)
+	err = listening.serve(ctx, f.guard(loopback, r.Handler()), r.EndStreams, watched, logger)
 	r.Close()
 	return err
 }

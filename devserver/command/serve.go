@@ -27,21 +27,16 @@ import (
 
 // serveFlags are the flags of svc serve.
 type serveFlags struct {
-	datadir          string
-	environment      string
-	port             int
-	host             string
-	key              string
-	origins          []string
-	allowedHosts     []string
-	watch, noWatch   bool
-	allowNonLoopback bool
-	console          bool
-	polls            ratelimit.Rate
-	proxies          []string
-	streams          streamFlags
-	relay            relayFlags
-	monitor          monitorFlags
+	listenFlags
+	datadir        string
+	environment    string
+	key            string
+	origins        []string
+	allowedHosts   []string
+	watch, noWatch bool
+	console        bool
+	polls          ratelimit.Rate
+	relay          relayFlags
 }
 
 const defaultEnvironment = "development"
@@ -89,7 +84,6 @@ that they would show to the service. Beside the endpoints above there are:
 			if err := f.relay.check(cmd); err != nil {
 				return err
 			}
-			f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
 			f.environment = in.environment(f.environment)
 			return serve(cmd.Context(), in, f, cmd.Flags().Changed("cors-origin"))
 		}),
@@ -98,21 +92,16 @@ that they would show to the service. Beside the endpoints above there are:
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	flags.StringVar(&f.environment, "environment", "", "environment whose values are served (default $SVC_ENVIRONMENT, then development)")
 	in.completeEnvironments(cmd, &f.datadir)
-	flags.IntVar(&f.port, "port", 6580, "port to listen on; it is an error if it is taken")
-	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost means IPv4 and IPv6")
+	f.listenFlags.add(cmd, 6580, "with --url: ")
 	flags.StringVar(&f.key, "frontend-sdk-key", "", "key that every request must present (default none)")
 	flags.StringArrayVar(&f.origins, "cors-origin", []string{delivery.AnyOrigin}, "origin whose pages may read the answers; may be repeated")
 	flags.StringArrayVar(&f.allowedHosts, "allowed-host", nil, "another host name that requests may ask for, together with --cors-origin; may be repeated (default localhost and IP addresses)")
 	flags.BoolVar(&f.watch, "watch", true, "serve edits as they are saved")
 	flags.BoolVar(&f.noWatch, "no-watch", false, "serve the directory as it was at the start")
-	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
 	flags.BoolVar(&f.console, "console", false, "serve the console at /console/, which shows and edits the files; on a loopback host. With --url: lead to that of the workspace")
 	flags.Float64Var(&f.polls.PerSecond, "poll-limit", 0, "requests per second from one address; 0 is no limit")
 	flags.IntVar(&f.polls.Burst, "poll-burst", 0, "requests at once from one address; 0 is four times --poll-limit")
-	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
-	f.streams.add(flags)
 	f.relay.add(cmd)
-	f.monitor.add(cmd, "with --url: ")
 	return cmd
 }
 
@@ -120,15 +109,15 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if f.polls.PerSecond > 0 && f.polls.Burst == 0 {
 		f.polls.Burst = max(1, int(min(4*f.polls.PerSecond, maxRate)))
 	}
-	if err := f.check(originsGiven); err != nil {
+	proxies, loopback, err := f.listenFlags.check()
+	if err != nil {
 		return err
 	}
-	proxies, err := ratelimit.ParseProxies(f.proxies)
-	if err != nil {
-		return cli.Usagef("--trusted-proxy: %v", err)
+	if err := f.check(loopback, originsGiven); err != nil {
+		return err
 	}
 	if f.relay.url != "" {
-		return serveRelay(ctx, in, f, proxies)
+		return serveRelay(ctx, in, f, proxies, loopback)
 	}
 	path, err := in.discover(f.datadir)
 	if err != nil {
@@ -147,7 +136,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if err != nil {
 		return err
 	}
-	file, overridden := in.startOverrides(f, path, dir, early.line)
+	file, overridden := in.startOverrides(f, path, loopback, dir, early.line)
 	follows := f.watch && !f.noWatch
 	beside, token, err := in.openConsole(f, path, worktree.Options{Overrides: file,
 		Served: func() (datadir.State, bool) {
@@ -184,7 +173,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 		dir.Follow(ctx)
 		others.Wait()
 	}()
-	err = server.Serve(ctx, listeners, beside(delivery.CORS(f.origins, f.guard(handler.Mux()))), endStreams)
+	err = server.Serve(ctx, listeners, beside(delivery.CORS(f.origins, f.guard(loopback, handler.Mux()))), endStreams)
 	stop()
 	<-followed
 	return err
@@ -202,22 +191,15 @@ func takeBack(ctx context.Context, dir string) {
 // by way of a name that leads here. Where any page may read them, and where
 // other machines reach the server by names that it does not know, there is
 // nothing to guard.
-func (f serveFlags) guard(next http.Handler) http.Handler {
-	loopback, err := server.Loopback(f.host)
-	if err != nil || !loopback || slices.Contains(f.origins, delivery.AnyOrigin) {
+func (f serveFlags) guard(loopback bool, next http.Handler) http.Handler {
+	if !loopback || slices.Contains(f.origins, delivery.AnyOrigin) {
 		return next
 	}
 	return delivery.Hosts(append(f.allowedHosts, f.host), next)
 }
 
 // check refuses what can be seen to be wrong before anything is opened.
-func (f serveFlags) check(originsGiven bool) error {
-	if f.port < 1 || f.port > 65535 {
-		return cli.Usagef("--port %d: choose a port from 1 to 65535", f.port)
-	}
-	if err := f.streams.check(); err != nil {
-		return err
-	}
+func (f serveFlags) check(loopback, originsGiven bool) error {
 	if f.polls != (ratelimit.Rate{}) {
 		if err := checkRate("poll", f.polls); err != nil {
 			return err
@@ -236,9 +218,8 @@ func (f serveFlags) check(originsGiven bool) error {
 	if strings.ContainsAny(f.key, "\r\n") {
 		return cli.Usagef("--frontend-sdk-key holds a line break")
 	}
-	loopback, err := server.Loopback(f.host)
-	if err != nil || loopback {
-		return err
+	if loopback {
+		return nil
 	}
 	if f.console && f.relay.url == "" {
 		return cli.Usagef("--console edits the files for whoever opens it, and --host %s can be reached from other machines: leave one of them out", f.host)
@@ -258,12 +239,12 @@ func (f serveFlags) check(originsGiven bool) error {
 
 // startOverrides has the overrides served that there are, if other machines do not
 // reach the server; the file is nil where there is none to follow.
-func (in Invocation) startOverrides(f serveFlags, path string, dir *directory.Directory, report func(line string)) (file *overrides.File, inForce int) {
+func (in Invocation) startOverrides(f serveFlags, path string, loopback bool, dir *directory.Directory, report func(line string)) (file *overrides.File, inForce int) {
 	of, err := overrides.Of(in.Getenv, path, f.environment)
 	if err != nil {
 		return nil, 0 // there is no place for any
 	}
-	if loopback, err := server.Loopback(f.host); err != nil || !loopback {
+	if !loopback {
 		if all, err := of.Read(); err == nil && len(overrides.InForce(all, time.Now())) > 0 {
 			report("warning: overrides are left out, as other machines can reach " + f.host)
 		}

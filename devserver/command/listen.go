@@ -2,7 +2,9 @@ package command
 
 import (
 	"net/http"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"svc.example/svc/devserver/server"
@@ -11,7 +13,44 @@ import (
 	"svc.example/svc/shared/ratelimit"
 )
 
-const trustedProxy = "address or range of a proxy in front whose X-Forwarded-For is believed; may be repeated"
+// listenFlags are the flags of every server: svc serve and svc api.
+type listenFlags struct {
+	host             string
+	port             int
+	allowNonLoopback bool
+	proxies          []string
+	streams          streamFlags
+	monitor          monitorFlags
+}
+
+func (f *listenFlags) add(cmd *cobra.Command, port int, monitored string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost means IPv4 and IPv6")
+	flags.IntVar(&f.port, "port", port, "port to listen on; it is an error if it is taken")
+	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
+	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "address or range of a proxy in front whose X-Forwarded-For is believed; may be repeated")
+	f.streams.add(flags)
+	f.monitor.add(cmd, monitored)
+}
+
+// check refuses what can be seen to be wrong before anything is opened.
+func (f *listenFlags) check() (proxies ratelimit.Proxies, loopback bool, err error) {
+	f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
+	if f.port < 1 || f.port > 65535 {
+		return proxies, false, cli.Usagef("--port %d: choose a port from 1 to 65535", f.port)
+	}
+	if err := f.streams.check(); err != nil {
+		return proxies, false, err
+	}
+	if proxies, err = ratelimit.ParseProxies(f.proxies); err != nil {
+		return proxies, false, cli.Usagef("--trusted-proxy: %v", err)
+	}
+	if err := f.monitor.check(f.allowNonLoopback); err != nil {
+		return proxies, false, err
+	}
+	loopback, err = server.Loopback(f.host)
+	return proxies, loopback, err
+}
 
 // defaultAnonymous is what an address may ask of svc api without a key: enough
 // to load the reference a few times, too little to try keys.
