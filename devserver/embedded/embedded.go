@@ -107,7 +107,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		PublicURL:     options.PublicURL,
 		Used:          s.uses.Used,
 		Contexts:      seen,
-		Evaluations:   seen, EvaluationsAtHand: true,
+		Evaluations:   seen, EvaluationsLocal: true,
 	})
 	if err := s.route(options); err != nil {
 		return nil, errors.Join(err, ledger.Close())

@@ -47,8 +47,8 @@ func (w *Writer) carryOut(ctx context.Context, r Request, message string, writes
 	turn := &repository.Turn{Now: state.Now}
 	defer turn.Leave(ctx)
 	for try := range MaxTries {
-		// Whoever was faster is done the first time. Later it waits a little, unless
-		// it waits in a queue.
+		// The first retry comes at once: the faster writer is done. Later ones wait a
+		// little, unless the request waits in a queue.
 		if try > 1 && !turn.Waited() {
 			if err := w.service.Pause(ctx, try-1); err != nil {
 				return nil, repository.Fault(err)

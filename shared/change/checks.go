@@ -147,7 +147,7 @@ func (a *attempt) checkToken(ctx context.Context) error {
 		return repository.Fault(err)
 	}
 	if a.batch.dryRun {
-		seen = a.batch.mask(a.path, edit.Version{Text: seen, Tree: workspace.Decode(a.path, seen).Tree}, standing).Text
+		seen = a.batch.mask(a.path, edit.Version{Text: seen, Tree: workspace.Decode(a.path, seen).Tree}, currentVersion).Text
 	}
 	if a.existed && a.file.Err == nil && bytes.Equal(seen, a.file.Text) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// conflict refuses a write for what has become of its item since: that is told of the
-// first refusal of a request, and takes another read.
+// conflict refuses a write because its item has changed since. The first refusal of a
+// request lists the changes, which takes another read.
 type conflict struct {
 	fault   *fault.Fault
 	attempt *attempt
@@ -23,8 +23,7 @@ func (c *conflict) Error() string { return c.fault.Message }
 
 func (c *conflict) Unwrap() error { return c.fault }
 
-// explain completes a refusal by what has become of the item since, if it rests on that.
-// Nothing is added when that cannot be read.
+// explain adds the item's changes to the refusal of a conflict, if they can be read.
 func explain(ctx context.Context, refusal error) error {
 	var c *conflict
 	if !errors.As(refusal, &c) || c.since == "" {

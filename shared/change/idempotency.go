@@ -60,8 +60,8 @@ func Digest(parts ...[]byte) string {
 }
 
 // Replay finds the answer of a request that has landed already. Another request under
-// its Idempotency-Key is refused. It needs nothing of the request but its digest, so
-// that whoever decides otherwise by now has the same answer.
+// its Idempotency-Key is refused. It needs nothing of the request but its digest: the
+// answer is the same even if the request would be decided differently by now.
 func (w *Writer) Replay(ctx context.Context, i *Idempotency) error {
 	state, err := w.begin(ctx, false)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // fits, or whether two of them are the same. It is told the bright side of what only
 // they decide: that a value changes, that it has not been changed again.
 
-// standing is the version of what stands now.
-func standing(string, *jsontree.Node) string { return "now" }
+// currentVersion is the version of what is stored now.
+func currentVersion(string, *jsontree.Node) string { return "now" }
 
 // stored is the file at a path, as a request may look at it.
 func (b *batch) stored(path string) (file repository.File, found bool) {
@@ -27,7 +27,7 @@ func (b *batch) stored(path string) (file repository.File, found bool) {
 	if !seen {
 		known = file
 		if file.Err == nil {
-			known.Text = b.mask(path, edit.Version{Text: file.Text, Tree: file.Decode().Tree}, standing).Text
+			known.Text = b.mask(path, edit.Version{Text: file.Text, Tree: file.Decode().Tree}, currentVersion).Text
 		}
 		b.files[path] = known
 	}

@@ -145,7 +145,7 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 		file, _ := a.batch.head.Snapshot.File(a.path)
 		was = file.Decode().Tree
 	} else {
-		version := standing
+		version := currentVersion
 		if v.Mode == modeRestore {
 			version = func(string, *jsontree.Node) string { return v.commit }
 		}
@@ -153,7 +153,7 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 	}
 	v.before = a.batch.mask(a.path, v.before, func(pointer string, content *jsontree.Node) string {
 		if document.Masked(v.after.Tree.At(pointer+"/value")) && jsontree.Equal(was.At(pointer+"/value"), content) {
-			return standing("", nil)
+			return currentVersion("", nil)
 		}
 		return "before " + v.commit
 	})

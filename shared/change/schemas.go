@@ -41,7 +41,7 @@ func putSchema(key string, p DocumentPut) write {
 
 // verifyBound answers 422 for a schema that values break which kept to it before.
 // Configs that the batch writes are held against it by themselves. Confidential values
-// are not: whoever tries schemas out would read them, character by character.
+// are not: trying schemas out would reveal them, character by character.
 func (a *attempt) verifyBound(bound []workspace.Reference) error {
 	var issues []document.Issue
 	unheld := 0

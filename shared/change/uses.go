@@ -11,8 +11,8 @@ import (
 )
 
 // permitUses answers 403 for what the new document has applications use that
-// the principal may not. Whoever could write a ciphertext and the name of a key
-// into a document of their own would read with the application's eyes.
+// the principal may not. With a ciphertext and the name of a key in a document of their
+// own, they would read what only the application can.
 func (a *attempt) permitUses() error {
 	var before *document.Document
 	if tree := a.before(); tree != nil {

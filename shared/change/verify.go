@@ -163,7 +163,7 @@ func tooManySteps() error {
 const smallGrowth = 4 << 10
 
 // fits answers 422 for documents that grow where all documents together have as
-// many bytes as whoever serves them can hold. What shrinks is always taken, and
+// many bytes as a server of them can hold. What shrinks is always taken, and
 // the last eighth is kept for small changes of what is there: a full workspace
 // must not keep a flag from being switched off.
 func (b *batch) fits() {

@@ -85,7 +85,7 @@ func TestASessionIsForTheKindOfItsKey(t *testing.T) {
 	}
 }
 
-// Whoever holds no live key learns nothing of what is stored.
+// Without a live key nobody learns anything of what is stored.
 func TestAllRefusedKeysAreToldTheSame(t *testing.T) {
 	w := newWorld(t, nil)
 	revoked, unknown := w.key(access.KindUser), w.key(access.KindUser)

@@ -285,7 +285,7 @@ func TestAChangeSetIsBounded(t *testing.T) {
 	}
 }
 
-// TestTokensAreLookedUpTogether: whoever writes many items that were read at one
+// TestTokensAreLookedUpTogether: a request that writes many items that were read at one
 // commit does not ask the history for each.
 func TestTokensAreLookedUpTogether(t *testing.T) {
 	files := map[string]string{}

@@ -152,7 +152,7 @@ func TestImpactWithinItsTime(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsForgotten(t *testing.T) {
+func TestForgetContext(t *testing.T) {
 	contexts := &fakeContexts{}
 	w := newWorld(t, nil)
 	settings := w.settings()

@@ -25,7 +25,7 @@ func (p *Service) Deliver(c Caller) (*Delivery, error) {
 	return &Delivery{session}, nil
 }
 
-// Follow opens a session for what an environment serves now, whoever asks.
+// Follow opens a session for what an environment serves now, without a key.
 func (p *Service) Follow(ctx context.Context, environment string) (*Delivery, error) {
 	c, err := p.current(ctx, environment)
 	if err == nil {

@@ -228,7 +228,7 @@ func environmentEvaluations(counted []telemetry.EvaluatedDay, first telemetry.Da
 }
 
 // ReadEvaluated begins to read when items were evaluated last, beside what a list waits
-// for anyway, unless that is at hand.
+// for anyway, unless they are on this machine.
 func (s *Session) ReadEvaluated(ctx context.Context) {
 	counts := s.service.settings.Evaluations
 	if s.lastEvaluated != nil || counts == nil {
@@ -242,7 +242,7 @@ func (s *Session) ReadEvaluated(ctx context.Context) {
 		}
 		return read
 	}
-	if s.lastEvaluated = sync.OnceValue(read); !s.service.settings.EvaluationsAtHand {
+	if s.lastEvaluated = sync.OnceValue(read); !s.service.settings.EvaluationsLocal {
 		go s.lastEvaluated()
 	}
 }

@@ -124,7 +124,7 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 	}
 }
 
-// TestADeletionMeetsANewReference: whoever is second is refused.
+// TestADeletionMeetsANewReference: the second of the two is refused.
 func TestADeletionMeetsANewReference(t *testing.T) {
 	w := newWorld(t, map[string]string{"segments/s.json": segmentOf("s", serves("bool", "true")), path("f"): boolFlag("f", "")})
 	w.repo.Before = func() {

@@ -182,8 +182,7 @@ func TestACommitOfManyItemsIsOneEntry(t *testing.T) {
 	wantLines(t, w.page(feed.ActivityQuery{Type: "feature_flag", Key: "f3", PageQuery: one}), `updated feature_flag/f3 [] other fields changed`)
 }
 
-// Whoever amends or copies one of our commits takes its message along, not
-// what it changed.
+// To amend or copy one of our commits takes its message along, not what it changed.
 func TestMessagesOfACopiedCommitAreNotBelieved(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): flag("f", "")})
 	w.repo.Push(ada, "f: production: enabled set to true\n\nSvc-Principal: service_account/x", map[string]string{path("f"): flag("f", `,"tags":["a"]`)})

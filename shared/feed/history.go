@@ -42,7 +42,7 @@ func (r *Reader) History(ctx context.Context, t document.Type, key string, q Pag
 	}
 	page := repository.Page{Path: path}
 	if b.Limit > 0 {
-		page.Limit = b.Limit + 1 // one more says whether there is a next page
+		page.Limit = b.Limit + 1 // one more tells whether there is a next page
 	}
 	if b.After != "" {
 		if b.Limit > 0 {

@@ -73,8 +73,8 @@ func TestHistoryPages(t *testing.T) {
 	}
 }
 
-// TestChangesSince a commit: at most 20 are told of, which is looked for farther back,
-// by its name or else by the content that the file had there.
+// TestChangesSince a commit: at most 20 are listed. The commit is looked for farther back,
+// by its SHA or else by the content that the file had there.
 func TestChangesSince(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): flag("f", ""), path("g"): flag("g", "")})
 	start := w.repo.Head().Commit

@@ -14,13 +14,13 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Briefs are what is stored with a snapshot, so that whoever delivers from it need
-// not decode its documents:
+// Briefs are stored with a snapshot, so that delivery from it need not decode its
+// documents:
 //
 //	the format (1), and that of package brief (1)
-//	the versions of all documents that are told of (their length; see
+//	the versions of all documents that are in it (their length; see
 //	versions.State.Append)
-//	for each file of the snapshot, in its order, the length of what is told of it, 0
+//	for each file of the snapshot, in its order, the length of its entry, 0
 //	for one that is no document or cannot be served as it is; and that: the number
 //	of its regular expressions, each with its instructions, and its brief
 //
@@ -28,7 +28,7 @@ import (
 // snapshot, and are as good as its texts: its name covers both. Of another format,
 // or damaged, they tell nothing, and the texts are decoded.
 //
-// The format is raised whenever a document would be told of in another way: when
+// The format is raised whenever the entry of a document would be another: when
 // something else keeps it from being served, or another digest is a version.
 const briefsFormat = 1
 

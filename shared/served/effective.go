@@ -70,15 +70,15 @@ func (v *View) known() *Meta {
 
 // metaOf is a Meta, and what it is of.
 func (v *View) metaOf(broken []Broken) (*workspace.Workspace, *Meta) {
-	sound, state := v.without(broken)
-	alone := *sound
+	effective, state := v.without(broken)
+	alone := *effective
 	alone.Items = nil
-	return sound, &Meta{&alone, state}
+	return effective, &Meta{&alone, state}
 }
 
 func (v *View) without(broken []Broken) (*workspace.Workspace, *versions.State) {
-	sound := *v.ws
-	sound.Items = make([]workspace.Stored, 0, len(v.ws.Items))
+	effective := *v.ws
+	effective.Items = make([]workspace.Stored, 0, len(v.ws.Items))
 	changed := (*versions.State)(nil) // from what is readable, if it is not that
 	state := func() *versions.State {
 		if changed == nil {
@@ -110,7 +110,7 @@ func (v *View) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 			item.Key, item.Text, item.Brief = c.key, good.text, c.brief
 		}
 		if d := c.declaration; d != nil {
-			sound.Declared, sound.Declaration, sound.Environments = true, d.Declaration, d.Environments
+			effective.Declared, effective.Declaration, effective.Environments = true, d.Declaration, d.Environments
 		}
 		folded := strings.ToLower(c.key)
 		switch {
@@ -119,7 +119,7 @@ func (v *View) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 			remove()
 		default:
 			taken[folded] = true
-			sound.Items = append(sound.Items, item)
+			effective.Items = append(effective.Items, item)
 			if !counted {
 				read := item.Read()
 				state().Add(read.Key, read.Tree, read.View)
@@ -127,9 +127,9 @@ func (v *View) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 		}
 	}
 	if changed == nil {
-		return &sound, v.readable
+		return &effective, v.readable
 	}
-	return &sound, changed
+	return &effective, changed
 }
 
 // maxAsked is how many broken files a writer looks up the history of, so that all
@@ -164,8 +164,8 @@ func Stored(snapshot *repository.Snapshot, secret []byte, now time.Time) (versio
 }
 
 // storedVersions cost no request: where they cannot be told without one, there are
-// none beside their salt, and whoever delivers reads the documents, until a writer
-// has told them.
+// none beside their salt, and delivery reads the documents until a writer has stored
+// them.
 func (v *View) storedVersions(salt versions.Salt, now time.Time) string {
 	known := v.known()
 	if known == nil {

@@ -27,8 +27,8 @@ type cache struct {
 	view, other *View
 }
 
-// at returns the view of a snapshot. One that is built holds the others up:
-// whoever waits wants the same one, more often than not.
+// at returns the view of a snapshot. All wait while one is built: most of them want
+// that one.
 func (r *cache) at(snapshot *repository.Snapshot) *View {
 	r.mu.Lock()
 	defer r.mu.Unlock()

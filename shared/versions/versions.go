@@ -20,8 +20,8 @@ type Version [16]byte
 // String is 32 hexadecimal digits.
 func (v Version) String() string { return hex.EncodeToString(v[:]) }
 
-// Salt goes into the versions of a workspace. Without it, whoever is told a version
-// and knows all else that is served could try out what a confidential criterion
+// Salt goes into the versions of a workspace. Without it, somebody who knows a version
+// and all else that is served could try out what a confidential criterion
 // compares with. The zero Salt is for a directory, whose versions are the same on
 // every machine.
 type Salt [16]byte
