@@ -6,8 +6,8 @@
 //   - No request waits for it or fails because of it. What cannot be stored is
 //     tried again with a later use, a minute later at the earliest.
 //   - It costs at most one write for a key, a day and an instance, and no read.
-//   - Only the use of a key that was accepted counts: a stranger who knows a key's id and not
-//     its secret leaves no trace here.
+//   - Only the use of a key that was accepted counts: a request with a key's id and without
+//     its secret is not noted.
 //
 // It is good to the day and no proof: an instance that ends before its write
 // has gone out forgets it.
