@@ -131,7 +131,7 @@ func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*dif
 		if err != nil {
 			return nil, err
 		}
-		for _, at := range submodules {
+		for _, at := range datadir.Submodules(dir, submodules) {
 			problems = append(problems, datadir.Submodule(at))
 		}
 		if after, d.AsCommitted, err = git.checkedOut(ctx, before, state.Files); err != nil {

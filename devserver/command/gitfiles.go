@@ -199,7 +199,7 @@ func (g gitDirectory) read(ctx context.Context, s *gitState, place string, t git
 		}
 	}
 	for at, e := range t.entries {
-		if e.is(gitSubmodule) {
+		if e.is(gitSubmodule) && s.leadsInto(at) {
 			s.problems = append(s.problems, datadir.Submodule(at))
 		}
 	}
@@ -217,6 +217,25 @@ func (g gitDirectory) read(ctx context.Context, s *gitState, place string, t git
 		return err
 	}
 	return g.setEncodedAside(ctx, s, place)
+}
+
+// leadsInto reports whether a name of the layout is a submodule, holds it, or ends in it.
+func (s *gitState) leadsInto(submodule string) bool {
+	names := slices.Collect(maps.Keys(s.links))
+	for _, folder := range workspace.Folders {
+		names = append(names, string(folder))
+	}
+	for _, name := range append(names, workspace.File) {
+		folder, _, _ := strings.Cut(name, "/")
+		if name != workspace.File && !workspace.KnownFolder(folder) {
+			continue
+		}
+		end, ok := followed(s.links, name)
+		if ok && (end == submodule || strings.HasPrefix(end, submodule+"/") || strings.HasPrefix(submodule, name+"/")) {
+			return true
+		}
+	}
+	return false
 }
 
 // linksOf are the texts of the symbolic links of a tree.

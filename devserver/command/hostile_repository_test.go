@@ -350,6 +350,18 @@ func TestWhatIsTooLargeIsTold(t *testing.T) {
 	}
 }
 
+// A submodule that has nothing to do with the documents is nobody's concern.
+func TestASubmoduleBesideTheDocumentsIsNoProblem(t *testing.T) {
+	c := newClone(t)
+	c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/vendor/lib")
+	c.git("commit", "-qm", "lib")
+	for _, args := range [][]string{{"diff", c.base}, {"diff", c.base, "HEAD"}, {"verify"}} {
+		if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); strings.Contains(out+said, "submodule") {
+			t.Errorf("%v says:\n%s%s", args, out, said)
+		}
+	}
+}
+
 // blob is an object with a content.
 func (c *clone) blob(content string) string {
 	c.t.Helper()

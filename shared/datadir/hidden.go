@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"svc.example/svc/shared/git"
@@ -24,6 +26,32 @@ func Rewritten(file, attribute string) workspace.Problem {
 // Submodule refuses a folder whose files are in no review of the repository.
 func Submodule(folder string) workspace.Problem {
 	return hidden(folder, "this is a submodule, whose files are in a repository of their own, and in no review of this one: put the files themselves in its place")
+}
+
+// Submodules are those of the submodules below a directory that hold documents, or would:
+// they are, lie in or hold the end of a name of the layout.
+func Submodules(dir string, below []string) (holding []string) {
+	var ends []string
+	for _, name := range append([]workspace.Folder{workspace.File}, workspace.Folders...) {
+		ends = append(ends, string(name))
+		if to, err := os.Readlink(filepath.Join(dir, string(name))); err == nil { // which may be checked out or not
+			ends = append(ends, path.Clean(filepath.ToSlash(to)))
+		}
+		links, _ := os.ReadDir(filepath.Join(dir, string(name)))
+		for _, e := range links {
+			if to, err := os.Readlink(filepath.Join(dir, string(name), e.Name())); err == nil {
+				ends = append(ends, path.Join(string(name), filepath.ToSlash(to)))
+			}
+		}
+	}
+	for _, at := range below {
+		if slices.ContainsFunc(ends, func(end string) bool {
+			return end == at || strings.HasPrefix(end, at+"/") || strings.HasPrefix(at, end+"/")
+		}) {
+			holding = append(holding, at)
+		}
+	}
+	return holding
 }
 
 func hidden(file, message string) workspace.Problem {
@@ -44,7 +72,7 @@ func hiddenByGit(dir string) []workspace.Problem {
 	}
 	var problems []workspace.Problem
 	submodules, _ := r.Submodules(ctx)
-	for _, at := range submodules {
+	for _, at := range Submodules(dir, submodules) {
 		problems = append(problems, Submodule(at))
 	}
 	files := Look(dir).Files
