@@ -78,7 +78,11 @@ func (s *gitState) link(file string) string {
 
 // at is the directory at the commit that a revision names.
 func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error) {
-	id, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	exact, err := g.exactly(ctx, revision)
+	if err != nil {
+		return nil, err
+	}
+	id, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", exact+"^{commit}")
 	if err != nil && revision == "HEAD" {
 		return nil, errors.New("the repository has no commit yet: git commit comes first")
 	}
@@ -95,6 +99,46 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 		return nil, err
 	}
 	return s, g.read(ctx, s, place, tree)
+}
+
+// exactly is a revision with the full name of its ref. Git takes the first of several that
+// are called so, of tags before branches, and a ref before a commit's abbreviated id: a tag
+// that came with a clone would decide what a branch is.
+func (g gitDirectory) exactly(ctx context.Context, revision string) (string, error) {
+	name, rest := revision, ""
+	if i := strings.IndexAny(revision, "~^@:"); i >= 0 {
+		name, rest = revision[:i], revision[i:]
+	}
+	if name == "" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, "*?[\\ ") {
+		return revision, nil
+	}
+	list := []string{"for-each-ref", "--format=%(refname)"}
+	for _, form := range []string{"refs/%s", "refs/tags/%s", "refs/heads/%s", "refs/remotes/%s", "refs/remotes/%s/HEAD"} {
+		list = append(list, fmt.Sprintf(form, name))
+	}
+	out, err := g.Run(ctx, nil, list...)
+	var refs []string
+	for ref := range strings.Lines(string(out)) {
+		if ref = strings.TrimSpace(ref); slices.ContainsFunc(list[2:], func(one string) bool { return one == ref }) { // else it lies below
+			refs = append(refs, ref)
+		}
+	}
+	objects := ""
+	if isID := strings.Trim(name, "0123456789abcdefABCDEF") == ""; err == nil && len(refs) > 0 && isID && len(name) >= 4 {
+		found, _ := g.Run(ctx, nil, "rev-parse", "--disambiguate="+name)
+		objects = string(found)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case objects != "" && (len(name) == 40 || len(name) == 64): // git takes these for ids
+	case len(refs) > 1, objects != "":
+		refs = append(refs, strings.Fields(objects)...)
+		return "", fmt.Errorf("%s is the name of several: %s; give the whole name of the one that you mean", terminal.Quote(revision), terminal.Escape(strings.Join(refs[:min(len(refs), maxRemarks)], ", ")))
+	case len(refs) == 1:
+		return refs[0] + rest, nil
+	}
+	return revision, nil
 }
 
 // gitTree is what a commit has below a directory.

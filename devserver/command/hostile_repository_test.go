@@ -423,6 +423,28 @@ func TestALinkInThePathHidesNoChange(t *testing.T) {
 	}
 }
 
+// A tag that came with a clone is not taken for the branch, or the commit, that was named.
+func TestANameOfSeveralIsRefused(t *testing.T) {
+	c := newClone(t)
+	short := c.base[:10]
+	c.git("update-ref", "refs/remotes/origin/main", c.base)
+	c.git("branch", "-q", "side", c.base)
+	for _, tag := range []string{"side", "origin/main", short} {
+		c.git("tag", tag, c.head)
+	}
+	c.write(".git/lone", c.head+"\n")
+	c.git("update-ref", "refs/heads/lone", c.base)
+	for revision, says := range map[string]string{
+		"side": "refs/heads/side, refs/tags/side;", "side~0": "refs/heads/side, refs/tags/side;", "origin/main": "refs/remotes/origin/main, refs/tags/origin/main;", short: "refs/tags/" + short + ", " + c.base + ";",
+		"refs/heads/side": "", "refs/remotes/origin/main": "", "refs/heads/side~0": "", c.base: "", "lone": "", "main~1": "", "HEAD~1": "", "@~1": "",
+	} {
+		out, said := run(t, t.Context(), c.dir, nil, "diff", revision, "HEAD", "--datadir", ".")
+		if says != "" && (out != "" || !strings.Contains(said, "is the name of several: "+says)) || says == "" && !strings.Contains(out, "flag pay\n  default: ") {
+			t.Errorf("diff %s says:\n%s%s", revision, out, said)
+		}
+	}
+}
+
 func TestNothingIsFetched(t *testing.T) {
 	for name, config := range promisors {
 		t.Run(name, func(t *testing.T) {

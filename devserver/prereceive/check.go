@@ -114,6 +114,12 @@ func Check(ctx context.Context, p Push) error {
 	return s.checkTree(ctx, from, to)
 }
 
+// misleads reports whether a branch or a tag has a name that git takes for another one.
+func misleads(ref string) bool {
+	kind, name, _ := strings.Cut(strings.TrimPrefix(ref, "refs/"), "/")
+	return name == "HEAD" || strings.HasPrefix(name, "refs/") || kind == "tags" && name == "main"
+}
+
 // updateOfMain is where main is to be moved to, "" when it stays.
 func (p Push) updateOfMain() (from, to string, err error) {
 	root, err := os.OpenRoot(p.Repository)
@@ -136,6 +142,8 @@ func (p Push) updateOfMain() (from, to string, err error) {
 			return "", "", refuse(terminal.Quote(ref) + " is neither a branch, a tag nor a note (refs/heads, refs/tags, refs/notes); others change what git reads here, as refs/replace does")
 		case ref != main && atMain(ref):
 			return "", "", refuse(terminal.Quote(ref) + " lies where main does, on a disk that does not tell their names apart for example; call it something else")
+		case words[1] != noID && misleads(ref):
+			return "", "", refuse(terminal.Quote(ref) + " would be taken for another reference where somebody names one in short, such as main; call it something else")
 		case isSymbolic(root, ref):
 			return "", "", refuse(terminal.Quote(ref) + " stands for another reference in this repository (git symbolic-ref); push to that one")
 		case ref != main:

@@ -72,7 +72,10 @@ func TestOnlyMainMovesMain(t *testing.T) {
 		{id + " " + id + " refs/meta/" + strings.Repeat("a", 300), `"refs/meta/` + strings.Repeat("a", 190) + `…" is neither a branch`},
 		{none + " " + id + " refs/heads/mainly", ""},
 		{none + " " + id + " refs/heads/next/main", ""},
-		{none + " " + id + " refs/tags/main", ""},
+		{none + " " + id + " refs/tags/main", `"refs/tags/main" would be taken for another reference`},
+		{none + " " + id + " refs/heads/HEAD", `"refs/heads/HEAD" would be taken for another reference`},
+		{none + " " + id + " refs/heads/refs/heads/main", `"refs/heads/refs/heads/main" would be taken`},
+		{id + " " + none + " refs/tags/main", ""}, // is taken away
 	} {
 		t.Run(test.updates, func(t *testing.T) { check(t, repository, strings.NewReader(test.updates+"\n"), test.words) })
 	}
