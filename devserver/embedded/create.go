@@ -73,7 +73,7 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if err := local.Create(dir, record); err != nil {
 		return b, err
 	}
-	if err := local.KeepOutOfGit(dir); err != nil {
+	if err := errors.Join(local.KeepOutOfGit(dir), markOwn(dir)); err != nil {
 		return b, err
 	}
 	if c.Git != nil {
