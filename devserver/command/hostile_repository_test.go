@@ -285,6 +285,12 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			c.gitIn(filepath.Join(c.top, "sub"), "commit", "-qm", "x")
 			c.git("submodule", "--quiet", "add", "./sub", "svc/our-config/configs")
 		}},
+		"a repository among the files of another one": {"our-config", "has a repository of its own", func(c *clone) {
+			c.write("svc/our-config/feature-flags/pay.json", flagOff)
+			c.gitIn(c.dir, "init", "-q", "--initial-branch=main")
+			c.gitIn(c.dir, "add", "-A")
+			c.gitIn(c.dir, "commit", "-qm", "x")
+		}},
 		"a submodule that is not checked out": {"configs", "this is a submodule", func(c *clone) {
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/configs")
 		}},

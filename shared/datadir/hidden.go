@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -67,6 +68,9 @@ func hiddenByGit(dir string) []workspace.Problem {
 	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
 	defer cancel()
 	r, err := git.Open(ctx, dir)
+	if errors.As(err, new(*git.Inner)) {
+		return []workspace.Problem{hidden(itself, err.Error())}
+	}
 	if err != nil {
 		return nil
 	}

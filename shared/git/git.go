@@ -72,7 +72,33 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	if info, err := os.Stat(at); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file", terminal.Escape(at)) // git would wait for what a pipe brings
 	}
-	return r, nil
+	return r, r.outermost(ctx)
+}
+
+// Inner is a repository in a directory whose files another one around it holds: it may have
+// come with them, and in it nothing need differ.
+type Inner struct{ Top, Outer string }
+
+func (i *Inner) Error() string {
+	return fmt.Sprintf("%s has a repository of its own, and the repository %s holds its files too: take the .git out of the one that is not meant", terminal.Escape(i.Top), terminal.Escape(i.Outer))
+}
+
+// outermost refuses a repository that lies among the files of another one.
+func (r *Repository) outermost(ctx context.Context) error {
+	around, err := Locate(filepath.Dir(r.top))
+	if err != nil || around.Top == "" || r.top == filepath.Dir(r.top) {
+		return err
+	}
+	below, err := filepath.Rel(around.Top, r.top)
+	if err != nil {
+		return err
+	}
+	outer := &Repository{dir: around.Top, top: around.Top}
+	entries, err := outer.Run(ctx, nil, "ls-files", "-s", "-z", "--", ":(literal)"+filepath.ToSlash(below))
+	if err == nil && len(entries) > 0 && !strings.HasPrefix(string(entries), "160000 ") { // but a submodule
+		err = &Inner{r.top, around.Top}
+	}
+	return err
 }
 
 func find(dir string) (*Repository, error) {
