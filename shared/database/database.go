@@ -117,7 +117,9 @@ func (f *File) create() error {
 
 const (
 	firstPause = 200 * time.Microsecond
-	maxPause   = 20 * time.Millisecond
+	// maxPause is short: a busy process lets go of the file for some hundred microseconds
+	// in some milliseconds.
+	maxPause = 2 * time.Millisecond
 )
 
 // open opens the file for one piece of work, when its turn has come.
