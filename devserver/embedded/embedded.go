@@ -107,7 +107,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		PublicURL:     options.PublicURL,
 		Used:          s.uses.Used,
 		Contexts:      seen,
-		Evaluations:   seen, EvaluationsLocal: true,
+		Evaluations:   present{seen}, EvaluationsLocal: true,
 	})
 	if err := s.route(options); err != nil {
 		return nil, errors.Join(err, ledger.Close())
@@ -303,6 +303,17 @@ func (s *Service) look(ctx context.Context, watch *reporter) error {
 		watch.see(snapshot, broken)
 	}
 	return err
+}
+
+// present tells counts of evaluations with those that wait to be written: this process has
+// them all.
+type present struct{ *rows.Store }
+
+func (p present) Evaluations(ctx context.Context, workspace, key string, first, last telemetry.Day) (map[string][]telemetry.EvaluatedDay, error) {
+	if err := p.Flush(ctx); err != nil {
+		return nil, err
+	}
+	return p.Store.Evaluations(ctx, workspace, key, first, last)
 }
 
 // Exists reports whether a directory holds a workspace.
