@@ -109,6 +109,9 @@ func (g gitDirectory) exactly(ctx context.Context, revision string) (string, err
 	if i := strings.IndexAny(revision, "~^@:"); i >= 0 {
 		name, rest = revision[:i], revision[i:]
 	}
+	if isID := len(name) == 40 || len(name) == 64; g.Outer != "" && revision != "HEAD" && !isID {
+		return "", fmt.Errorf("the directory is in a submodule of %s, where %s is not what that repository calls so: give the whole id of a commit, or compare in a clone of the submodule's repository", terminal.Escape(g.Outer), terminal.Quote(revision))
+	}
 	if name == "" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, "*?[\\ ") {
 		return revision, nil
 	}

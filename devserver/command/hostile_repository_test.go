@@ -429,6 +429,30 @@ func TestALinkInThePathHidesNoChange(t *testing.T) {
 	}
 }
 
+// In a submodule the names of branches are those of another repository than the one that is
+// reviewed.
+func TestInASubmoduleNoNameIsTaken(t *testing.T) {
+	c := newClone(t)
+	c.write("sub/feature-flags/pay.json", flagOn)
+	c.write("sub/svc.json", `{"environments":["production"]}`)
+	sub := filepath.Join(c.top, "sub")
+	c.gitIn(sub, "init", "-q", "--initial-branch=main")
+	c.gitIn(sub, "add", "-A")
+	c.gitIn(sub, "commit", "-qm", "x")
+	c.git("submodule", "--quiet", "add", "./sub", "sub")
+	c.git("commit", "-qm", "submodule")
+	for _, args := range [][]string{{"diff", "main"}, {"diff", "main", "HEAD"}, {"diff", "HEAD~0"}, {"eval", "pay", "--at", "main", "--environment", "production"}} {
+		if out, said := run(t, t.Context(), c.top, nil, append(args, "--datadir", "sub")...); out != "" || !strings.Contains(said, "is in a submodule of "+c.top) {
+			t.Errorf("%v says:\n%s%s", args, out, said)
+		}
+	}
+	for _, args := range [][]string{{"diff"}, {"diff", c.gitIn(sub, "rev-parse", "HEAD")}} {
+		if out, said := run(t, t.Context(), c.top, nil, append(args, "--datadir", "sub")...); !strings.Contains(out, "nothing was changed") {
+			t.Errorf("%v says:\n%s%s", args, out, said)
+		}
+	}
+}
+
 // A tag that came with a clone is not taken for the branch, or the commit, that was named.
 func TestANameOfSeveralIsRefused(t *testing.T) {
 	c := newClone(t)

@@ -48,6 +48,9 @@ type Repository struct {
 	// the slash: "." for the top.
 	Path string
 
+	// Outer is the work tree of which the repository is a submodule, "" for none.
+	Outer string
+
 	dir, top string
 }
 
@@ -95,7 +98,11 @@ func (r *Repository) outermost(ctx context.Context) error {
 	}
 	outer := &Repository{dir: around.Top, top: around.Top}
 	entries, err := outer.Run(ctx, nil, "ls-files", "-s", "-z", "--", ":(literal)"+filepath.ToSlash(below))
-	if err == nil && len(entries) > 0 && !strings.HasPrefix(string(entries), "160000 ") { // but a submodule
+	switch {
+	case err != nil || len(entries) == 0:
+	case strings.HasPrefix(string(entries), "160000 "):
+		r.Outer = around.Top
+	default:
 		err = &Inner{r.top, around.Top}
 	}
 	return err
