@@ -64,6 +64,7 @@ func TestDiff(t *testing.T) {
 		{"ciphertext", config(text("red", ""), ""), config(text("blue", `,"decryptWith":"k"`), ""), `default: serve [redacted] to everyone`},
 		{"a secret made plain", config(text("red", secret), ""), config(text("red", ""), ""), `default: fallback no longer secret`},
 		{"another text in place of a secret", config(text("red", secret), ""), config(text("blue", ""), ""), `default: fallback no longer secret`},
+		{"a secret made a split of secrets", flag(strings.Replace(documents.ServesTrue, `true`, `true,"confidential":true`, 1), ""), flag(strings.NewReplacer(`"value":true`, `"value":true,"confidential":true`, `"value":false`, `"value":false,"confidential":true`).Replace(documents.Quarter), ""), `default: rollout 25% [redacted], 75% [redacted]`},
 		{"a secret bool", flag(documents.ServesTrue, ""), flag(strings.Replace(documents.ServesFalse, `false`, `false,"confidential":true`, 1), ""), `default: serve [redacted] to everyone`},
 		{"a provided value", config(text("red", ""), ""), config(`{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"provided","value":{"source":"ENV_VAR","lookup":"blue"}}}`, ""), `default: serve [redacted] to everyone`},
 		{"a secret arm", flag(documents.ServesFalse, ""), flag(strings.Replace(documents.Quarter, `"value":true`, `"value":true,"confidential":true`, 1), ""), "default: rollout 25% [redacted], 75% false"},

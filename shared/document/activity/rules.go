@@ -84,7 +84,7 @@ func (s scopeDiff) fallback(before, after []*jsontree.Node) {
 		if same && !hidden(value) && !secret.Confidential && secret.DecryptWith == "" {
 			words += " (details changed)"
 		}
-		if had && hidden(was.Get("value")) && !hidden(value) {
+		if had && hidden(was.Get("value")) && !hidden(value) && !secret.Confidential && secret.DecryptWith == "" { // nor all arms
 			words = "fallback no longer secret" // these words are kept longer than the document
 		}
 		s.say(s.scope, "%s", words)
