@@ -62,7 +62,7 @@ test: check tools ## run every test, with the race detector
 	go test -race -timeout 30m $(BESIDE) ./...
 
 # Most tests wait for others more than they compute.
-BESIDE = -p 4 -parallel 8
+BESIDE = -parallel 8
 
 # What needs no browser, no stand-in for AWS, no engine and no second process.
 SLOW = /infra/|/devserver/(apitest|browsertest|contracttest|directory|mcpserver|releasetest)|/functions$$|/dynamo|/s3|/bucket|/admin$$|/archtest|/testing/

@@ -96,7 +96,8 @@ func TestConsoleAddsARule(t *testing.T) {
 	})
 	p.write(t, ".draft.opened .chips input", "pro")
 	p.press(t, "\r")
-	p.write(t, ".draft.opened .chips input", "enterprise") // which is taken as soon as the field is left
+	p.write(t, ".draft.opened .chips input", "enterprise")
+	p.press(t, "\t") // it is taken as soon as the field is left
 	p.click(t, ".draft.opened .add-criterion")
 	p.choose(t, ".draft.opened .criterion:nth-child(2) [aria-label=Operator]", "NOT_IN_SEG")
 	p.choose(t, ".draft.opened [aria-label=Segment]", "beta-testers")
