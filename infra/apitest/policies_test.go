@@ -302,6 +302,10 @@ func (e *everything) applications() {
 		e.serial++
 		e.ask("reportContexts", request{path: "/api/v1/telemetry/", body: fmt.Sprintf(`{"instanceHash": "i", "batchId": "b-%d", "events": [%s]}`, e.serial, events)})
 	}
+	counts := `{"summaries": {"summaries": [{"key": "redesign", "counters": [{"count": 3, "selectedValue": {"bool": false}}]}]}}`
+	relayed := fmt.Sprintf(`{"instanceHash": "i", "batchId": "relayed", "reports": ["%s", "%s"], "events": [%s, %s]}`, strings.Repeat("1", 64), strings.Repeat("2", 64), counts, counts)
+	secret := http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("1:"+e.secret))}}
+	e.ask("reportContexts", request{path: "/api/v1/telemetry/", body: relayed, header: secret})
 }
 
 // shapes are of so many types of context.
