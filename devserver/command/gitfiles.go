@@ -128,7 +128,8 @@ func (g gitDirectory) exactly(ctx context.Context, revision string) (string, err
 	}
 	objects := ""
 	if isID := strings.Trim(name, "0123456789abcdefABCDEF") == ""; err == nil && len(refs) > 0 && isID && len(name) >= 4 {
-		found, _ := g.Run(ctx, nil, "rev-parse", "--disambiguate="+name)
+		var found []byte
+		found, err = g.Run(ctx, nil, "rev-parse", "--disambiguate="+name)
 		objects = string(found)
 	}
 	switch {

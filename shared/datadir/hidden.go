@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func hiddenByGit(dir string) []workspace.Problem {
 		return nil
 	}
 	var problems []workspace.Problem
-	submodules, _ := r.Submodules(ctx)
+	submodules, unasked := r.Submodules(ctx)
 	for _, at := range Submodules(dir, submodules) {
 		problems = append(problems, Submodule(at))
 	}
@@ -89,7 +90,10 @@ func hiddenByGit(dir string) []workspace.Problem {
 		number    int
 		attribute string
 	}
-	attributes, _ := r.Attributes(ctx, "", slices.Sorted(maps.Values(lies)))
+	attributes, err := r.Attributes(ctx, "", slices.Sorted(maps.Values(lies)))
+	if err = cmp.Or(unasked, err); err != nil { // what git was kept from saying may be hidden
+		problems = append(problems, hidden(itself, "git does not say what it hides: "+err.Error()))
+	}
 	set := map[line][]string{}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		if attribute := attributes[lies[file]].Rewrites(files[file]); attribute != "" {

@@ -2,7 +2,10 @@ package datadir
 
 import (
 	"fmt"
+	"os/exec"
 	"testing"
+
+	"svc.example/svc/shared/testing/testenv"
 )
 
 func TestOverlooked(t *testing.T) {
@@ -46,6 +49,15 @@ func TestWhatOtherProgramsObeyIsRefused(t *testing.T) {
 		"error a/b/c/d: git takes HEAD,", "error config: git takes HEAD,", "error configs/sub: git takes HEAD,", "warning configs/sub: this folder is left out", "error docs: git takes HEAD,",
 		"error feature-flags/HEAD: git takes HEAD,", "error objects: git takes HEAD,", "error refs: git takes HEAD,",
 	})
+}
+
+func TestAGitThatCannotBeAskedHidesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command(testenv.Program(t, "your system's package", "git"), "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	tree(t, dir, map[string]string{"svc.json": "w", ".git/index": "broken"})
+	checkProblems(t, Overlooked(dir), []string{"fatal .: git does not say what it hides: "})
 }
 
 func TestOverlookedIsBounded(t *testing.T) {
