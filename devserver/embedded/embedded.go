@@ -271,8 +271,9 @@ func (s *Service) upkeep(ctx context.Context) {
 	}
 }
 
-// expire removes the contexts and counts that are kept no longer.
+// expire removes what is kept no longer: contexts, counts, files that keep packs from git.
 func (s *Service) expire(ctx context.Context, now time.Time) error {
+	s.ledger.Objects().Tidy()
 	ws, err := s.ledger.Registry().Workspace(ctx)
 	if err != nil {
 		return err

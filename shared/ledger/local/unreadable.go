@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 )
 
@@ -51,7 +52,8 @@ func (r reference) hasBegun() (bool, error) {
 func (r reference) hasPacks() bool {
 	packs, _ := fs.Glob(os.DirFS(r.path("objects/pack")), "pack-*.idx") // the pattern is a good one
 	for _, index := range packs {
-		if _, err := os.Stat(r.path("objects/pack/" + strings.TrimSuffix(index, ".idx") + ".keep")); errors.Is(err, fs.ErrNotExist) {
+		keep, err := os.ReadFile(r.path("objects/pack/" + strings.TrimSuffix(index, ".idx") + ".keep"))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !disk.IsUncommitted(keep) {
 			return true
 		}
 	}

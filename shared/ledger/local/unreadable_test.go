@@ -283,6 +283,16 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 			g.run("repack", "-adq")
 			g.run("update-ref", "-d", "refs/heads/trunk")
 		}, true},
+		"deleted, its packs just merged": {func(t *testing.T, l *Ledger) {
+			renamed(t, l, "trunk")
+			g := gitIn(t, l.Repository())
+			g.run("repack", "-adq")
+			g.run("update-ref", "-d", "refs/heads/trunk")
+			packs, _ := filepath.Glob(filepath.Join(l.Repository(), "objects/pack/*.pack"))
+			for _, pack := range packs {
+				must(t, os.WriteFile(strings.TrimSuffix(pack, ".pack")+".keep", []byte("svc: kept from git's maintenance for an hour\n"), 0o666))
+			}
+		}, true},
 		"a first commit that came to nothing": {func(t *testing.T, l *Ledger) {
 			for _, extension := range []string{".idx", ".pack", ".keep"} {
 				must(t, os.WriteFile(filepath.Join(l.Repository(), "objects/pack/pack-"+strings.Repeat("1", 40)+extension), nil, 0o666))

@@ -44,6 +44,14 @@ func (o *Objects) Compact(ctx context.Context) (Compaction, error) {
 	return Compaction{Left: len(o.Packs())}, nil // somebody packs as fast as we do
 }
 
+// Tidy removes what crashes have left behind, and lets git have the packs that were kept
+// from it for long enough; Compact does so too.
+func (o *Objects) Tidy() {
+	o.compacting.Lock()
+	defer o.compacting.Unlock()
+	o.sweep(tempLife)
+}
+
 // errRepacked says that packs which were listed with their indexes went before
 // they were read: a git gc beside us has put their objects into another.
 var errRepacked = errors.New("packs were collected while they were being merged")
@@ -107,7 +115,7 @@ func (o *Objects) mergeable(files []os.FileInfo) ([]odb.Stored, error) {
 }
 
 // isKept reports whether a pack's .keep is somebody else's, or guards a commit that is being
-// made. That of a merged pack keeps it from git alone.
+// made. Any other of ours keeps the pack from git alone.
 func (o *Objects) isKept(s odb.Stored) bool {
 	keep := odb.PackPath(s.Name, ".keep")
 	return s.Has(".keep") && (o.guards(s.Name) || !o.isOurs(keep))
@@ -203,7 +211,8 @@ func (o *Objects) Sweep() {
 }
 
 // sweep leaves alone what these Objects are writing themselves, however long
-// ago that began. How old the rest is, is a matter of the file system's clock
+// ago that began. What svc keeps from git it keeps as long as git has a multi-pack-index:
+// several of the commands that write one can, at once, delete what another one relies on. How old the rest is, is a matter of the file system's clock
 // alone, which need not be this machine's. What cannot be removed does no harm.
 func (o *Objects) sweep(life time.Duration) {
 	files, err := o.store.ReadDir(context.Background(), odb.PackFolder)
@@ -214,12 +223,13 @@ func (o *Objects) sweep(life time.Duration) {
 	if err != nil {
 		return
 	}
+	indexed := slices.ContainsFunc(files, func(f os.FileInfo) bool { return strings.HasPrefix(f.Name(), multiPack) })
 	for _, f := range files {
 		path, age := odb.PackFolder+"/"+f.Name(), now.Sub(f.ModTime())
 		switch {
 		case isTemp(f) && !strings.HasPrefix(f.Name(), o.store.tempOwner()) && age > life:
 			_ = o.store.Remove(path)
-		case isKeep(f) && age > keepLife && !o.guards(strings.TrimSuffix(strings.TrimPrefix(f.Name(), "pack-"), ".keep")) && o.isOurs(path):
+		case isKeep(f) && age > keepLife && !indexed && !o.guards(strings.TrimSuffix(strings.TrimPrefix(f.Name(), "pack-"), ".keep")) && o.isOurs(path):
 			_ = o.store.Remove(path)
 		}
 	}
@@ -253,5 +263,5 @@ func (o *Objects) guards(pack string) bool {
 // nothing.
 func (o *Objects) isOurs(keep string) bool {
 	text, err := o.store.ReadFile(context.Background(), keep)
-	return err == nil && string(text) == keepText
+	return err == nil && strings.HasPrefix(string(text), "svc: ")
 }

@@ -228,7 +228,7 @@ func TestCompactRefusesDamage(t *testing.T) {
 		t.Errorf("a damaged pack was merged: %v", err)
 	}
 	left := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*")))
-	if len(left) != 6 {
+	if len(left) != 9 {
 		t.Errorf("what is left is %q", left)
 	}
 	// It does not keep the others from being merged for good.

@@ -8,23 +8,24 @@
 //   - A pack that PutPack stored survives a loss of power from the moment
 //     PutPack returned: pack, index and directory are flushed, in that order,
 //     the pack's file first and its index, which makes git see it, last.
-//   - A pack whose commit no head names yet carries a .keep file, so that a
-//     git repack -ad at that very moment leaves it alone. Release removes it;
-//     Compact removes what a crash left behind.
+//   - A pack that svc writes carries a .keep file until it is merged, or for an hour: git
+//     decides by older lists of packs, or by a multi-pack-index, what it deletes, and
+//     several of its commands at once can each delete what another one relies on.
+//     Compact merges packs that are kept so, but for those of a commit that is being
+//     made, until its Release.
 //   - What is being written has a name that git's chores leave alone. What a
 //     crash left behind is removed by its age on the file system's own clock.
 //   - Compact deletes a pack after the pack that holds its objects was read back
 //     and is as durable as it was, index first, so that no reader ever sees an index
 //     without its pack.
-//   - A merged pack carries a .keep for an hour: git decides by older lists of packs, or
-//     by a multi-pack-index, what it deletes. A pack that a multi-pack-index names is
-//     left to git, which finds objects through it alone.
+//   - A pack that a multi-pack-index names is left to git, which finds objects through
+//     it alone.
 //
 // One commit is one pack, so their number grows until Compact is called: let
 // the owner call it every hundred commits or so. It leaves a number of packs
 // that grows with the logarithm of the history. The repositories that Init
 // makes leave collecting to it (gc.auto 0); running git gc by hand is fine at
-// any time. All indexes are in memory, some 40 bytes for each object.
+// any time, and leaves what is kept. All indexes are in memory, some 40 bytes for each object.
 //
 // All methods may be called at once, and several processes may work on one
 // repository.

@@ -75,9 +75,12 @@ func (s *store) commit(path, text string) *repository.Snapshot {
 	return must[*repository.Snapshot](s.t)(s.repo.Commit(ctx, base, draft(path, text)))
 }
 
-// publish lets the branch name the head.
+// publish lets the branch name the head, and git have the packs, as after an hour.
 func (s *store) publish() repository.Head {
 	s.t.Helper()
+	for _, keep := range keeps(s.t, s.dir) {
+		must[any](s.t)(nil, os.Remove(keep))
+	}
 	head := must[repository.Head](s.t)(s.ledger.Head(ctx))
 	git(s.t, s.dir, "update-ref", "refs/heads/main", head.Commit)
 	return head

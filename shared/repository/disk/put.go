@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"context"
 	crypto "crypto/rand"
 	"errors"
@@ -60,10 +61,9 @@ func (t *temp) rename(to string) error {
 	return err
 }
 
-// PutPack implements odb.FS. Both files are written before one is flushed: what
+// PutPack implements odb.FS. All files are written before one is flushed: what
 // the file system then has to write down of them it writes down once. A pack is
-// kept from git before it gets its name: one that comes with a commit until Release, one
-// that was merged until no git can be at work that does not know of it (see sweep).
+// kept from git before it gets its name, until it is merged or an hour old (see sweep).
 //
 // One whose name is taken gets another: a git that is at work may have the pack of that
 // name on its list of those to delete.
@@ -87,17 +87,27 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 		return err
 	}
 	defer func() { err = errors.Join(err, idx.Close()) }()
-	if _, err = idx.Write(index); err == nil {
-		err = flushAll(file.File, idx.File)
+	if _, err = idx.Write(index); err != nil {
+		return err
 	}
-	if err == nil {
+	text := keepText
+	if !merged {
+		text += uncommitted
+	}
+	keep, err := s.keep(name, text)
+	if err != nil {
+		return err
+	}
+	written := []billy.File{file.File, idx.File}
+	if keep != nil {
+		defer keep.Close()
+		written = append(written, keep)
+		if !merged {
+			s.guard(put, name)
+		}
+	}
+	if err = flushAll(written...); err == nil {
 		err = errors.Join(file.finish(), idx.finish())
-	}
-	switch {
-	case err == nil && merged:
-		_, err = s.keep(name)
-	case err == nil:
-		err = s.guard(put, name)
 	}
 	if err == nil {
 		err = file.rename(odb.PackPath(name, ".pack"))
@@ -111,57 +121,75 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 	return err
 }
 
-// guard keeps a pack from being collected until its Release.
-func (s *store) guard(put, name string) error {
-	ours, err := s.keep(name)
-	if ours {
-		s.guarding.Lock()
-		s.guarded[name] = put
-		s.guarding.Unlock()
-	}
-	return err
+// keepText begins each .keep of ours; uncommitted follows as long as a commit is being
+// made of the pack.
+const (
+	keepText    = "svc: kept from git's maintenance for an hour\n"
+	uncommitted = "a commit is being made\n"
+)
+
+// IsUncommitted reports whether a pack's .keep says that its commit was never made, or is
+// empty, as it can be after a loss of power.
+func IsUncommitted(keep []byte) bool {
+	return len(keep) == 0 || bytes.HasSuffix(keep, []byte(uncommitted))
 }
 
-// keepText is what a .keep of ours says.
-const keepText = "svc: a commit is being made\n" // or packs were merged
-
 // keep makes a pack's .keep, which git's maintenance respects. One that is there already
-// is somebody else's and stays. It is not flushed: after a loss of power there is no
-// commit that it could guard, and no git that was at work.
-func (s *store) keep(name string) (ours bool, err error) {
+// is somebody else's and stays: there is no file then.
+func (s *store) keep(name, text string) (billy.File, error) {
 	keep := odb.PackPath(name, ".keep")
-	f, err := s.OpenFile(keep, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := s.OpenFile(keep, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	_, err = f.Write([]byte(keepText))
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = s.Remove(keep) // nobody would take it for ours
+	if _, err = f.Write([]byte(text)); err != nil {
+		return nil, errors.Join(err, f.Close(), s.Remove(keep)) // nobody would take it for ours
 	}
-	return true, err
+	return f, nil
+}
+
+// guard remembers that a pack belongs to a commit that is being made, until its Release.
+func (s *store) guard(put, name string) {
+	s.guarding.Lock()
+	defer s.guarding.Unlock()
+	s.guarded[name] = put
 }
 
 // PutPack implements repository.Objects.
 func (o *Objects) PutPack(ctx context.Context, name string, content, index []byte) error {
 	err := o.Objects.PutPack(ctx, name, content, index)
 	if err != nil {
-		o.Release(name)
+		o.release(name, func(keep string) { _ = o.store.Remove(keep) })
 	}
 	return err
 }
 
 // Release implements repository.Objects.
-func (o *Objects) Release(name string) {
+func (o *Objects) Release(name string) { o.release(name, o.store.commit) }
+
+func (o *Objects) release(name string, free func(keep string)) {
 	o.store.guarding.Lock()
 	defer o.store.guarding.Unlock()
 	for stored, put := range o.store.guarded {
 		if put == name {
 			delete(o.store.guarded, stored)
-			_ = o.store.Remove(odb.PackPath(stored, ".keep"))
+			free(odb.PackPath(stored, ".keep"))
 		}
+	}
+}
+
+// commit takes the mark of a commit that is being made off a pack's .keep. One that cannot
+// be changed is removed.
+func (s *store) commit(keep string) {
+	f, err := s.OpenFile(keep, os.O_WRONLY, 0o644)
+	if err == nil {
+		err = errors.Join(f.Truncate(int64(len(keepText))), f.Close())
+	}
+	if err != nil {
+		_ = s.Remove(keep)
 	}
 }
 
