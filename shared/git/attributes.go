@@ -22,7 +22,13 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files []stri
 		return all, nil
 	}
 	ask, at := []string{"check-attr", "-z", "--stdin"}, r.at()
-	if commit != "" {
+	if commit == "" {
+		for _, path := range attributeFiles(files) {
+			if err := refusePipes(filepath.Join(r.top, filepath.FromSlash(path))); err != nil {
+				return nil, err
+			}
+		}
+	} else {
 		index, remove, err := r.attributesOf(ctx, commit, files)
 		if err != nil {
 			return nil, err
@@ -50,14 +56,7 @@ func (r *Repository) attributesOf(ctx context.Context, commit string, files []st
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(folder) }
-	seen := map[string]bool{}
-	list := []string{"ls-tree", "--full-tree", "-z", commit, "--"}
-	for _, file := range files {
-		for at := path.Dir(file); !seen[at]; at = path.Dir(at) {
-			seen[at] = true
-			list = append(list, path.Join(at, attributesName))
-		}
-	}
+	list := append([]string{"ls-tree", "--full-tree", "-z", commit, "--"}, attributeFiles(files)...)
 	index = filepath.Join(folder, "index")
 	entries, err := r.Run(ctx, nil, list...)
 	if err == nil {
@@ -68,6 +67,18 @@ func (r *Repository) attributesOf(ctx context.Context, commit string, files []st
 		return "", nil, err
 	}
 	return index, remove, nil
+}
+
+// attributeFiles are the paths where attributes of files can be set.
+func attributeFiles(files []string) (paths []string) {
+	seen := map[string]bool{}
+	for _, file := range files {
+		for at := path.Dir(file); !seen[at]; at = path.Dir(at) {
+			seen[at] = true
+			paths = append(paths, path.Join(at, attributesName))
+		}
+	}
+	return paths
 }
 
 // Value is that of an attribute, "" when it is not set.

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,19 +64,31 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without being told the repository, git looks whose it is.
-	index, err := run(ctx, r.top, nil, nil, "rev-parse", "--git-path", "index")
-	if err != nil {
+	if err := refusePipes(filepath.Join(r.top, ".git")); err != nil {
 		return nil, err
 	}
-	at := strings.TrimSuffix(string(index), "\n")
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(r.top, at)
-	}
-	if info, err := os.Stat(at); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", terminal.Escape(at)) // git would wait for what a pipe brings
+	// Without being told the repository, git looks whose it is.
+	if _, err := run(ctx, r.top, nil, nil, "rev-parse", "--git-dir"); err != nil {
+		return nil, err
 	}
 	return r, r.outermost(ctx)
+}
+
+// refusePipes refuses files below a path of which git would wait for what they bring.
+func refusePipes(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // git says what it cannot read
+		}
+		mode := entry.Type()
+		if info, err := os.Stat(path); mode&fs.ModeSymlink != 0 && err == nil {
+			mode = info.Mode()
+		}
+		if mode&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
+			return fmt.Errorf("%s is no file, and git would wait for what it brings: remove it", terminal.Escape(path))
+		}
+		return nil
+	})
 }
 
 // Inner is a repository in a directory whose files another one around it holds: it may have

@@ -3,12 +3,16 @@
 package git
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -18,17 +22,34 @@ func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 	if out, err := exec.Command(testenv.Program(t, "your system's package", "git"), "init", "-q", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	index := filepath.Join(dir, ".git", "index")
-	if err := syscall.Mkfifo(index, 0o600); err != nil {
+	for _, name := range []string{".git/index", ".git/config", ".git/packed-refs", ".git/refs/heads/main", ".git/info/attributes", ".gitattributes", "sub/.gitattributes"} {
+		pipe := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(pipe), 0o755), os.Rename(pipe, pipe+".away")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		r, err := Open(ctx, dir)
+		if err == nil {
+			_, err = r.Attributes(ctx, "", []string{"sub/a.json"})
+		}
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), pipe+" is no file") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.Rename(pipe+".away", pipe); errors.Is(err, fs.ErrNotExist) {
+			err = os.Remove(pipe)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Open(t.Context(), dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), index+" is no file") {
-		t.Error(err)
-	}
-	if err := os.Remove(index); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(t.Context(), dir); err != nil {
+	if _, err := r.Attributes(t.Context(), "", []string{"sub/a.json"}); err != nil {
 		t.Error(err)
 	}
 }
