@@ -18,7 +18,6 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/apiload"
-	"svc.example/svc/shared/testing/brokenstore"
 )
 
 // store is what a control plane stands on: what a broken one breaks.
@@ -27,8 +26,8 @@ type store interface {
 	repository.Ledger
 }
 
-// blind is a ledger without compare-and-set: whoever comes late writes over
-// what came between.
+// blind is a ledger without compare-and-set: the later of two writers overwrites what
+// came between.
 type blind struct {
 	*local.Ledger
 	lock *sync.Mutex
@@ -46,23 +45,33 @@ func (b blind) Advance(ctx context.Context, from repository.Head, c repository.C
 	}
 	branch := filepath.Join(b.Repository(), "refs", "heads", "main")
 	next := filepath.Join(b.Repository(), "blind")
-	if err := os.WriteFile(next, []byte(c.SHA+"\n"), 0o666); err != nil {
-		return repository.Head{}, err
-	}
-	if err := os.Rename(next, branch); err != nil {
+	if err := errors.Join(os.WriteFile(next, []byte(c.SHA+"\n"), 0o666), os.Rename(next, branch)); err != nil {
 		return repository.Head{}, err
 	}
 	return b.Ledger.Head(ctx)
 }
 
-// dated is a ledger with another authenticator.
-type dated struct {
+// stale is a ledger that now and then lets in at an earlier head. Writes are safe with
+// it, since they compare the head; reads are not.
+type stale struct {
 	*local.Ledger
-	gate control.Authenticator
+	lock *sync.Mutex
+	seen *[]repository.Head
 }
 
-func (d dated) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
-	return d.gate.Authenticate(ctx, key, once)
+func (s stale) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
+	entry, err := s.Ledger.Authenticate(ctx, key, once)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	seen := *s.seen
+	if err == nil && (len(seen) == 0 || seen[len(seen)-1].Sequence < entry.Head.Sequence) {
+		seen = append(seen, entry.Head)
+		*s.seen = seen
+	}
+	if err == nil && rand.IntN(4) == 0 {
+		entry.Head = seen[max(0, len(seen)-6)]
+	}
+	return entry, err
 }
 
 // forgetful is a ledger that forgets what has landed under an Idempotency-Key.
@@ -72,107 +81,60 @@ func (f forgetful) Authenticate(ctx context.Context, key access.Key, _ string) (
 	return f.Ledger.Authenticate(ctx, key, "")
 }
 
-// instances is how many of the service there are over one ledger. A single one
-// lets its own writers take turns, so that they never race at the ledger.
-const instances = 4
-
-// serveInstances serves a workplace as several instances over one ledger that
-// something was done to, each request by any of them.
-func serveInstances(t *testing.T, w workplace, harm func(*local.Ledger) store) (base string, stop func()) {
-	t.Helper()
-	ledger, err := local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}})
-	must(t, err)
-	handlers := handlersOf(t, harm(ledger), ledger)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handlers[rand.IntN(instances)].ServeHTTP(w, r)
-	}))
-	return server.URL, func() {
-		server.Close()
-		must(t, ledger.Close())
-	}
-}
-
-func handlersOf(t *testing.T, s store, ledger *local.Ledger) (handlers []http.Handler) {
-	t.Helper()
-	for range instances {
-		handlers = append(handlers, instance(t, s, repository.New(s, ledger.Objects())))
-	}
-	return handlers
-}
-
-// TestOneOfIdenticalRequestsWins: the same principal, token and content in the
-// same second make commits that differ in nothing but who made them.
-func TestOneOfIdenticalRequestsWins(t *testing.T) {
-	w := newWorkplace(t, apiload.Fixture(), 1)
-	ledger, err := local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}})
-	must(t, err)
-	var bases []string
-	for _, handler := range handlersOf(t, ledger, ledger) {
-		server := httptest.NewServer(handler)
-		t.Cleanup(server.Close)
-		bases = append(bases, server.URL)
-	}
-	t.Cleanup(func() { must(t, ledger.Close()) })
-	apiload.OneWinner(t, apiload.NewHTTPClient(t), bases, w.keys[0], 30)
-}
-
-func instance(t *testing.T, gate control.Authenticator, repo *repository.Repository) http.Handler {
-	t.Helper()
-	const public = "https://svc.test"
-	service := control.New(control.Settings{
-		Authenticator: gate,
-		Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
-		Now:           time.Now,
-		PublicURL:     public,
-	})
-	api, err := httpapi.New(httpapi.Options{Service: service, PublicURL: public, Limit: unlimited}, httpapi.All()...)
-	must(t, err)
-	return api
-}
-
-// TestManyClientsOfManyInstancesSeeOneOrder is the counterpart of the test
-// below: nothing is broken, and nothing is found.
-func TestManyClientsOfManyInstancesSeeOneOrder(t *testing.T) {
-	w := newWorkplace(t, apiload.Fixture(), clients)
-	gitIn(t, w.repository())
-	base, stop := serveInstances(t, w, func(l *local.Ledger) store { return l })
-	l := apiload.New(t, base)
-	l.Run(background(t), apiload.Seed(t), w.keys, operations())
-	stop()
-	l.ReportRich(t)
-	l.JudgeAll(t, gitIn(t, w.repository())).Demand(t)
-}
-
-// TestABrokenStoreIsCaught lets the same clients work on stores that are
-// broken, and the same judges find it out.
+// TestABrokenStoreIsCaught has the same clients work on a sound store and on broken ones,
+// and the same judges find nothing, and find it out.
 func TestABrokenStoreIsCaught(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		harm func(*local.Ledger) store
-		by   brokenstore.Judges
+		name       string
+		harm       func(*local.Ledger) store
+		operations int // of each client
+		by         apiload.Judges
 	}{
-		{"without compare-and-set", func(l *local.Ledger) store {
-			return blind{l, &sync.Mutex{}}
-		}, brokenstore.Judges{Porcupine: true, History: true}},
-		{"with stale reads", func(l *local.Ledger) store {
-			return dated{l, new(brokenstore.Stale).Authenticator(l)}
-		}, brokenstore.Judges{Porcupine: true}},
-		{"without a memory of keys", func(l *local.Ledger) store { return forgetful{l} }, brokenstore.Judges{History: true}},
+		{"sound", func(l *local.Ledger) store { return l }, operations(), apiload.Judges{}},
+		{"without compare-and-set", func(l *local.Ledger) store { return blind{l, &sync.Mutex{}} }, 10, apiload.Judges{Porcupine: true, History: true}},
+		{"with stale reads", func(l *local.Ledger) store { return stale{l, &sync.Mutex{}, &[]repository.Head{}} }, 10, apiload.Judges{Porcupine: true}},
+		{"without a memory of keys", func(l *local.Ledger) store { return forgetful{l} }, 10, apiload.Judges{History: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			brokenstore.Caught(t, test.by, func() apiload.Findings { return tryBroken(t, test.harm) })
+			test.by.Catch(t, func() apiload.Findings {
+				w := newWorkplace(t, apiload.Fixture(), clients)
+				git := gitIn(t, w.repository())
+				ledger, err := local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}})
+				must(t, err)
+				defer ledger.Close()
+				l := apiload.New(t, serveInstances(t, test.harm(ledger), ledger))
+				l.Run(background(t), apiload.Seed(t), w.keys, test.operations)
+				if test.by == (apiload.Judges{}) {
+					l.ReportRich(t)
+				}
+				return l.JudgeAll(t, git)
+			})
 		})
 	}
 }
 
-func tryBroken(t *testing.T, harm func(*local.Ledger) store) apiload.Findings {
+// serveInstances serves several instances at one address over one ledger, each request by
+// any of them. A single one lets its own writers take turns, so that they never race at
+// the ledger.
+func serveInstances(t *testing.T, s store, ledger *local.Ledger) (base string) {
 	t.Helper()
-	w := newWorkplace(t, apiload.Fixture(), clients)
-	gitIn(t, w.repository())
-	base, stop := serveInstances(t, w, harm)
-	l := apiload.New(t, base)
-	l.Run(background(t), apiload.Seed(t), w.keys, 10)
-	stop()
-	l.Report(t)
-	return l.JudgeAll(t, gitIn(t, w.repository()))
+	const instances, public = 4, "https://svc.test"
+	var handlers []http.Handler
+	for range instances {
+		repo := repository.New(s, ledger.Objects())
+		service := control.New(control.Settings{
+			Authenticator: s,
+			Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
+			Now:           time.Now,
+			PublicURL:     public,
+		})
+		api, err := httpapi.New(httpapi.Options{Service: service, PublicURL: public, Limit: unlimited}, httpapi.All()...)
+		must(t, err)
+		handlers = append(handlers, api)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers[rand.IntN(instances)].ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }

@@ -1,9 +1,9 @@
 // Package apitest shows that the control plane of svc api keeps what it
 // promises when much goes on at once and when things go wrong: many clients,
-// a process that is killed, git beside it, keys that change under load. It
+// a process that is killed, backups of a server at work, a full disk, damage, pushes. It
 // holds tests only.
 //
-// Package apiload is the load, and says how what it saw is judged.
+// Package apiload is the load, and judges what it saw.
 //
 // What must stay true:
 //

@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,10 +10,12 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
-// TestAFullDisk: a write is refused with what is the matter, leaves nothing
-// behind, and reading goes on; once there is room again, writing does too.
+// TestAFullDisk: a write is refused with the reason, a backup fails with it and an earlier
+// one stays; nothing is left behind, and reading goes on. Once there is room again, writing
+// does too.
 func TestAFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=4m"); err != nil {
@@ -29,7 +30,9 @@ func TestAFullDisk(t *testing.T) {
 	t.Cleanup(func() { s.p.stop(t) })
 	const path, on, off = "/v1/flags/redesign/environments/staging", `{"enabled": true}`, `{"enabled": false}`
 	s.expect(200, `"changed":true`, "PATCH", path, on)
-	files := listing(t, w.dir)
+	archive := filepath.Join(disk, "backup.tar")
+	must(t, os.WriteFile(archive, []byte("an earlier backup"), 0o666))
+	files := listing(t, disk)
 
 	filler := filepath.Join(disk, "filler")
 	fill(t, filler)
@@ -37,10 +40,14 @@ func TestAFullDisk(t *testing.T) {
 		s.expect(503, "the disk is full, and nothing was written", "PATCH", path, off)
 	}
 	s.expect(200, `"redesign"`, "GET", "/v1/flags", "")
-	if now := listing(t, w.dir); !slices.Equal(now, files) {
-		t.Errorf("there are now\n%s\nand there were\n%s", strings.Join(now, "\n"), strings.Join(files, "\n"))
+	_, err := command(t.Context(), svcbinary.Swift, "backup", archive, "--data", w.dir)
+	if text, _ := os.ReadFile(archive); err == nil || !strings.Contains(err.Error(), "no space left on device") || string(text) != "an earlier backup" {
+		t.Errorf("%v, and the archive is %.100q", err, text)
 	}
 	must(t, os.Remove(filler))
+	if now := listing(t, disk); !slices.Equal(now, files) {
+		t.Errorf("there are now\n%s\nand there were\n%s", strings.Join(now, "\n"), strings.Join(files, "\n"))
+	}
 	s.expect(200, `"changed":true`, "PATCH", path, off)
 	s.bare.Sound(t)
 }
@@ -52,7 +59,7 @@ func fill(t *testing.T, path string) {
 	must(t, err)
 	for _, part := range []int64{1 << 20, 1 << 12, 1} {
 		for err = nil; err == nil; {
-			_, err = io.CopyN(f, zeros(part), part)
+			_, err = f.Write(make([]byte, part))
 		}
 	}
 	if !errors.Is(err, syscall.ENOSPC) {

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -164,11 +163,7 @@ func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
 	p := newPusher(t)
 	store := *p.site
 	store.bare = p.work
-	tree, err := exec.Command(p.work.Program, "-C", p.work.Dir, "cat-file", "tree", "HEAD^{tree}").Output()
-	must(t, err)
-	entry := append([]byte("100644 configs/evil.json\x00"), tree[len(tree)-20:]...)
-	evil := store.object("tree", strings.NewReader(string(entry)+string(tree)))
-	commit := p.work.Run(t, "commit-tree", evil, "-p", "HEAD", "-m", "Slash")
+	commit := p.work.Run(t, "commit-tree", store.slashed("HEAD"), "-p", "HEAD", "-m", "Slash")
 	p.push("fullPathname", commit+":refs/heads/main")
 	p.bare.Run(t, "config", "receive.fsckObjects", "false") // somebody's own choice
 	p.push("configs/evil.json: the entry's name has a slash in it", commit+":refs/heads/main")
@@ -272,21 +267,4 @@ func TestTheRepositoryOfOthersStaysTheirs(t *testing.T) {
 		t.Errorf("the hook is now %s, %v", now, err)
 	}
 	p.logs("what is pushed is not checked")
-}
-
-// TestAWorkspaceFileThatIsGone past the hook: the environments that it declared go on
-// to hold, after a start too, and the workspace tells.
-func TestAWorkspaceFileThatIsGone(t *testing.T) {
-	s := newSite(t)
-	before := s.expect(200, `"production"`, "GET", "/v1/environments", "")
-	s.put("by hand", map[string]string{"svc.json": ""})
-	for range 2 {
-		s.expect(200, before, "GET", "/v1/environments", "")
-		s.expect(200, "the file is gone; bring it back", "GET", "/v1/workspace", "")
-		s.works(true)
-		s.restart()
-		s.works(false)
-	}
-	s.put("by hand", map[string]string{"svc.json": apiload.Fixture()["svc.json"]})
-	s.expect(200, `"brokenDocuments":0`, "GET", "/v1/workspace", "")
 }

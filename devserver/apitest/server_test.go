@@ -3,8 +3,6 @@ package apitest
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -64,23 +62,6 @@ func (w workplace) issueKey(t testing.TB, m access.KeyRequest) string {
 	key, _, err := embedded.IssueKey(background(t), w.dir, "", m)
 	must(t, err)
 	return key.Reveal()
-}
-
-// within serves a workplace in this process and returns its address.
-func within(t testing.TB, w workplace) string {
-	t.Helper()
-	log := &svcbinary.Log{}
-	service, err := embedded.Open(background(t), w.dir, embedded.Options{
-		PublicURL: "https://svc.test", Limit: unlimited, Logger: slog.New(slog.NewTextHandler(log, nil)),
-	})
-	must(t, err)
-	server := httptest.NewServer(service.Handler())
-	t.Cleanup(func() {
-		server.Close()
-		must(t, service.Close())
-		quiet(t, log)
-	})
-	return server.URL
 }
 
 // quiet fails a test whose server had something to report.

@@ -175,10 +175,9 @@ func (m machine) keeps() {
 	second := m.start("api", "--data", "data", "--port", port)
 	m.ask("PATCH", api+"/v1/flags/dark-mode/environments/development", key, `{"enabled": true}`)
 	git := apiload.Git{Program: testenv.Program(m, "install git", "git"), Dir: filepath.Join("data", local.RepositoryName)}
-	apiload.Agrees(m, http.DefaultClient, api, key, git, "flags", "dark-mode")
+	git.Agrees(m, http.DefaultClient, api, key, [2]string{"flags", "dark-mode"})
 	if written := git.Lines(m, "log", "--format=%s", "refs/heads/main", "--", "feature-flags/dark-mode.json"); len(written) != 2 {
 		m.Errorf("git has %q", written)
 	}
 	m.ends(second)
-	git.Sound(m)
 }

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -194,6 +195,30 @@ func (b *budgets) takes(what string, api http.Handler, path string, rounds int, 
 	}
 }
 
+// oneWrite is what a write takes.
+var oneWrite = map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}
+
+// spends demands what a request takes, and returns the answer. A write puts a snapshot now
+// and then, which is not counted.
+func (b *budgets) spends(what string, api http.Handler, method, path, body string, want map[string]int) (answer string) {
+	b.Helper()
+	asked, _, answer := b.asks(api, method, path, body)
+	if want["PutObject"] > 0 {
+		asked["PutObject"] = min(asked["PutObject"], want["PutObject"])
+	}
+	if !maps.Equal(asked, want) {
+		b.Errorf("%s took %v; allowed are %v", what, asked, want)
+	}
+	return answer
+}
+
+// and is a budget with so many queries more.
+func and(budget map[string]int, queries int) map[string]int {
+	more := maps.Clone(budget)
+	more["Query"] += queries
+	return more
+}
+
 const poll = "/api/v2/configs/eval-with-context/e30"
 
 // pages are all kinds of reads that need no more than the newest state.
@@ -231,17 +256,9 @@ func (b *budgets) reads() {
 func (b *budgets) evaluations() {
 	b.Helper()
 	api, body := b.instance(), `{"environment": "production", "context": {"user": {"key": "u-1"}}, "explain": true}`
-	for _, tt := range []struct {
-		what string
-		want map[string]int
-	}{
-		{"cold", map[string]int{"BatchGetItem": 1, "Query": 1, "GetObject": 1}},
-		{"warm", map[string]int{"BatchGetItem": 1}},
-	} {
-		if asked, _, _ := b.asks(api, "POST", "/v1/evaluate", body); !maps.Equal(asked, tt.want) {
-			b.Errorf("%s, POST /v1/evaluate took %v; allowed are %v", tt.what, asked, tt.want)
-		}
-	}
+	once := map[string]int{"BatchGetItem": 1}
+	b.spends("a cold evaluation", api, "POST", "/v1/evaluate", body, map[string]int{"BatchGetItem": 1, "Query": 1, "GetObject": 1})
+	b.spends("a warm evaluation", api, "POST", "/v1/evaluate", body, once)
 	var told struct{ Activity []struct{ SHA string } }
 	_, _, text := b.asks(b.instance(), "GET", "/v1/activity", "")
 	must(b, json.Unmarshal([]byte(text), &told))
@@ -254,11 +271,9 @@ func (b *budgets) evaluations() {
 	past := fmt.Sprintf(`{"environment": "production", "at": %q}`, previous)
 	// The commit is found, what it changed, and what that was before.
 	if asked, _, _ := b.asks(api, "POST", "/v1/evaluate", past); asked["BatchGetItem"] != 1 || asked["Query"] > 5 || asked["GetObject"] > 1 || len(asked) > 3 {
-		b.Errorf("POST /v1/evaluate at the commit before took %v; allowed are 1 BatchGetItem, 5 Query and 1 GetObject", asked)
+		b.Errorf("an evaluation at the commit before took %v; allowed are 1 BatchGetItem, 5 Query and 1 GetObject", asked)
 	}
-	if asked, _, _ := b.asks(api, "POST", "/v1/evaluate", past); !maps.Equal(asked, map[string]int{"BatchGetItem": 1, "Query": 2}) {
-		b.Errorf("POST /v1/evaluate there again took %v", asked)
-	}
+	b.spends("an evaluation there again", api, "POST", "/v1/evaluate", past, and(once, 2))
 }
 
 // again is how often something is done whose rounds are too many: what is made
@@ -319,132 +334,6 @@ func (b *budgets) imported() {
 	b.Logf("a page of %d commits that git made took %v", limit, asked)
 }
 
-// toggled is how many flags change.
-const toggled = 5
-
-// toggles changes a flag.
-func (b *budgets) toggles(api http.Handler) (asked map[string]int, inARow int) {
-	b.serial++
-	body := fmt.Sprintf(`{"enabled": %t}`, b.serial/toggled%2 == 0)
-	asked, inARow, _ = b.asks(api, "PATCH", "/v1/flags/"+b.size.key(b.serial%toggled)+"/environments/staging", body)
-	return asked, inARow
-}
-
-// manyToggles are enough for a snapshot to be due.
-const manyToggles = 70
-
-// writes: one writer, nobody else.
-func (b *budgets) writes() {
-	api := b.instance()
-	b.asks(api, "GET", "/v1/flags", "")
-	usual, snapshots, least := map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}, 0, manyToggles
-	for range manyToggles {
-		asked, inARow := b.toggles(api)
-		least = min(least, inARow)
-		if asked["PutObject"] == 3 {
-			snapshots++
-			asked["PutObject"]--
-		}
-		if !maps.Equal(asked, usual) {
-			b.Errorf("write %d took %v; allowed are %v, and now and then one more to put", b.serial, asked, usual)
-		}
-	}
-	if least > 3 {
-		b.Errorf("a write took %d requests in a row, allowed are 3", least)
-	}
-	if snapshots > manyToggles/30 {
-		b.Errorf("%d writes put %d snapshots", manyToggles, snapshots)
-	}
-	once := map[string]int{"BatchGetItem": 1}
-	b.takes("warm, after its own writes", api, "/v1/flags", 1, once)
-}
-
-// rollouts: where none stands, one page of the item's history is read, and then
-// documents of it, four at the most: nothing else costs a write more.
-func (b *budgets) rollouts() {
-	api := b.instance()
-	b.asks(api, "GET", "/v1/flags", "")
-	patch := func(body string) map[string]int {
-		asked, _, _ := b.asks(api, "PATCH", "/v1/flags/"+b.size.key(0)+"/environments/production", body)
-		asked["PutObject"] = min(asked["PutObject"], 2) // now and then there is a snapshot to put
-		return asked
-	}
-	const off, half, most = `{"enabled": false}`, `{"rollout": [{"value": true, "percent": 50}, {"value": false, "percent": 50}]}`,
-		`{"rollout": [{"value": true, "percent": 90}, {"value": false, "percent": 10}]}`
-	usual := map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}
-	first := patch(half)
-	if queries, objects := 1+2*maxRead, maxRead; first["Query"] > queries || first["GetObject"] > objects || first["BatchGetItem"] > 1 {
-		b.Errorf("a first rollout of a flag that git has made took %v; allowed are %d Query and %d GetObject", first, queries, objects)
-	}
-	if asked := patch(most); !maps.Equal(asked, usual) {
-		b.Errorf("a rollout that is ramped up took %v, allowed are %v", asked, usual)
-	}
-	if asked := patch(off); !maps.Equal(asked, usual) {
-		b.Errorf("a rollout that is switched off took %v, allowed are %v", asked, usual)
-	}
-	again := patch(half)
-	b.Logf("a first rollout took %v, off and on again %v", first, again)
-	if want := (map[string]int{"BatchGetItem": 1, "Query": 1 + 2, "PutObject": 2, "TransactWriteItems": 1}); !maps.Equal(again, want) {
-		b.Errorf("off and on again took %v, allowed are %v", again, want)
-	}
-}
-
-// reverts: a deletion costs what a toggle does; a reversion also the documents of
-// the commit and before it. Who is delivered to sees it, on an instance that has
-// nothing but the head too.
-func (b *budgets) reverts() {
-	api, key := b.instance(), b.size.key(0)
-	b.asks(api, "GET", "/v1/flags", "")
-	flag := "/v1/flags/" + key
-	write := func(what, method, path, body string, most map[string]int) (commit string) {
-		asked, _, text := b.asks(api, method, path, body)
-		asked["PutObject"] = min(asked["PutObject"], 2) // now and then there is a snapshot to put
-		if asked["GetObject"] == 1 && most["Query"] > 0 {
-			delete(asked, "GetObject") // what was before need not be in memory
-		}
-		if !maps.Equal(asked, most) {
-			b.Errorf("%s took %v, allowed are %v", what, asked, most)
-		}
-		var told struct{ CommitSHA string }
-		must(b, json.Unmarshal([]byte(text), &told))
-		return told.CommitSHA
-	}
-	revert := func(mode, commit string) string { return fmt.Sprintf(`{"mode": %q, "commitSha": %q}`, mode, commit) }
-	version := ""
-	served := func() (served, moved bool) {
-		_, _, text := b.asks(b.instance(), "GET", poll, "")
-		var told struct {
-			Evaluations map[string]any
-			Meta        struct{ Version string }
-		}
-		must(b, json.Unmarshal([]byte(text), &told))
-		moved, version = told.Meta.Version != version, told.Meta.Version
-		return told.Evaluations[key] != nil, moved
-	}
-	usual := map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}
-	with := func(queries int) map[string]int {
-		most := maps.Clone(usual)
-		most["Query"] = queries
-		return most
-	}
-	toggle := write("a toggle", "PATCH", flag+"/environments/default", `{"enabled": true}`, usual)
-	write("an undo of the last change", "POST", flag+"/revert", revert("undo", toggle), with(2))
-	restoration := write("a restoration", "POST", flag+"/revert", revert("restore", toggle), with(2))
-	served()
-	deletion := write("a deletion", "DELETE", flag, "", usual)
-	if served, moved := served(); served || !moved {
-		b.Errorf("a deleted flag is served: %t; the version has moved: %t", served, moved)
-	}
-	write("an undo of a deletion", "POST", flag+"/revert", revert("undo", deletion), with(4))
-	if served, moved := served(); !served || !moved {
-		b.Errorf("a flag that came back is served: %t; the version has moved: %t", served, moved)
-	}
-	write("an undo of an earlier change", "POST", flag+"/revert", revert("undo", restoration), with(5))
-}
-
-// maxRead is how many documents of the history a rollout may read.
-const maxRead = 4
-
 // unchanged: a new instance says so by the head alone, which tells the versions.
 func (b *budgets) unchanged(served http.Handler) {
 	b.Helper()
@@ -493,5 +382,41 @@ func (b *budgets) elsewhere() {
 	}
 	if least > 4 {
 		b.Errorf("a write after a commit elsewhere took %d requests in a row, allowed are 4", least)
+	}
+}
+
+// filtered: what a filter of the feed takes is bounded, however little passes.
+func (b *budgets) filtered() {
+	api := b.instance()
+	b.asks(api, "GET", "/v1/activity?environment=staging&limit=1", "")
+	const limit, searched = 20, 16 // requests for the pages of some 5,000 commits
+	for _, filter := range []string{"author=nobody", "until=2001-01-01T00:00:00Z", "since=2101-01-01T00:00:00Z", "author=Grace", "environment=production", "environment=staging&author=ada@example.com"} {
+		asked, _, text := b.asks(api, "GET", fmt.Sprintf("/v1/activity?limit=%d&%s", limit, filter), "")
+		var page struct {
+			Activity []struct {
+				Type                    *string
+				AuthorName, AuthorEmail string
+				Messages                []struct{ Scope string }
+			}
+		}
+		must(b, json.Unmarshal([]byte(text), &page))
+		name, value, _ := strings.Cut(filter, "=")
+		for _, e := range page.Activity {
+			scopes := fmt.Sprint(e.Messages)
+			if name != "author" && name != "environment" || name == "author" && e.AuthorName != value || name == "environment" && e.Type != nil && !strings.Contains(scopes, "{"+strings.Split(value, "&")[0]+"}") {
+				b.Errorf("a page of the feed with %s has %+v", filter, e)
+			}
+		}
+		if (filter == "author=Grace" || name == "environment") && len(page.Activity) == 0 {
+			b.Errorf("a page of the feed with %s is empty", filter)
+		}
+		most := searched
+		if filter == "author=Grace" || filter == "environment=production" { // git has made some of them
+			most += limit * maxCompared
+		}
+		if asked["BatchGetItem"] != 1 || asked["Query"]+asked["GetObject"] > most || asked["GetObject"] > 2*limit || len(asked) > 3 {
+			b.Errorf("a page of the feed with %s took %v; allowed are 1 BatchGetItem and %d more", filter, asked, most)
+		}
+		b.Logf("a page of the feed with %s took %v", filter, asked)
 	}
 }

@@ -1,8 +1,10 @@
 package apitest
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,6 +32,16 @@ func residentAtMost(pid int) (most int64) {
 			most = now
 		}
 	}
+}
+
+// program is svcadmin as it is shipped.
+func program(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "svcadmin")
+	if out, err := exec.Command("go", "build", "-o", path, "../svcadmin").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
 }
 
 // TestLargeBackups: of many documents and much telemetry svcadmin holds little in memory.
@@ -64,11 +76,15 @@ func TestLargeBackups(t *testing.T) {
 	run := func(table, bucket string, args ...string) {
 		t.Helper()
 		began := time.Now()
-		cmd, said := d.started(svcadmin, table, bucket, dir, args...)
+		var said bytes.Buffer
+		cmd := exec.Command(svcadmin, args...)
+		cmd.Dir, cmd.Stderr = dir, &said
+		cmd.Env = append(os.Environ(), "SVC_TABLE="+table, "SVC_BUCKET="+bucket, "AWS_ENDPOINT_URL_DYNAMODB="+d.DynamoDB, "AWS_ENDPOINT_URL_S3="+d.S3, "TMPDIR="+dir, "SVC_WORKSPACE="+d.workspace.ID)
+		must(t, cmd.Start())
 		measured := make(chan int64, 1)
 		go func() { measured <- residentAtMost(cmd.Process.Pid) }()
 		if err := cmd.Wait(); err != nil {
-			t.Fatalf("%v: %s", err, said)
+			t.Fatalf("%v: %s", err, &said)
 		}
 		resident := <-measured >> 10
 		t.Logf("svcadmin %s: %d ms, %d MB resident at most: %s", args[0], time.Since(began).Milliseconds(), resident, strings.TrimSpace(said.String()))

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -341,20 +342,30 @@ func (e *everything) contexts() {
 	e.ask("deleteContext", request{path: "/v1/contexts/user/u-7", header: http.Header{"Idempotency-Key": {"forget"}}, status: 404})
 }
 
-// killed has large change sets end before each of their requests, and after each, so
-// that rows of every kind are left over; and one of the largest, before its head moves.
+// killed has large change sets end before each of their requests, and after each: each set
+// is there in full or not at all, and so once what was answered. Rows of every kind are left
+// over; and one of the largest sets ends before its head moves.
 func (e *everything) killed() {
+	e.Helper()
+	const documents = 120
+	outcomes := map[int]int{}
 	for _, after := range []bool{false, true} {
-		for step := int64(0); ; step++ {
+		for step, landed := int64(0), false; !landed; step++ {
 			var n atomic.Int64
 			n.Store(step)
-			landed := e.killedAt(creations(fmt.Sprintf("killed-%t-%d", after, step), 120), func(string) (dies, afterwards bool) {
+			prefix := fmt.Sprintf("killed-%t-%d", after, step)
+			landed = e.killedAt(creations(prefix, documents), func(string) (dies, afterwards bool) {
 				return n.Add(-1) < 0, after && n.Load() == -1
 			})
-			if landed {
-				break
+			there := strings.Count(e.ask("listFlags", request{}), `"key":"`+prefix+"-")
+			if there != 0 && there != documents || landed && there == 0 {
+				e.Errorf("killed at request %d (after it: %t): %d of %d flags are there", step, after, there, documents)
 			}
+			outcomes[there]++
 		}
+	}
+	if outcomes[0] == 0 || outcomes[documents] < 2 {
+		e.Errorf("by how many flags were there: %v", outcomes)
 	}
 	e.killedAt(longKeys(), func(operation string) (dies, afterwards bool) { return operation == "TransactWriteItems", false })
 }
@@ -370,7 +381,7 @@ func (e *everything) killedAt(set string, at func(operation string) (dies, after
 				out, m, err = next.HandleDeserialize(ctx, in)
 			}
 			if dies {
-				err = errKilled
+				err = errors.New("killed")
 			}
 			return out, m, err
 		}), middleware.After)
@@ -380,6 +391,15 @@ func (e *everything) killedAt(set string, at func(operation string) (dies, after
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, r)
 	return w.Code == http.StatusOK
+}
+
+// creations is a change set that creates so many flags.
+func creations(prefix string, n int) string {
+	var operations []string
+	for i := range n {
+		operations = append(operations, fmt.Sprintf(`{"op":"create","type":"feature_flag","body":{"key":"%s-%d"}}`, prefix, i))
+	}
+	return `{"operations":[` + strings.Join(operations, ",") + `]}`
 }
 
 // maxOperations is how many a change set has at most. So many, of keys as long as these

@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -10,49 +9,59 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"svc.example/svc/devserver/relay"
 	"svc.example/svc/shared/access"
 )
 
-// TestARelayOfTheFunctions answers as they do, learns from them what keys and tokens
-// read within their rights, and hears of a write by polls.
+// TestARelayOfTheFunctions: a page on another site asks the functions for values and is
+// led to the relay. The relay answers as the functions do, learns from them what keys and
+// tokens may read, and tells the page of a write.
 func TestARelayOfTheFunctions(t *testing.T) {
+	const site = "https://www.acme.example"
 	b := newBudgets(t, size{documents: 3, commits: 2})
 	key, _, err := b.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindSecretSDK, Name: "relay", Environment: "production"})
 	must(t, err)
+	served := httptest.NewUnstartedServer(nil)
+	b.StreamURL = "http://" + served.Listener.Addr().String()
 	api := b.instance()
 	functions := httptest.NewServer(api)
 	defer functions.Close()
-	r, err := relay.Open(relay.Options{URL: functions.URL + "/v1", Keys: []string{key.Reveal()}, Streams: 10, Logger: slog.New(slog.DiscardHandler)})
+	r, err := relay.Open(relay.Options{URL: functions.URL + "/v1", Keys: []string{key.Reveal()}, Origins: []string{site}, Streams: 10, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	served := httptest.NewServer(r.Handler())
-	defer served.Close()
 	defer r.Close()
+	served.Config.Handler = r.Handler()
+	served.Start()
+	defer served.Close()
 	must(t, r.Await(background(t)))
-	ask := func(address string) (int, string, string) {
+	evaluate := func(address string) (tag, body string) {
 		t.Helper()
-		q, err := http.NewRequest("GET", address+poll, nil)
+		q, err := http.NewRequestWithContext(background(t), "POST", address+"/ofrep/v1/evaluate/flags", strings.NewReader(`{"context":{}}`))
 		must(t, err)
-		q.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+b.sdk)))
+		q.Header.Set("Authorization", "Bearer "+b.sdk)
 		answer, err := http.DefaultClient.Do(q)
 		must(t, err)
 		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
+		text, err := io.ReadAll(answer.Body)
 		must(t, err)
-		return answer.StatusCode, answer.Header.Get("ETag"), string(body)
+		if answer.StatusCode != 200 {
+			t.Fatalf("%s: %d %s", address, answer.StatusCode, text)
+		}
+		return answer.Header.Get("ETag"), string(text)
 	}
-	same := func() bool {
+	var told struct {
+		Flags        json.RawMessage
+		EventStreams []struct{ URL string }
+	}
+	flags := func(body string) string {
 		t.Helper()
-		wantStatus, wantTag, want := ask(functions.URL)
-		status, tag, got := ask(served.URL)
-		return wantStatus == 200 && status == wantStatus && tag == wantTag && got == want
+		must(t, json.Unmarshal([]byte(body), &told))
+		return string(told.Flags)
 	}
-	if !same() {
-		_, _, want := ask(functions.URL)
-		_, _, got := ask(served.URL)
-		t.Errorf("the relay answers %s, the functions %s", got, want)
+	_, theirs := evaluate(served.URL)
+	before, ours := evaluate(functions.URL)
+	if flags(theirs) != flags(ours) || len(told.EventStreams) != 1 || !strings.HasPrefix(told.EventStreams[0].URL, served.URL+"/") {
+		t.Fatalf("the relay answers %s, the functions %s", theirs, ours)
 	}
 	// The token is of a key that the relay was shown, and of one that it was not.
 	fresh, _, err := b.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "page", Environment: "production"})
@@ -71,88 +80,23 @@ func TestARelayOfTheFunctions(t *testing.T) {
 			t.Errorf("a token: %d, want %d", answer.StatusCode, status)
 		}
 	}
-	q := httptest.NewRequest("PATCH", "/v1/flags/"+b.size.key(0)+"/environments/production", strings.NewReader(`{"enabled":true}`))
-	q.Header.Set("Authorization", "Bearer "+b.keys[0])
-	w := httptest.NewRecorder()
-	api.ServeHTTP(w, q)
-	if w.Code != 200 {
-		t.Fatal(w.Code, w.Body)
-	}
-	for end := time.Now().Add(time.Minute); !same(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("a write does not reach the relay")
-		}
-	}
-}
-
-// TestAnswersOfTheFunctionsLeadToARelay: a page on another site asks the functions
-// for values, and hears from the relay when there are others.
-func TestAnswersOfTheFunctionsLeadToARelay(t *testing.T) {
-	const site, bulk = "https://www.acme.example", "/ofrep/v1/evaluate/flags"
-	b := newBudgets(t, size{documents: 1, commits: 1})
-	key, _, err := b.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindSecretSDK, Name: "relay", Environment: "production"})
-	must(t, err)
-	served := httptest.NewUnstartedServer(nil)
-	b.StreamURL = "http://" + served.Listener.Addr().String()
-	api := b.instance()
-	functions := httptest.NewServer(api)
-	defer functions.Close()
-	r, err := relay.Open(relay.Options{URL: functions.URL, Keys: []string{key.Reveal()}, Origins: []string{site}, Streams: 10, Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
-	defer r.Close()
-	served.Config.Handler = r.Handler()
-	served.Start()
-	defer served.Close()
-	must(t, r.Await(background(t)))
-	values := func(tag string) (answer *http.Response, stream string) {
-		t.Helper()
-		q, err := http.NewRequest("POST", functions.URL+bulk, strings.NewReader(`{"context":{}}`))
-		must(t, err)
-		q.Header.Set("Authorization", "Bearer "+b.sdk)
-		q.Header.Set("Content-Type", "application/json")
-		q.Header.Set("If-None-Match", tag)
-		answer, err = http.DefaultClient.Do(q)
-		must(t, err)
-		defer answer.Body.Close()
-		var body struct{ EventStreams []struct{ URL string } }
-		if answer.StatusCode == 200 {
-			must(t, json.NewDecoder(answer.Body).Decode(&body))
-		}
-		if len(body.EventStreams) == 1 {
-			stream = body.EventStreams[0].URL
-		}
-		return answer, stream
-	}
-	before, stream := values("")
-	if !strings.HasPrefix(stream, served.URL+"/") {
-		t.Fatalf("%d; the stream is %q, not the relay's at %s", before.StatusCode, stream, served.URL)
-	}
-	q, err := http.NewRequestWithContext(background(t), "GET", stream, nil)
+	q, err := http.NewRequestWithContext(background(t), "GET", told.EventStreams[0].URL, nil)
 	must(t, err)
 	q.Header.Set("Origin", site)
-	q.Header.Set("Accept", "text/event-stream")
 	events, err := http.DefaultClient.Do(q)
 	must(t, err)
 	defer events.Body.Close()
 	if events.StatusCode != 200 || events.Header.Get("Access-Control-Allow-Origin") != site {
 		t.Fatal(events.Status, events.Header)
 	}
-	w := httptest.NewRecorder()
-	patch := httptest.NewRequest("PATCH", "/v1/flags/"+b.size.key(0)+"/environments/production", strings.NewReader(`{"enabled":true}`))
-	patch.Header.Set("Authorization", "Bearer "+b.keys[0])
-	api.ServeHTTP(w, patch)
-	if w.Code != 200 {
-		t.Fatal(w.Code, w.Body)
-	}
-	for lines := bufio.NewScanner(events.Body); ; {
+	b.asks(api, "PATCH", "/v1/flags/"+b.size.key(0)+"/environments/production", `{"enabled":true}`)
+	for lines := bufio.NewScanner(events.Body); !strings.Contains(lines.Text(), "refetchEvaluation"); {
 		if !lines.Scan() {
 			t.Fatal("the stream has ended: ", lines.Err())
 		}
-		if strings.Contains(lines.Text(), "refetchEvaluation") {
-			break
-		}
 	}
-	if after, _ := values(before.Header.Get("ETag")); after.StatusCode != 200 || after.Header.Get("ETag") == before.Header.Get("ETag") {
-		t.Errorf("after the event the functions answer %s", after.Status)
+	_, theirs = evaluate(served.URL)
+	if after, ours := evaluate(functions.URL); after == before || flags(theirs) != flags(ours) {
+		t.Errorf("after the event the relay answers %s, the functions %s", theirs, ours)
 	}
 }

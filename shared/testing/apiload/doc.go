@@ -21,8 +21,8 @@
 //   - Clients share principals, in pairs, and the two of a pair send the same
 //     requests at the same moment: whose commit it was is all that tells their
 //     writes apart.
-//   - Whoever uses it also shows that a store that is broken on purpose is
-//     caught.
+//   - A test of a store also shows that the store is caught when it is broken on
+//     purpose (Judges.Catch).
 //   - Nothing is decided by how long something takes. Every choice comes from
 //     a seed, which is logged; SVC_TEST_SEED makes the same choices again,
 //     though the machine will order them differently.

@@ -21,8 +21,8 @@ func Get(t testing.TB, client *http.Client, base, key, path string, into any) {
 	must(t, json.Unmarshal(body, into))
 }
 
-// Feed is the commits of the workspace's feed but the oldest, which imported.
-func Feed(t testing.TB, client *http.Client, base, key string) (commits []string) {
+// feed is the commits of the workspace's feed but the oldest, which imported.
+func feed(t testing.TB, client *http.Client, base, key string) (commits []string) {
 	t.Helper()
 	for cursor := ""; ; {
 		var page struct {

@@ -1,7 +1,5 @@
 package apiload
 
-import "iter"
-
 // The items that are there from the start. What the clients create is called
 // fresh-0, fresh-1 and so on, in several spellings.
 const (
@@ -40,13 +38,5 @@ func Fixture() map[string]string {
 	}
 }
 
-// Items are those of them that the API tells a history of, by family.
-func Items() iter.Seq2[string, string] {
-	return func(yield func(family, key string) bool) {
-		for _, item := range [][2]string{{"flags", boolFlag}, {"flags", stringFlag}, {"configs", IntConfig}} {
-			if !yield(item[0], item[1]) {
-				return
-			}
-		}
-	}
-}
+// Items are those of them that the API tells a history of: family and key.
+var Items = [][2]string{{"flags", boolFlag}, {"flags", stringFlag}, {"configs", IntConfig}}

@@ -24,11 +24,11 @@ type History struct {
 	Position map[string]int // by sha
 }
 
-// ReadHistory asks git for the commits of main, all or those that began says.
-func ReadHistory(t testing.TB, g Git, args ...string) *History {
+// readHistory asks git for the commits of main.
+func readHistory(t testing.TB, g Git) *History {
 	t.Helper()
 	const format = "--format=%x00%H%x09%P%x09%ae%x09%s"
-	out := g.Run(t, append([]string{"log", "--topo-order", "--reverse", "--name-status", "--no-renames", format}, append(args, "refs/heads/main")...)...)
+	out := g.Run(t, "log", "--topo-order", "--reverse", "--name-status", "--no-renames", format, "refs/heads/main")
 	h := &History{Position: map[string]int{}}
 	for _, entry := range strings.Split(out, "\x00")[1:] {
 		head, names, _ := strings.Cut(entry, "\n")

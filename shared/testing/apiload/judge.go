@@ -28,7 +28,7 @@ type Findings struct {
 // JudgeAll holds what a load saw against the contract.
 func (l *Load) JudgeAll(t testing.TB, git Git) Findings {
 	t.Helper()
-	h := ReadHistory(t, git)
+	h := readHistory(t, git)
 	found := Findings{History: append(l.repeated, l.compare(h)...)}
 	model := &model{stored: git.look(t, l.places(h)), known: map[edit]edited{}, earlier: h.earlier(), history: h}
 	var problems []string
@@ -62,6 +62,31 @@ func (f Findings) Demand(t testing.TB) {
 	for _, problem := range f.History {
 		t.Error(problem)
 	}
+}
+
+// Judges are the two that judge a load.
+type Judges struct{ Porcupine, History bool }
+
+// Catch has clients work on a broken store until each of these judges has found that
+// out, in one of a few attempts. With no judges the store is a sound one, and none may
+// find anything.
+func (want Judges) Catch(t *testing.T, attempt func() Findings) {
+	t.Helper()
+	if want == (Judges{}) {
+		attempt().Demand(t)
+		return
+	}
+	var noticed Judges
+	for n := range 6 {
+		found := attempt()
+		noticed.Porcupine = noticed.Porcupine || len(found.Order) > 0
+		noticed.History = noticed.History || len(found.History) > 0
+		t.Logf("attempt %d: %d keys without an order, %d problems of the history", n+1, len(found.Order), len(found.History))
+		if (noticed.Porcupine || !want.Porcupine) && (noticed.History || !want.History) {
+			return
+		}
+	}
+	t.Errorf("porcupine noticed: %t, want %t; the history told: %t, want %t", noticed.Porcupine, want.Porcupine, noticed.History, want.History)
 }
 
 // fixtureOf is what a pool holds at the start.

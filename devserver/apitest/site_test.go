@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -146,115 +144,6 @@ func (s *site) place(message string, blobs map[string]string) {
 	s.moveTo(run("write-tree"), message)
 }
 
-// zeros are so many bytes that compress to a thousandth.
-func zeros(n int64) io.Reader { return io.LimitReader(endless{}, n) }
-
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
-}
-
-// peak is the most memory that the server has had, in MiB.
-func (s *site) peak() int {
-	s.t.Helper()
-	if runtime.GOOS != "linux" {
-		s.t.Skip("only Linux tells how much memory a process has had")
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.p.Process()))
-	must(s.t, err)
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
-	kilobytes, err := strconv.Atoi(strings.Fields(string(rest))[0])
-	must(s.t, err)
-	return kilobytes >> 10
-}
-
-// TestAnEnormousBlobIsNotInflated: whoever may push could end the server, and
-// each one that is started after it, with a pack of 1 MB.
-func TestAnEnormousBlobIsNotInflated(t *testing.T) {
-	s := newSite(t)
-	const size = 300 << 20
-	huge := s.object("blob", zeros(size))
-	s.bare.Run(t, "-c", "core.bigFileThreshold=1g", "repack", "-adq")
-	s.place("Huge", map[string]string{"configs/huge.json": huge, "images/huge.png": huge})
-	for _, enabled := range []bool{true, false} {
-		s.works(enabled)
-		s.expect(422, fmt.Sprint(size), "GET", "/v1/configs/huge", "")
-		s.expect(422, fmt.Sprint(size), "GET", "/v1/configs/huge/document", "")
-		s.expect(200, `"created"`, "GET", "/v1/activity?type=config&key=huge", "")
-		if peak := s.peak(); peak > 150 {
-			t.Errorf("the server has taken %d MiB", peak)
-		}
-		s.restart()
-	}
-}
-
-// TestATreeEntryWithASlash: git writes none, and reads those that others have
-// written.
-func TestATreeEntryWithASlash(t *testing.T) {
-	s := newSite(t)
-	tree, err := exec.Command(s.bare.Program, "-C", s.bare.Dir, "cat-file", "tree", "refs/heads/main^{tree}").Output()
-	must(t, err)
-	blob := s.bare.Run(t, "rev-parse", "refs/heads/main:feature-flags/redesign.json")
-	raw := make([]byte, 20)
-	for i := range raw {
-		n, err := strconv.ParseUint(blob[2*i:2*i+2], 16, 8)
-		must(t, err)
-		raw[i] = byte(n)
-	}
-	entry := append([]byte("100644 configs/evil.json\x00"), raw...)
-	s.moveTo(s.object("tree", bytes.NewReader(append(entry, tree...))), "Slash")
-	for _, enabled := range []bool{true, false} {
-		s.works(enabled)
-		s.expect(404, "", "GET", "/v1/configs/evil", "")
-		s.restart()
-	}
-}
-
-// TestNoBranchMain: that the branch is gone is no empty workspace.
-func TestNoBranchMain(t *testing.T) {
-	s := newSite(t)
-	before := s.bare.Run(t, "rev-parse", "refs/heads/main")
-	s.bare.Run(t, "branch", "-m", "main", "trunk")
-	const created = `{"key": "another", "type": "bool"}`
-	for range 2 {
-		s.expect(503, "no branch main", "GET", poll, "")
-		s.expect(503, "no branch main", "GET", "/v1/flags", "")
-		s.expect(503, "no branch main", "POST", "/v1/flags", created)
-		s.p.stop(t)
-		must(t, os.Remove(filepath.Join(s.dir, "history.cache")))
-		s.start()
-	}
-	s.logs("no branch main")
-	for _, args := range [][]string{{"export", "--data", s.dir, filepath.Join(t.TempDir(), "out")}, {"key", "create", "--data", s.dir, "--kind", "public", "--name", "x", "--environment", "production"}} {
-		if _, err := command(background(t), svcbinary.Swift, args...); err == nil || !strings.Contains(err.Error(), "no branch main") {
-			t.Errorf("svc %s: %v", args[0], err)
-		}
-	}
-	s.bare.Run(t, "branch", "-m", "trunk", "main")
-	s.expect(200, `"redesign"`, "GET", poll, "")
-	s.expect(200, "", "POST", "/v1/flags", created)
-	if parent := s.bare.Run(t, "rev-parse", "refs/heads/main^"); parent != before {
-		t.Errorf("the new commit is on top of %s, want %s", parent, before)
-	}
-}
-
-// report is the answer to GET /v1/workspace.
-type report struct {
-	BrokenDocuments int
-	Broken          []struct{ Type, Key, Since, ServedFrom, Problem string }
-	CommitSHA       string
-	UnreadableHead  *struct{ CommitSHA, Message string }
-}
-
-func (s *site) report() report {
-	s.t.Helper()
-	var r report
-	must(s.t, json.Unmarshal([]byte(s.expect(200, "", "GET", "/v1/workspace", "")), &r))
-	return r
-}
-
 // logs waits until the server's log has words.
 func (s *site) logs(words string) {
 	s.t.Helper()
@@ -262,6 +151,26 @@ func (s *site) logs(words string) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the log does not have %q:\n%s", words, s.p.Log)
 		}
+	}
+}
+
+// slashed is a tree with an entry that git would not write, on top of a commit's.
+func (s *site) slashed(commit string) string {
+	s.t.Helper()
+	tree, err := exec.Command(s.bare.Program, "-C", s.bare.Dir, "cat-file", "tree", commit+"^{tree}").Output()
+	must(s.t, err)
+	entry := append([]byte("100644 configs/evil.json\x00"), tree[len(tree)-20:]...)
+	return s.object("tree", bytes.NewReader(append(entry, tree...)))
+}
+
+// TestATreeEntryWithASlash: git writes none, and reads those that others have written.
+func TestATreeEntryWithASlash(t *testing.T) {
+	s := newSite(t)
+	s.moveTo(s.slashed("refs/heads/main"), "Slash")
+	for _, enabled := range []bool{true, false} {
+		s.works(enabled)
+		s.expect(404, "", "GET", "/v1/configs/evil", "")
+		s.restart()
 	}
 }
 
@@ -287,53 +196,6 @@ func TestAStartRemovesWhatAKilledProcessWasWriting(t *testing.T) {
 		t.Error(err)
 	}
 	s.works(true)
-}
-
-// TestBrokenIsDeliveredAsItLastWas: what was pushed broken is served as it was
-// before, whoever asks and however often the server is started, while the
-// control plane shows what is there.
-func TestBrokenIsDeliveredAsItLastWas(t *testing.T) {
-	s := newSite(t)
-	fixture := apiload.Fixture()
-	segment := `{"key": "insiders", "type": "segment", "valueType": "bool", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}}`
-	inside := strings.Replace(fixture["feature-flags/headline.json"], `{"operator": "ALWAYS_TRUE"}`,
-		`{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "insiders"}}`, 1)
-	s.put("Good", map[string]string{"segments/insiders.json": segment, "feature-flags/headline.json": inside})
-	good := s.bare.Run(t, "rev-parse", "refs/heads/main")
-	s.put("Break", map[string]string{
-		"feature-flags/redesign.json": `{"key": "redesign",`, "segments/insiders.json": "oops", "svc.json": "[",
-	})
-	broken := s.bare.Run(t, "rev-parse", "refs/heads/main")
-	s.put("Break more", map[string]string{
-		"feature-flags/redesign.json": `{"key": "redesign",,`, "feature-flags/never.json": "never good",
-	})
-	more := s.bare.Run(t, "rev-parse", "refs/heads/main")
-	for range 2 {
-		s.expect(200, `"redesign":{"value":{"type":"bool","value":false}`, "GET", poll, "")
-		s.expect(200, `"headline":{"value":{"type":"string","value":"red"}`, "GET", poll, "")
-		s.expect(422, "line 1", "GET", "/v1/flags/redesign", "")
-		r := s.report()
-		if r.BrokenDocuments != 4 || len(r.Broken) != 4 {
-			t.Fatalf("the workspace tells of %+v", r)
-		}
-		for i, want := range []struct{ kind, key, since, from string }{
-			{"feature_flag", "never", more, ""}, {"feature_flag", "redesign", broken, s.bare.Run(t, "rev-parse", good+"^")},
-			{"segment", "insiders", broken, good}, {"workspace", "", broken, s.bare.Run(t, "rev-parse", good+"^")},
-		} {
-			got := r.Broken[i]
-			if got.Type != want.kind || got.Key != want.key || got.Since != want.since || got.ServedFrom != want.from || got.Problem == "" {
-				t.Errorf("%d: %+v, want %+v", i, got, want)
-			}
-		}
-		s.logs("redesign.json")
-		s.logs("since=" + broken)
-		s.restart()
-	}
-	s.put("Mend", map[string]string{"feature-flags/redesign.json": fixture["feature-flags/redesign.json"], "feature-flags/never.json": "",
-		"segments/insiders.json": segment, "svc.json": fixture["svc.json"]})
-	if r := s.report(); r.BrokenDocuments != 0 {
-		t.Errorf("mended, and %+v", r)
-	}
 }
 
 // TestACursorOutlivesTheCache: the index of the history may be deleted at any
@@ -382,4 +244,37 @@ func TestACursorOutlivesTheCache(t *testing.T) {
 	for _, list := range lists {
 		s.expect(400, "?cursor", "GET", list+"limit=100&cursor="+cursors[list], "")
 	}
+}
+
+// TestAHeadThatCannotBeRead: readers and applications go on from the last one that could
+// be read, also after a restart; writers are told why they cannot and how to go back, and
+// that works. The ledger's own tests have more kinds of damage.
+func TestAHeadThatCannotBeRead(t *testing.T) {
+	s := newSite(t)
+	s.works(true)
+	good := s.bare.Run(t, "rev-parse", "refs/heads/main")
+	const who = "Grace <grace@example.com> 1700000000 +0000"
+	bad := s.object("commit", strings.NewReader("tree "+strings.Repeat("4", 40)+"\nparent "+good+"\nauthor "+who+"\ncommitter "+who+"\n\nHarm\n"))
+	must(t, os.WriteFile(filepath.Join(s.repository(), "refs", "heads", "main"), []byte(bad+"\n"), 0o666))
+	recovery := "git update-ref refs/heads/main " + good
+	var told struct {
+		CommitSHA      string
+		UnreadableHead *struct{ CommitSHA, Message string }
+	}
+	for range 2 {
+		s.expect(200, `"redesign"`, "GET", "/v1/flags", "")
+		s.expect(200, `"redesign"`, "GET", poll, "")
+		s.expect(200, "", "GET", "/v1/activity", "")
+		s.expect(503, recovery, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, false))
+		must(t, json.Unmarshal([]byte(s.expect(200, "", "GET", "/v1/workspace", "")), &told))
+		if u := told.UnreadableHead; told.CommitSHA != good || u == nil || u.CommitSHA != bad || !strings.Contains(u.Message, recovery) {
+			t.Errorf("the workspace: %+v, %+v", told, u)
+		}
+		if n := strings.Count(s.p.Log.String(), "refs/heads/main is unreadable"); n != 1 {
+			t.Errorf("logged %d times:\n%s", n, s.p.Log)
+		}
+		s.restart()
+	}
+	s.bare.Run(t, strings.Fields(recovery)[1:]...)
+	s.works(false)
 }
