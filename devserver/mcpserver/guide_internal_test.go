@@ -29,16 +29,3 @@ func TestTheGuideNamesEveryTool(t *testing.T) {
 		t.Error("the guide's bounds are not these")
 	}
 }
-
-// TestTheTableOfTools: a tool is for a task, and says what it costs.
-func TestTheTableOfTools(t *testing.T) {
-	costs := regexp.MustCompile(`(?i)\b(cheap|reads?|writes?|dry run)\b`)
-	for _, tool := range tools {
-		if !strings.Contains(tool.description, "Use it") && !strings.Contains(tool.description, "use it") || !costs.MatchString(tool.description) {
-			t.Errorf("%s does not say when to use it, or what it costs", tool.name)
-		}
-		if tool.directory && tool.writes {
-			t.Errorf("%s writes to a directory", tool.name)
-		}
-	}
-}

@@ -7,14 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"svc.example/svc/devserver/mcpserver"
 	"svc.example/svc/devserver/remote"
-	"svc.example/svc/shared/testing/svcbinary"
 )
 
 const (
@@ -112,24 +110,6 @@ func TestGarbage(t *testing.T) {
 	talk(t, initialize, initialized, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_items"}}`, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_items"}}`)
 }
 
-// FuzzGarbage: whatever is sent, what comes back are messages, and it ends.
-func FuzzGarbage(f *testing.F) {
-	f.Add([]byte(initialize + "\n" + initialized + "\n" + ping))
-	f.Add([]byte("\n{\n}\n[\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify","arguments":{}}}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var out bytes.Buffer
-		err := mcpserver.Serve(ctx, mcpserver.Options{Directory: &mcpserver.Directory{Path: t.TempDir()}, In: bytes.NewReader(text), Out: &out, Grace: time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for scanner := bufio.NewScanner(&out); scanner.Scan(); {
-			if !json.Valid(scanner.Bytes()) {
-				t.Fatalf("%q is answered with %q", text, scanner.Bytes())
-			}
-		}
-	})
-}
-
 // TestAClientThatHangsUp while its call waits for the API: the server ends all the same.
 func TestAClientThatHangsUp(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
@@ -155,21 +135,5 @@ func TestAClientThatHangsUp(t *testing.T) {
 	_ = toServer.Close()
 	if err := <-ended; err != nil {
 		t.Error(err)
-	}
-}
-
-// TestAProgramWhoseClientIsGone ends by itself, and says nothing but the protocol.
-func TestAProgramWhoseClientIsGone(t *testing.T) {
-	path, err := svcbinary.Watched()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "mcp", "--datadir", t.TempDir())
-	cmd.Stdin = strings.NewReader(initialize + "\nnonsense\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/li`)
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	out, err := cmd.Output()
-	if err != nil || bytes.Count(out, []byte("\n")) != 3 || log.Len() > 0 {
-		t.Errorf("%v: %s%s", err, out, log.String())
 	}
 }

@@ -163,14 +163,6 @@ type reply struct {
 	body   map[string]any
 }
 
-// code is the refusal's, and its details'; "" of a success.
-func (r reply) code() string {
-	if r.status == http.StatusOK {
-		return ""
-	}
-	return codeOf(r.body)
-}
-
 func codeOf(body map[string]any) string {
 	details, _ := body["details"].(map[string]any)
 	if details["code"] != nil {

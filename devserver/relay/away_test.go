@@ -292,19 +292,3 @@ func TestHowLongAServiceThatIsAwayIsLeftAlone(t *testing.T) {
 		}
 	}
 }
-
-// TestAClientEndsTheRestOfARelay that nobody has asked for long.
-func TestAClientEndsTheRestOfARelay(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, shop)
-	secret := w.key(access.KindSecretSDK, "production")
-	w.answers(gone)
-	r := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
-	e := r.environments[0]
-	w.eventually("a long wait", func() bool { return e.resting.Load() })
-	for w.times("/api/v2/configs") < 3 { // so that the next wait is one of seconds
-		time.Sleep(5 * time.Millisecond)
-	}
-	w.answers(nil)
-	w.eventually("a state", func() bool { return w.ask(r.Server, "GET", polls+someone, "web", "").status == 200 })
-}

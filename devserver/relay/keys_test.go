@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"context"
-	"crypto/sha256"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -14,9 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/ratelimit"
-	"svc.example/svc/shared/upstream"
 )
 
 // TestKeysAreAskedAboutOnce and remembered, refusals for less long; many who ask at once
@@ -70,31 +66,6 @@ func TestKeysAreAskedAboutOnce(t *testing.T) {
 	ask(public, 401, 1)
 	if got := w.ask(r.Server, "GET", "/api/v2/configs", secret, ""); got.status != 200 || w.times("/api/v2/key") != 6 {
 		t.Errorf("the relay's own key: %s", got)
-	}
-}
-
-// TestWhoLookedBeforeTheAnswerCame finds it, and asks no second time.
-func TestWhoLookedBeforeTheAnswerCame(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, shop)
-	public, gone := w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production")
-	parsed, err := access.ParseKey(gone)
-	w.must(err)
-	w.revoke(parsed.ID())
-	r := w.relay(Options{Keys: []string{w.key(access.KindSecretSDK, "production")}})
-	w.must(r.Await(t.Context()))
-	for _, text := range []string{public, gone} {
-		key, err := access.ParseKey(text)
-		w.must(err)
-		before := w.times("/api/v2/key")
-		for range 3 { // each has found nothing in memory
-			<-r.keys.ask(credential{sum: sha256.Sum256([]byte(text)), id: key.ID(), key: &key, ask: func(ctx context.Context) (upstream.Reply, error) {
-				return r.environments[0].follower.Connection.For(text).Do(ctx, http.MethodGet, endpoints.DescribeKey.Path, nil, nil)
-			}}, known{})
-		}
-		if n := w.times("/api/v2/key") - before; n != 1 {
-			t.Errorf("the service was asked %d times, want 1", n)
-		}
 	}
 }
 
@@ -193,53 +164,4 @@ func TestOneKeyForAllBrowsers(t *testing.T) {
 	if w.times("/api/v2/key") != 0 {
 		t.Error("the service is asked")
 	}
-}
-
-// TestAClockThatJumps, back or forth, makes no key good for longer and no refusal, and
-// does not keep the service from being asked.
-func TestAClockThatJumps(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, shop)
-	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
-	r := w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
-	var offset atomic.Int64
-	r.keys.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
-	want := func(when, key string, status int) {
-		t.Helper()
-		if got := w.ask(r.Server, "GET", polls+someone, key, ""); got.status != status {
-			t.Errorf("%s: %d, want %d: %s", when, got.status, status, got.body)
-		}
-	}
-	for _, jump := range []time.Duration{-time.Hour, 2 * time.Hour} {
-		late := w.key(access.KindPublicSDK, "production")
-		want("at first", public, 200)
-		w.answers(gone)
-		want("while the service is away", late, 503)
-		w.answers(nil)
-		offset.Add(int64(jump))
-		before := w.times("/api/v2/key")
-		want("a key that was not known", late, 200)
-		want("a key that was good", public, 200)
-		if asked := w.times("/api/v2/key") - before; asked < 2 {
-			t.Errorf("after a jump by %v the service was asked %d times", jump, asked)
-		}
-		stranger, err := access.NewKey(randomly{}, access.KindPublicSDK, w.workspaceOf(public), w.workspaceOf(public))
-		w.must(err)
-		want("a key of nobody", stranger.Reveal(), 401)
-		offset.Add(-int64(jump))
-		before = w.times("/api/v2/key")
-		want("a key of nobody, again", stranger.Reveal(), 401)
-		if asked := w.times("/api/v2/key") - before; asked != 1 {
-			t.Errorf("after a jump by %v a refusal was asked about %d times", -jump, asked)
-		}
-		offset.Add(int64(time.Minute)) // for what was asked to be old
-	}
-}
-
-func (w *world) workspaceOf(key string) access.ID {
-	w.Helper()
-	parsed, err := access.ParseKey(key)
-	w.must(err)
-	return parsed.Workspace()
 }

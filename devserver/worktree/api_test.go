@@ -9,9 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -301,22 +299,6 @@ func TestItemsAreCreatedAndDeleted(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenIsSaid(t *testing.T) {
-	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
-		t.Skip("this user may write everywhere")
-	}
-	p := open(t)
-	folder := filepath.Join(p.dir, "feature-flags")
-	if err := os.Chmod(folder, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Chmod(folder, 0o777) })
-	status, answer := p.ask("PATCH", "/v1/flags/new-checkout/environments/default", `{"enabled": true}`)
-	if status != 403 || !strings.Contains(fmt.Sprint(answer), flagPath) || !strings.Contains(fmt.Sprint(answer), codeReadOnly) || p.read(flagPath) != flagText {
-		t.Error(status, answer)
-	}
-}
-
 func TestOverridesProblemsAndClients(t *testing.T) {
 	p := open(t)
 	if list := p.must("GET", "/v1/overrides", ""); list["environment"] != "development" || len(list["overrides"].([]any)) != 0 {
@@ -371,38 +353,6 @@ func TestOverridesProblemsAndClients(t *testing.T) {
 	}
 	if n := len(p.must("GET", "/v1/clients", "")["clients"].([]any)); n != maxClients {
 		t.Errorf("%d clients are remembered", n)
-	}
-}
-
-// TestWritersAtOnceLoseNothing: each makes flags of its own, and all of them switch the
-// same one.
-func TestWritersAtOnceLoseNothing(t *testing.T) {
-	p := open(t)
-	const writers, each = 4, 10
-	var all sync.WaitGroup
-	for w := range writers {
-		all.Go(func() {
-			for i := range each {
-				if status, answer := p.ask("POST", "/v1/flags", fmt.Sprintf(`{"key": "f-%d-%d"}`, w, i)); status != 200 {
-					t.Errorf("%d %v", status, answer)
-				}
-				p.write(fmt.Sprintf("configs/c-%d-%d.json", w, i), `{"key": "x"}`) // an editor beside it
-				if status, answer := p.ask("PATCH", "/v1/flags/new-checkout/environments/default", fmt.Sprintf(`{"enabled": %v}`, i%2 == 0)); status != 200 {
-					t.Errorf("%d %v", status, answer)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if n := len(p.must("GET", "/v1/flags", "")["flags"].([]any)); n != writers*each+1 {
-		t.Errorf("there are %d flags", n)
-	}
-	if got := p.read(flagPath); got != flagText && got != strings.Replace(flagText, `"value": false`, `"value": true`, 1) {
-		t.Errorf("%q", got)
-	}
-	left, _ := filepath.Glob(filepath.Join(p.dir, "*", ".svc-*"))
-	if len(left) > 0 {
-		t.Errorf("left are %q", left)
 	}
 }
 

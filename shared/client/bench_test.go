@@ -1,7 +1,6 @@
 package client
 
 import (
-	"fmt"
 	"testing"
 
 	"svc.example/svc/shared/contexts"
@@ -45,16 +44,6 @@ func BenchmarkBool(b *testing.B) {
 			c.Bool(b.Context(), "flag", true, somebody)
 		}
 	})
-}
-
-func BenchmarkMapLookup(b *testing.B) {
-	values := map[string]bool{}
-	for i := range 1000 {
-		values[fmt.Sprint("flag-", i)] = true
-	}
-	for b.Loop() {
-		_ = values["flag-500"]
-	}
 }
 
 func TestEvaluationDoesNotAllocate(t *testing.T) {

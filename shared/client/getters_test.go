@@ -127,29 +127,6 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-func TestDetailsOfEveryType(t *testing.T) {
-	c, ctx := serving(t, everyType()...), t.Context()
-	for kind, d := range map[string]any{
-		"bool":        c.BoolDetails(ctx, "bool", false).Value,
-		"int":         c.IntDetails(ctx, "int", 0).Value,
-		"double":      c.FloatDetails(ctx, "double", 0).Value,
-		"string_list": c.StringListDetails(ctx, "string_list", nil).Value,
-		"duration":    c.DurationDetails(ctx, "duration", 0).Value,
-	} {
-		if want := ask(c, kind)[kind]; !reflect.DeepEqual(d, want) {
-			t.Errorf("%s: %v, want %v", kind, d, want)
-		}
-	}
-	if d := c.JSONDetails(ctx, "json", nil); string(d.Value) != `{"a":[1,2.0]}` || d.Type != "config" || d.ValueType != "json" {
-		t.Errorf("json: %+v", d)
-	}
-	for key, want := range map[string]string{"bool": "true", "string": `"hi"`, "int": "9007199254740993", "string_list": `["a","b"]`, "duration": `"PT1M30S"`} {
-		if d := c.AnyDetails(ctx, key, nil); string(d.Value) != want {
-			t.Errorf("any %s: %s", key, d.Value)
-		}
-	}
-}
-
 func planFlag() string {
 	return documentOf("feature_flag", "plan", "string", when("user.plan", "pro", plainValue("string", `"pro"`)),
 		when("user.plan", "team", plainValue("string", `"team"`)),
@@ -191,26 +168,6 @@ func TestLayersInEvaluation(t *testing.T) {
 			t.Errorf("%s: %q, want %q", s.what, s.got, s.want)
 		}
 	}
-}
-
-func TestMergingRule3JustInTimeIsForOneEvaluation(t *testing.T) {
-	c := serving(t, planFlag())
-	ctx := contexts.With(t.Context(), contexts.Named("user", props{"plan": "pro"}))
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for range 300 {
-				if i%2 == 0 {
-					if got := c.String(ctx, "plan", "or", contexts.Named("user", props{"plan": "team"})); got != "team" {
-						t.Errorf("with: %s", got)
-					}
-				} else if got := c.String(ctx, "plan", "or"); got != "pro" {
-					t.Errorf("without: %s", got)
-				}
-			}
-		})
-	}
-	all.Wait()
 }
 
 func TestBadContextsAreEvaluated(t *testing.T) {

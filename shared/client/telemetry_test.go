@@ -101,21 +101,6 @@ func TestSavedContextsRule1And3OnlyContextsWithAKeyAreUploaded(t *testing.T) {
 	}
 }
 
-func TestSavedContextsRule4HighCardinalityIsWarnedOf(t *testing.T) {
-	var j journal
-	s := newServer(t, planFlag())
-	o := s.telemetry()
-	o.Log, o.ManyKeys = j.log(), 100
-	c := open(t, o)
-	for i := range 1000 {
-		c.String(t.Context(), "plan", "", contexts.Of(map[string]map[string]any{"session": {"key": i}, "user": {"key": i % 100}, "request": {"id": i}}))
-	}
-	c.Close()
-	if j.count("distinct keys") != 1 || !strings.Contains(j.String(), `type \"session\" have had more than 100`) {
-		t.Errorf("warnings:\n%s", j.String())
-	}
-}
-
 func TestTelemetryIsBounded(t *testing.T) {
 	s := newServer(t, planFlag())
 	c := open(t, s.telemetry())
@@ -250,28 +235,6 @@ func TestLoggersAreNoContexts(t *testing.T) {
 	}
 	if len(s.events("summaries")) != 1 {
 		t.Error("log levels are not counted")
-	}
-}
-
-func TestWithoutTelemetryNothingIsUploaded(t *testing.T) {
-	s := newServer(t, planFlag())
-	c := open(t, s.options())
-	c.String(t.Context(), "plan", "", somebody)
-	c.Close()
-	if len(s.taken()) > 0 {
-		t.Error("uploaded all the same")
-	}
-}
-
-func TestNoSecretIsUploaded(t *testing.T) {
-	s := newServer(t, documentOf("config", "password", "string", always(`{"type":"string","value":"`+plaintext+`","confidential":true}`)))
-	c := open(t, s.telemetry())
-	if c.String(t.Context(), "password", "", somebody) != plaintext {
-		t.Fatal("not served")
-	}
-	c.Close()
-	if text := asJSONText(s.taken()); strings.Contains(text, plaintext) || !strings.Contains(text, "password") {
-		t.Errorf("%s", text)
 	}
 }
 
