@@ -50,8 +50,7 @@ type environment struct {
 	lookedFor atomic.Int64 // when clients last had the service asked, in nanoseconds since opened
 
 	// Of its goroutine.
-	cause   string // why there is no new state, as it was logged
-	logged  time.Time
+	health  upstream.Health
 	skipped string
 	streams string
 	touched time.Time // when the cache's time was set
@@ -260,8 +259,7 @@ func (e *environment) Confirm() {
 	e.failing.Store(false)
 	e.looks.Add(1)
 	e.gone.Store(false)
-	if e.resting.Store(false); e.cause != "" {
-		e.cause = ""
+	if e.resting.Store(false); e.health.Good() {
 		e.logger.Info("the service is there again", "environment", e.name(), "version", e.Version())
 	}
 	if cache := e.relay.cache; cache != nil && now.Sub(e.touched) > time.Minute {
@@ -274,18 +272,13 @@ func (e *environment) Confirm() {
 // minute.
 func (e *environment) Failed(err error) {
 	e.failing.Store(true)
-	text, now := err.Error(), time.Now()
 	var load *upstream.LoadError
 	told := errors.As(err, &load)
 	e.refused.Store(told && load.Status == http.StatusUnauthorized)
 	e.gone.Store(told && load.Status == http.StatusUnauthorized && load.Code == sdkapi.EnvironmentGone)
-	if told && load.Status == 0 {
-		text = "it is not reached" // the reasons name ports, which differ each time
-	}
-	if text == e.cause && now.Sub(e.logged) < time.Minute {
+	if !e.health.Bad(err) {
 		return
 	}
-	e.cause, e.logged = text, now
 	if e.gone.Load() {
 		e.logger.Error("the environment is served no longer: the workspace has archived it, or does not have it", "environment", e.name(), "error", err)
 		return

@@ -59,9 +59,6 @@ type Options struct {
 	Telemetry bool
 	// TelemetryEvery is the time between two uploads; a minute when zero.
 	TelemetryEvery time.Duration
-	// ManyKeys is the number of distinct keys of one context type beyond
-	// which there is a warning; 10,000 when zero.
-	ManyKeys int
 
 	// Evaluated is told of each evaluation, in the getter: what it does the
 	// getter's caller waits for, and it may be called from many goroutines at
@@ -92,7 +89,6 @@ func (o Options) withDefaults() Options {
 	o.PollEvery = cmp.Or(o.PollEvery, 30*time.Second)
 	o.FirstLoad = cmp.Or(o.FirstLoad, 10*time.Second)
 	o.TelemetryEvery = cmp.Or(o.TelemetryEvery, time.Minute)
-	o.ManyKeys = cmp.Or(o.ManyKeys, 10_000)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Getenv == nil {
 		o.Getenv = os.LookupEnv
@@ -119,8 +115,8 @@ func (o Options) check() error {
 	if o.Telemetry && !hosted {
 		wrong = append(wrong, errors.New("Options.Telemetry needs a hosted workspace: a datadir takes none"))
 	}
-	if min(o.PollEvery, o.FirstLoad, o.TelemetryEvery) < 0 || o.ManyKeys < 0 {
-		wrong = append(wrong, errors.New("a time or number in Options is negative"))
+	if min(o.PollEvery, o.FirstLoad, o.TelemetryEvery) < 0 {
+		wrong = append(wrong, errors.New("a time in Options is negative"))
 	}
 	return errors.Join(wrong...)
 }
@@ -142,14 +138,13 @@ type Client struct {
 	first     chan struct{} // closed with the first state
 	mu        sync.Mutex    // of what follows, and of changing the table
 	status    Status
-	cause     error // why the source fails; nil while it does not
-	health    health
+	cause     error           // why the source fails; nil while it does not
+	health    upstream.Health // as the log has it
 	listeners map[int]func(Event)
 	enlisted  int
 
 	streaming atomic.Bool // changes come over an event stream
 	missing   string      // what was last said of values that cannot be had; the source's
-	asides    chan string // for the log, from getters
 }
 
 // source brings states until ctx is done. It calls hopeless at most once, when
@@ -173,7 +168,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 		return nil, fmt.Errorf("svc: %w", err)
 	}
 	o = o.withDefaults()
-	c := &Client{options: o, now: o.now, first: make(chan struct{}), status: Starting, listeners: map[int]func(Event){}, asides: make(chan string, 4)}
+	c := &Client{options: o, now: o.now, first: make(chan struct{}), status: Starting, listeners: map[int]func(Event){}}
 	c.global.Replace(o.Global)
 	from, err := c.source()
 	if err != nil {
@@ -182,7 +177,6 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	running, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	failed := make(chan error, 1)
-	c.running.Go(func() { c.sayAsides(running) })
 	c.running.Go(func() { from.run(running, c, func(err error) { failed <- err }) })
 	if c.telemetry != nil {
 		c.running.Go(func() { c.telemetry.run(running) })

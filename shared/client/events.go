@@ -91,7 +91,7 @@ func (c *Client) swap(t *table) (recovered bool) {
 	c.status = Ready
 	c.tell(e)
 	c.cause = nil
-	return c.health.good()
+	return c.health.Good()
 }
 
 // confirm notes that what is served is still what the source has.
@@ -102,7 +102,7 @@ func (c *Client) confirm() {
 		c.tell(Event{Status: Ready, Was: Stale, Version: t.version})
 	}
 	c.cause = nil
-	recovered := c.health.good()
+	recovered := c.health.Good()
 	c.mu.Unlock()
 	if recovered {
 		c.sayRecovered()
@@ -123,7 +123,7 @@ func (c *Client) sourceFailed(err error) (news bool) {
 		c.status = e.Status
 		c.tell(e)
 	}
-	return c.health.bad(err)
+	return c.health.Bad(err)
 }
 
 // Await waits until there is a state to serve, or ctx is done.

@@ -2,11 +2,7 @@ package client
 
 import (
 	"cmp"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"net"
-	"time"
 
 	"svc.example/svc/shared/upstream"
 )
@@ -46,7 +42,7 @@ func (c *Client) startAnyway(err error) {
 	c.mu.Lock()
 	late := c.table.Load() == nil
 	if late && c.cause == nil {
-		c.health.bad(err) // for the recovery to be said
+		c.health.Bad(err) // for the recovery to be said
 	}
 	c.mu.Unlock()
 	if late {
@@ -56,46 +52,4 @@ func (c *Client) startAnyway(err error) {
 
 func (c *Client) sayRecovered() {
 	c.options.Log.Info("svc: the source is good again", "serving", c.Version())
-}
-
-// health is how the source is doing, as the log has it.
-type health struct {
-	cause string    // why it fails; "" when all is well
-	said  time.Time // when the log had it last
-}
-
-// bad reports whether a failure is news: another cause at once, the same one now
-// and then.
-func (s *health) bad(err error) (news bool) {
-	if cause := causeOf(err); cause != s.cause {
-		*s = health{cause: cause}
-	}
-	if news = time.Since(s.said) >= time.Minute; news {
-		s.said = time.Now()
-	}
-	return news
-}
-
-// good reports whether it is news that all is well.
-func (s *health) good() (news bool) {
-	news = s.cause != ""
-	*s = health{}
-	return news
-}
-
-// causeOf is an error's text but for what differs each time that the same
-// thing happens: the ports of a connection, the time now.
-func causeOf(err error) string {
-	var name *net.DNSError
-	var connection *net.OpError
-	var certificate x509.CertificateInvalidError
-	switch {
-	case errors.As(err, &name):
-		return fmt.Sprint("lookup ", name.Name, name.IsNotFound, name.IsTimeout)
-	case errors.As(err, &connection) && connection.Err != nil:
-		return connection.Op + ": " + connection.Err.Error()
-	case errors.As(err, &certificate):
-		return fmt.Sprint("certificate ", certificate.Reason)
-	}
-	return err.Error()
 }

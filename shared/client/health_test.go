@@ -2,13 +2,11 @@ package client
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,65 +131,6 @@ func TestEveryChangeOfHowAServiceStandsIsLogged(t *testing.T) {
 	recovers(2) // with a new state
 	if c.Close(); j.count(complaint) != 3 || j.count(recovered) != 2 || j.count("500: Internal") != 1 || j.count("401: Unauthorized") != 2 {
 		t.Errorf("log:\n%s", j.String())
-	}
-}
-
-func TestALateFirstStateIsLogged(t *testing.T) {
-	for what, first := range map[string]http.HandlerFunc{"refused": status(401), "failing": status(503), "hanging": nil} {
-		t.Run(what, func(t *testing.T) {
-			var j journal
-			s := newServer(t, switched("true"))
-			hangs := make(chan struct{})
-			if first == nil {
-				first = func(w http.ResponseWriter, r *http.Request) { <-hangs; s.reply(nil); s.serve(w, r) }
-			}
-			s.reply(first)
-			o := s.options()
-			o.StartAnyway, o.FirstLoad, o.Log = true, 20*time.Millisecond, j.log()
-			c := open(t, o)
-			s.reply(nil)
-			close(hangs)
-			if err := c.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if c.Close(); j.count("serving defaults") != 1 || j.count("good again") != 1 {
-				t.Errorf("log:\n%s", j.String())
-			}
-		})
-	}
-}
-
-func TestWhatIsNewsForTheLog(t *testing.T) {
-	read := func(port int) error {
-		return fmt.Errorf("the answer broke off: %w", &net.OpError{Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: port}, Err: os.NewSyscallError("read", syscall.ECONNRESET)})
-	}
-	lookup := func(name, words string) error {
-		return &net.OpError{Op: "dial", Err: &net.DNSError{Name: name, Err: words}}
-	}
-	expired := func(now string) error {
-		return x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time " + now}
-	}
-	var s health
-	if s.good() {
-		t.Error("news that nothing was wrong")
-	}
-	for i, tt := range []struct {
-		err  error
-		want bool
-	}{
-		{read(1), true}, {read(1), false}, {read(2), false}, {lookup("a", "read udp :1"), true}, {lookup("a", "read udp :2"), false},
-		{lookup("b", "read udp :2"), true}, {expired("10:00"), true}, {expired("10:01"), false}, {errors.New("x"), true}, {errors.New("y"), true}, {errors.New("x"), true},
-	} {
-		if got := s.bad(tt.err); got != tt.want {
-			t.Errorf("%d: %v: %v", i, tt.err, got)
-		}
-	}
-	s.said = s.said.Add(-2 * time.Minute)
-	if !s.bad(errors.New("x")) {
-		t.Error("the same one is not said again after a while")
-	}
-	if !s.good() || s.good() || !s.bad(errors.New("x")) {
-		t.Error("being good again is news once, and what comes after it")
 	}
 }
 

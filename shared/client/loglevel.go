@@ -99,28 +99,7 @@ func (c *Client) warnOfLevels(t *table) {
 		why = fmt.Sprintf("Options.Service %q names no log-level document", service)
 	}
 	// A getter must not wait for a log, which may be one that asks for a level itself.
-	select {
-	case c.asides <- "no log level applies, and callers get their defaults: " + why + "; there are: " + cmp.Or(t.levelKeys(), "none"):
-	default: // so much to say that nobody would read it
-	}
-}
-
-// sayAsides logs until ctx is done, and what was said by then.
-func (c *Client) sayAsides(ctx context.Context) {
-	for {
-		select {
-		case words := <-c.asides:
-			c.options.Log.Warn("svc: " + words)
-			continue
-		case <-ctx.Done():
-		}
-		select {
-		case words := <-c.asides:
-			c.options.Log.Warn("svc: " + words)
-		default:
-			return
-		}
-	}
+	go c.options.Log.Warn("svc: no log level applies, and callers get their defaults: " + why + "; there are: " + cmp.Or(t.levelKeys(), "none"))
 }
 
 // Handler filters by the log level of one logger, and hands what passes on. It

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"sync"
@@ -22,17 +21,15 @@ type telemetry struct {
 	client *Client
 	number atomic.Int64 // of the window, from 1
 
-	mu       sync.Mutex // held for moments only: evaluation waits for it
-	window   *window
-	keys     cardinality
-	retired  []*table // tables replaced since the last flush
-	warnings []string
+	mu      sync.Mutex // held for moments only: evaluation waits for it
+	window  *window
+	retired []*table // tables replaced since the last flush
 
 	uploads upstream.Uploader
 }
 
 func newTelemetry(c *Client, to *upstream.Connection) *telemetry {
-	t := &telemetry{client: c, window: newWindow(c.now()), keys: cardinality{c.options.ManyKeys, maphash.MakeSeed(), map[string]map[uint64]struct{}{}}}
+	t := &telemetry{client: c, window: newWindow(c.now())}
 	t.uploads = upstream.Uploader{Connection: to, Now: c.now, Warn: func(err error) {
 		c.options.Log.Warn("svc: telemetry is not taken; evaluation goes on without", "error", err)
 	}}
@@ -48,7 +45,6 @@ func (t *telemetry) saw(set *contexts.Set) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.window.see(set, t.client.now())
-	t.warnings = append(t.warnings, t.keys.see(set)...)
 }
 
 // maxRetired bounds the tables kept for their counts, should a workspace
@@ -84,13 +80,10 @@ func (t *telemetry) close() {
 // flush turns the window into batches.
 func (t *telemetry) flush() {
 	t.mu.Lock()
-	full, tables, warnings := t.window, t.retired, t.warnings
-	t.window, t.retired, t.warnings = newWindow(t.client.now()), nil, nil
+	full, tables := t.window, t.retired
+	t.window, t.retired = newWindow(t.client.now()), nil
 	t.number.Add(1)
 	t.mu.Unlock()
-	for _, warning := range warnings {
-		t.client.options.Log.Warn("svc: " + warning)
-	}
 	if current := t.client.table.Load(); current != nil {
 		tables = append(tables, current)
 	}

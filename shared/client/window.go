@@ -3,7 +3,6 @@ package client
 import (
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
@@ -279,33 +278,4 @@ func (t *table) summarize(a *answer, into map[string]*summary) {
 		*counters = append(*counters, counter{counted: c})
 	}
 	(*counters)[at].Count += n
-}
-
-// cardinality watches for context types with very many distinct keys.
-type cardinality struct {
-	most  int
-	seed  maphash.Seed
-	types map[string]map[uint64]struct{} // nil when it has been said
-}
-
-func (k *cardinality) see(set *contexts.Set) (warnings []string) {
-	for c := range reportable(set) {
-		key, ok := c.Key()
-		if !ok {
-			continue
-		}
-		keys, known := k.types[c.Name()]
-		if known && keys == nil || !known && len(k.types) >= maxShapes {
-			continue
-		}
-		if !known {
-			keys = map[uint64]struct{}{}
-			k.types[c.Name()] = keys
-		}
-		if keys[maphash.String(k.seed, key)] = struct{}{}; len(keys) > k.most {
-			k.types[c.Name()] = nil
-			warnings = append(warnings, fmt.Sprintf("the contexts of type %q have had more than %d distinct keys in this process; every key is saved and counted, so a value that changes with each request or session belongs in another property", c.Name(), k.most))
-		}
-	}
-	return warnings
 }

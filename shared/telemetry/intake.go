@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"svc.example/svc/shared/fault"
@@ -17,13 +18,10 @@ import (
 type Intake struct {
 	Store Store
 	Now   func() time.Time
-	// Logger hears of context types with very many keys; nil is silent.
+	// Logger is told when more is new than is taken; nil is silent.
 	Logger *slog.Logger
-	// Threshold is how many keys of a type in a month are very many; 0 is
-	// DefaultThreshold.
-	Threshold int
 
-	watch watch
+	told sync.Map // the hour of the last warning, by workspace and what was too much
 }
 
 // Source is where a report comes from, as its SDK key says.
@@ -84,8 +82,21 @@ func (i *Intake) Take(ctx context.Context, from Source, body []byte, enter func(
 	if recorded.Behind != nil && i.Logger != nil {
 		i.Logger.Warn("evaluations wait to be counted with a later batch", "workspace", from.Workspace, "cause", recorded.Behind)
 	}
-	i.notice(ctx, from.Workspace, MonthOf(now), recorded.Counted)
 	return receipt, nil
+}
+
+// tellBeyond warns, of keys and of types once an hour, that a workspace has more that is
+// new than is taken.
+func (i *Intake) tellBeyond(workspace string, hour int64, done Recorded) {
+	for what, n := range map[string]int{"keys": done.Unsaved, "types": done.Types} {
+		if n == 0 || i.Logger == nil {
+			continue
+		}
+		if told, _ := i.told.Swap([2]string{workspace, what}, hour); told != hour {
+			i.Logger.Warn("more new context "+what+" than are taken in an hour: contexts of the rest cannot be searched for and are not among the keys of the month; how often they came is",
+				"workspace", workspace, "atMost", map[string]int{"keys": MaxNewKeys, "types": MaxNewTypes}[what])
+		}
+	}
 }
 
 // Fault puts a store's failure in words for a client.

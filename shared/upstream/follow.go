@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -117,6 +118,33 @@ var waits = backoff.Backoff{First: time.Second, Max: 5 * time.Minute}
 // 5 minutes.
 func Patiently(failures int, asked time.Duration) time.Duration {
 	return max(waits.Delay(failures-1), 50*time.Millisecond, asked)
+}
+
+// Health is how what is followed is doing, as a log has it.
+type Health struct {
+	cause  string    // why it fails; "" when all is well
+	logged time.Time // when the log had it last
+}
+
+// Bad reports whether a failure is news: another cause at once, the same one once a minute.
+// Not being reached is one cause: the reasons name ports, which differ each time.
+func (h *Health) Bad(err error) (news bool) {
+	cause := err.Error()
+	if load := (*LoadError)(nil); errors.As(err, &load) && load.Status == 0 {
+		cause = "not reached"
+	}
+	if cause == h.cause && time.Since(h.logged) < time.Minute {
+		return false
+	}
+	*h = Health{cause, time.Now()}
+	return true
+}
+
+// Good reports whether it is news that all is well.
+func (h *Health) Good() (news bool) {
+	news = h.cause != ""
+	*h = Health{}
+	return news
 }
 
 // About is a time within a tenth of another.

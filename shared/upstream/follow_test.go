@@ -68,3 +68,25 @@ func TestACutStreamLeavesNobodyBehind(t *testing.T) {
 		})
 	}
 }
+
+func TestHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := func(why string) error { return &LoadError{Err: errors.New(why)} }
+		var h Health
+		for i, tt := range []struct {
+			err  error // nil when all is well
+			news bool
+		}{
+			{nil, false}, {away("read 127.0.0.1:1: reset"), true}, {away("read 127.0.0.1:2: reset"), false}, {errors.New("x"), true},
+			{errors.New("y"), true}, {errors.New("x"), true}, {errors.New("x"), false}, {nil, true}, {nil, false}, {errors.New("x"), true},
+		} {
+			if news := tt.err == nil && h.Good() || tt.err != nil && h.Bad(tt.err); news != tt.news {
+				t.Errorf("%d: %v: %v", i, tt.err, news)
+			}
+		}
+		time.Sleep(time.Minute)
+		if !h.Bad(errors.New("x")) {
+			t.Error("the same one is not said again after a while")
+		}
+	})
+}
