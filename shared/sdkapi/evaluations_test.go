@@ -75,7 +75,7 @@ func TestWhatIsCountedOfEvaluations(t *testing.T) {
 		{secret, "nothing", `true`, ``},
 		{secret, "../svc", `true`, ``},
 	} {
-		w.store = telemetrytest.NewMemory()
+		w.store = telemetrytest.NewStore(t)
 		w.serve(sdkapi.Options{})
 		number++
 		item, err := json.Marshal(c.item)

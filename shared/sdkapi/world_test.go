@@ -32,7 +32,7 @@ type world struct {
 	*testing.T
 	ledger  *local.Ledger
 	repo    *repository.Repository
-	store   *telemetrytest.Memory
+	store   *telemetrytest.Store
 	handler http.Handler
 	head    *repository.Snapshot
 
@@ -84,7 +84,7 @@ func newWorld(t *testing.T, files map[string]string) *world {
 // newWorldWith serves with options, which it completes.
 func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options) *world {
 	t.Helper()
-	w := &world{T: t, dir: t.TempDir(), store: telemetrytest.NewMemory(), id: newID(t), principal: newID(t)}
+	w := &world{T: t, dir: t.TempDir(), store: telemetrytest.NewStore(t), id: newID(t), principal: newID(t)}
 	must(t, local.Create(w.dir, access.Workspace{ID: string(w.id), Name: "Shop", Secret: []byte(secret)}))
 	w.edit(func(r *local.Registry) error {
 		return r.CreatePrincipal(ctx, access.Principal{ID: w.principal, Type: access.PrincipalServiceAccount, Name: "applications"})

@@ -33,8 +33,9 @@ func summary(end time.Time, sent time.Time, summaries string) string {
 // counts are an item's in production: by day, with when it was last.
 func (w *world) counts(key string) string {
 	w.Helper()
+	flushed := w.store.Flush(context.Background())
 	found, err := w.store.Evaluations(context.Background(), "ws", key, "2026-01-01", "2027-12-31")
-	if err != nil {
+	if err = errors.Join(flushed, err); err != nil {
 		w.Fatal(err)
 	}
 	var said []string

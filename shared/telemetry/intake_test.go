@@ -22,14 +22,14 @@ var production = telemetry.Source{Workspace: "ws", Environment: "production"}
 // world is an intake with a clock that is set.
 type world struct {
 	*testing.T
-	store  *telemetrytest.Memory
+	store  *telemetrytest.Store
 	intake telemetry.Intake
 	now    time.Time
 	log    bytes.Buffer
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, store: telemetrytest.NewMemory(), now: telemetrytest.Now}
+	w := &world{T: t, store: telemetrytest.NewStore(t), now: telemetrytest.Now}
 	w.intake = telemetry.Intake{Store: w.store, Now: func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(&w.log, nil))}
 	return w
 }
