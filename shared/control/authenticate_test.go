@@ -22,8 +22,6 @@ func TestWhoIsLetIn(t *testing.T) {
 	}{
 		{"a user", access.KindUser, nil, "ok"},
 		{"a service account", access.KindServiceAccount, nil, "ok"},
-		{"a public SDK key", access.KindPublicSDK, nil, "401 UNAUTHORIZED"},
-		{"a secret SDK key", access.KindSecretSDK, nil, "401 UNAUTHORIZED"},
 		{"an unknown key", access.KindUser, func(w *world, key access.Key) { delete(w.gate.keys, key.ID()) }, "401 UNAUTHORIZED"},
 		{"a revoked key", access.KindUser, func(w *world, key access.Key) {
 			changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now.Add(-time.Second) })

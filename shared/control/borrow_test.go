@@ -8,7 +8,6 @@ import (
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/fault"
 )
 
 const (
@@ -209,15 +208,5 @@ func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	on := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "sealed", "default", change.ValuePatch{Enabled: ptr(true)}))
 	if len(on.Warnings) != 1 || on.Warnings[0].Pointer != "/default/rules/0/value" {
 		t.Errorf("a switch over a ciphertext: %s", wire(t, on))
-	}
-}
-
-func TestAMarkBesideTheWeightIsRefused(t *testing.T) {
-	w := vault(t, declaration)
-	const split = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[{"weight":1,"confidential":true,"value":{"type":"string","value":"x"}}]}}}`
-	_, err := w.putConfig("protected_engineer", "mine", configWith("mine", "", split))
-	f := wantRefusal(t, err, "400 BAD_REQUEST VALIDATION_FAILED")
-	if told := wire(t, fault.Of(f).Envelope()); !strings.Contains(told, "/default/rules/0/value/value/weightedValues/0/confidential") {
-		t.Error(told)
 	}
 }

@@ -81,16 +81,6 @@ func TestAChangeSetIsOneCommit(t *testing.T) {
 	}
 }
 
-func TestARehearsedChangeSetWritesNothing(t *testing.T) {
-	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
-	n := len(w.repo.Commits)
-	r := must[*change.ChangeSetResult](t)(w.boss().Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true}, Operations: []change.Operation{
-		enable("a", "production", true), created("new"), enable("new", "production", true)}}))
-	if !r.DryRun || !r.Changed || r.CommitSHA != w.last().SHA || len(r.Results) != 3 || len(w.repo.Commits) != n {
-		t.Errorf("%+v", r)
-	}
-}
-
 func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 	w := newWorld(t, map[string]string{
 		path("a"): boolFlag("a", ""), path("b"): boolFlag("b", `,"access":"protected-all-envs"`),

@@ -30,35 +30,6 @@ func wantValidOrRefused(t *testing.T, w *world, path string, err error) {
 	}
 }
 
-func FuzzPatch(f *testing.F) {
-	for _, seed := range []string{`true`, `"x"`, `1.0`, `null`, `{"a":[1e400]}`, `["a"]`, `"PT1S"`,
-		`[{"value":true,"percent":50},{"value":false,"percent":50}]`, `[{"percent":1e2},{}]`, `[[],1]`} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := jsontree.Parse([]byte(text))
-		if err != nil {
-			return
-		}
-		w := newWorld(t, map[string]string{
-			path("bool"):         boolFlag("bool", ""),
-			path("double"):       strings.Replace(strings.Replace(boolFlag("double", "", serves("double", "1")), `"bool"`, `"double"`, 1), `"key":"bool"`, `"key":"double"`, 1),
-			"configs/json.json":  configOf("json", "json", "{}", ""),
-			"configs/lists.json": configOf("lists", "string_list", "[]", ""),
-		})
-		for _, key := range []string{"bool", "double"} {
-			for _, patch := range []change.ValuePatch{{Value: n}, {Rollout: n}, {Value: n, Rollout: n}} {
-				_, err := w.boss().Changes().Patch(ctx, document.Flag, key, "staging", patch)
-				wantValidOrRefused(t, w, path(key), err)
-			}
-		}
-		for _, key := range []string{"json", "lists"} {
-			_, err := w.boss().Changes().Patch(ctx, document.Config, key, "staging", change.ValuePatch{Value: n})
-			wantValidOrRefused(t, w, "configs/"+key+".json", err)
-		}
-	})
-}
-
 func FuzzPut(f *testing.F) {
 	f.Add(boolFlag("f", `,"name":"n"`))
 	f.Add(boolFlag("f", `,"environments":[{"id":"staging","rules":[]}]`, targets("pro", "bool", "true")))

@@ -3,7 +3,6 @@ package control_test
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -117,28 +116,6 @@ func TestDocumentAt(t *testing.T) {
 	if unknown.Error() == early.Error() {
 		t.Errorf("the two reasons for 404 are told alike: %v", early)
 	}
-}
-
-func FuzzAt(f *testing.F) {
-	w := newWorld(f, map[string]string{path("f"): boolFlag("f", "")})
-	sha := w.last().SHA
-	s := w.enter()
-	f.Add(sha)
-	f.Add(sha[:4])
-	f.Add(sha[:8] + "\n")
-	f.Add("HEAD")
-	valid := regexp.MustCompile(`\A[0-9a-f]{4,40}\z`)
-	f.Fuzz(func(t *testing.T, at string) {
-		got, err := s.Document(ctx, document.Flag, "f", &at)
-		switch want := refusal(err); {
-		case !valid.MatchString(at) && want != "400 BAD_REQUEST":
-			t.Errorf("%q: %s", at, want)
-		case valid.MatchString(at) && strings.HasPrefix(sha, at) && (err != nil || got.CommitSHA != at):
-			t.Errorf("%q: %s", at, want)
-		case valid.MatchString(at) && !strings.HasPrefix(sha, at) && !strings.HasPrefix(want, "404"):
-			t.Errorf("%q: %s", at, want)
-		}
-	})
 }
 
 func TestAStoreThatFailsIsAnswered(t *testing.T) {

@@ -9,9 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/feed"
 )
@@ -152,27 +150,6 @@ func TestPagingDoesNotShift(t *testing.T) {
 	})
 }
 
-func TestFlagRowAndDetail(t *testing.T) {
-	w := newWorld(t, map[string]string{path("f"): boolFlag("f", `,"name":"N","access":"support","x":1.0`)})
-	sha := w.last().SHA
-	row := must[*control.FlagList](t)(w.enter().Flags(ctx, control.FlagQuery{}))
-	want := `{"flags":[{"key":"f","name":"N","valueType":"bool","tags":[],"readyForCleanup":false,` +
-		`"statuses":{"production":"pre_rollout"},` +
-		`"environmentStatuses":{"development":"pre_rollout","production":"pre_rollout","staging":"pre_rollout"},` +
-		`"commitSha":"` + sha + `","lastModified":{"date":"2026-03-01T11:00:00Z","author":"Ada"}}],"total":1}`
-	if got := wire(t, row); got != want {
-		t.Errorf("got\n%s, want\n%s", got, want)
-	}
-	detail := must[*project.FlagDetail](t)(w.enter().Flag(ctx, "f"))
-	want = `{"key":"f","name":"N","valueType":"bool","tags":[],"readyForCleanup":false,` +
-		`"default":{"rules":[` + serves("bool", "false") + `]},"environments":[],"variants":[],` +
-		`"environmentStatuses":{"development":"pre_rollout","production":"pre_rollout","staging":"pre_rollout"},` +
-		`"commitSha":"` + sha + `","lastModified":{"date":"2026-03-01T11:00:00Z","author":"Ada"}}`
-	if got := wire(t, detail); got != want {
-		t.Errorf("got\n%s, want\n%s", got, want)
-	}
-}
-
 func TestLastModifiedIsAbsentWhenTheCommitCanNotBeAttributed(t *testing.T) {
 	w := newWorld(t, nil)
 	nobody := ada
@@ -244,23 +221,5 @@ func TestAnEmptyWorkspaceHasEmptyLists(t *testing.T) {
 		if wire(t, got) != name {
 			t.Errorf("got %s, want %s", wire(t, got), name)
 		}
-	}
-}
-
-// TestRowsAreMadeOnce: all who list at a head get the same rows, and a filter
-// does not disturb them; the next head has its own.
-func TestRowsAreMadeOnce(t *testing.T) {
-	w := newWorld(t, shop())
-	list := func(q control.FlagQuery) *control.FlagList {
-		return must[*control.FlagList](t)(w.boss().Flags(ctx, q))
-	}
-	before := list(control.FlagQuery{})
-	list(control.FlagQuery{Tag: "web", PageQuery: feed.PageQuery{Limit: ptr(1)}})
-	if again := list(control.FlagQuery{}); &again.Flags[0] != &before.Flags[0] || flagKeys(again) != flagKeys(before) {
-		t.Errorf("the rows at one head were made twice, or changed: %q, and then %q", flagKeys(before), flagKeys(again))
-	}
-	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "a", "production", change.ValuePatch{Enabled: ptr(true)}))
-	if after := list(control.FlagQuery{}); after.Flags[1].SHA == before.Flags[1].SHA || after.Flags[1].Statuses["production"] != "live" {
-		t.Errorf("after a write the list has %+v", after.Flags[1])
 	}
 }

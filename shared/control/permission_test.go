@@ -11,70 +11,39 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// The matrix of roles and tiers is tested in access; this is that each write
-// asks for what it touches, alone and in a change set.
+// TestWhatEachWriteAsksFor: the matrix of roles and tiers is tested in access; this is that
+// each write asks for what it touches.
 func TestWhatEachWriteAsksFor(t *testing.T) {
-	t.Run("alone", func(t *testing.T) { testWhatEachWriteAsksFor(t, func(s *control.Session) writer { return alone{s} }) })
-	t.Run("in a change set", func(t *testing.T) {
-		testWhatEachWriteAsksFor(t, func(s *control.Session) writer { return inChangeSet{alone{s}} })
-	})
-}
-
-func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 	const none, support, standard, guarded = "", "config.edit.support", "config.edit.standard", "config.edit.protected"
-	patch := func(key, scope string) func(writer, *world) error {
-		return func(s writer, _ *world) error {
-			_, err := s.Patch(ctx, document.Flag, key, scope, change.ValuePatch{Enabled: ptr(true)})
-			return err
+	type ask func(*world) change.Operation
+	patch := func(key, scope string) ask { return func(*world) change.Operation { return enable(key, scope, true) } }
+	put := func(key, more string, rules ...string) ask {
+		return func(w *world) change.Operation { return w.putOf(document.Flag, key, boolFlag(key, more, rules...)) }
+	}
+	create := func(t document.Type) ask {
+		return func(*world) change.Operation { return change.Create(change.Creation{Type: t, Key: "new"}) }
+	}
+	level := func(service, scope string) ask {
+		return func(*world) change.Operation {
+			return change.PatchLevel(service, change.LogLevelPatch{Level: ptr("WARN"), Environment: &scope})
 		}
 	}
-	put := func(key, more string, rules ...string) func(writer, *world) error {
-		return func(s writer, w *world) error {
-			_, err := s.PutDocument(ctx, document.Flag, key, change.DocumentPut{Document: node(w.t, boolFlag(key, more, rules...)), ExpectedCommitSHA: ptr(w.last().SHA)})
-			return err
-		}
+	remove := func(t document.Type, key string) ask {
+		return func(*world) change.Operation { return change.Delete(t, key, change.Deletion{}) }
 	}
-	create := func(s writer, _ *world) error {
-		_, err := s.Create(ctx, change.Creation{Type: document.Flag, Key: "new"})
-		return err
+	schema := func(key string) ask {
+		return func(w *world) change.Operation { return w.putOf(workspace.SchemaType, key, `{"description":"x"}`) }
 	}
-	level := func(service, scope string) func(writer, *world) error {
-		return func(s writer, _ *world) error {
-			_, err := s.PatchLogLevel(ctx, service, change.LogLevelPatch{Level: ptr("WARN"), Environment: &scope})
-			return err
-		}
-	}
-	remove := func(t document.Type, key string) func(writer, *world) error {
-		return func(s writer, _ *world) error {
-			_, err := s.Delete(ctx, t, key, change.Deletion{})
-			return err
-		}
-	}
-	schema := func(key string) func(writer, *world) error {
-		return func(s writer, w *world) error {
-			put := change.DocumentPut{Document: node(w.t, `{"description":"x"}`), ExpectedCommitSHA: ptr(w.last().SHA)}
-			if key == "new" {
-				put.ExpectedCommitSHA = nil
-			}
-			_, err := s.PutDocument(ctx, workspace.SchemaType, key, put)
-			return err
-		}
-	}
-	segment := func(key string) func(writer, *world) error {
-		return func(s writer, w *world) error {
-			if key == "" {
-				_, err := s.Create(ctx, change.Creation{Type: document.Segment, Key: "new"})
-				return err
-			}
+	segment := func(key string) ask {
+		return func(w *world) change.Operation {
 			stored := node(w.t, w.stored("segments/"+key+".json"))
 			stored.Set("default", node(w.t, `{"rules":[`+serves("bool", "false")+`]}`))
-			_, err := s.PutDocument(ctx, document.Segment, key, change.DocumentPut{Document: stored, ExpectedCommitSHA: ptr(w.last().SHA)})
-			return err
+			return change.Put(document.Segment, key, change.DocumentPut{Document: stored})
 		}
 	}
 	// revert reverts what has just been done in a scope to a new flag.
-	revert := func(mode, key, scope string) func(writer, *world) error {
-		return func(s writer, w *world) error {
+	revert := func(mode, key, scope string) ask {
+		return func(w *world) change.Operation {
 			plain := boolFlag(key, "")
 			before, after := plain, ""
 			switch scope {
@@ -99,32 +68,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 				mode = "undo"
 				w.repo.Push(ada, "again", map[string]string{path(key): strings.Replace(after, "true", "false", 1)})
 			}
-			s = s.anew(w)
-			_, err := s.Revert(ctx, document.Flag, key, change.Reversion{CommitSHA: commit, Mode: mode})
-			return err
-		}
-	}
-	// manifest writes a flag as the OpenFeature CLI does.
-	manifest := func(key, description string, value *bool) func(writer, *world) error {
-		return func(by writer, w *world) error {
-			s, single := by.(alone)
-			if !single { // no change set has these
-				s = by.(inChangeSet).alone
-			}
-			f := change.ManifestFlag{Key: key, Type: "boolean", Description: description}
-			if value != nil {
-				f.DefaultValue = node(w.t, fmt.Sprint(*value))
-			}
-			var err error
-			switch {
-			case key == "new":
-				_, err = s.s.Changes().CreateManifestFlag(ctx, f)
-			case description == "delete":
-				_, err = s.s.Changes().DeleteManifestFlag(ctx, key, change.Request{})
-			default:
-				_, err = s.s.Changes().ChangeManifestFlag(ctx, key, f)
-			}
-			return err
+			return change.Revert(document.Flag, key, change.Reversion{CommitSHA: commit, Mode: mode})
 		}
 	}
 	entry := func(environment string) string {
@@ -132,7 +76,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 	}
 	for _, test := range []struct {
 		name, role string
-		ask        func(writer, *world) error
+		ask        ask
 		required   string
 	}{
 		{"a member edits nothing", "member", patch("f", "staging"), standard},
@@ -150,18 +94,11 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"protected-all-envs by protected engineer", "protected_engineer", patch("all", "staging"), none},
 		{"a misspelt tier", "engineer", patch("odd", "staging"), guarded},
 		{"a tier that is no string", "engineer", patch("number", "staging"), guarded},
-		{"a no-op needs it too", "member", func(s writer, _ *world) error {
-			_, err := s.Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(false)})
-			return err
-		}, standard},
-		{"a dry run needs it too", "member", func(s writer, _ *world) error {
-			_, err := s.Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), Request: change.Request{DryRun: true}})
-			return err
-		}, standard},
+		{"a no-op needs it too", "member", func(*world) change.Operation { return enable("f", "default", false) }, standard},
 
-		{"creation by engineer", "engineer", create, none},
-		{"creation by nonprotected", "engineer_nonprotected", create, standard},
-		{"creation by support", "support", create, standard},
+		{"creation by engineer", "engineer", create(document.Flag), none},
+		{"creation by nonprotected", "engineer_nonprotected", create(document.Flag), standard},
+		{"creation by support", "support", create(document.Flag), standard},
 
 		{"PUT of staging's rules", "engineer_nonprotected", put("f", entry("staging")), none},
 		{"PUT of production's rules", "engineer_nonprotected", put("f", entry("production")), standard},
@@ -195,7 +132,7 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"a segment's rules by nonprotected", "engineer_nonprotected", segment("open"), standard},
 		{"a segment's rules by engineer", "engineer", segment("open"), none},
 		{"a guarded segment's rules", "engineer", segment("closed"), guarded},
-		{"a first segment by nonprotected", "engineer_nonprotected", segment(""), standard},
+		{"a first segment by nonprotected", "engineer_nonprotected", create(document.Segment), standard},
 		{"a segment of support's flags by support", "support", segment("helpful"), none},
 		{"a segment that a standard flag uses by support", "support", segment("usual"), standard},
 		{"a segment that a guarded flag uses", "engineer", segment("shared"), guarded},
@@ -203,22 +140,15 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"a segment of a segment that a guarded flag uses", "engineer", segment("beneath"), guarded},
 		{"a segment that a flag of a misspelt tier uses", "engineer", segment("of-odd"), guarded},
 		{"a segment in a circle by engineer", "engineer", segment("round"), none},
-		{"a dry run on a segment that a guarded flag uses", "engineer", func(s writer, w *world) error {
-			_, err := s.PutDocument(ctx, document.Segment, "shared", change.DocumentPut{Document: node(w.t, segmentOf("shared", serves("bool", "false"))),
-				ExpectedCommitSHA: ptr(w.last().SHA), Request: change.Request{DryRun: true}})
-			return err
-		}, guarded},
 		{"deletion of a segment that a guarded flag uses", "engineer", remove(document.Segment, "shared"), guarded},
-		{"restoring a segment that a guarded flag uses", "engineer", func(s writer, w *world) error {
+		{"restoring a segment that a guarded flag uses", "engineer", func(w *world) change.Operation {
 			commit := w.last().SHA
 			w.repo.Push(ada, "after", map[string]string{"segments/shared.json": segmentOf("shared", serves("bool", "false"))})
-			_, err := s.anew(w).Revert(ctx, document.Segment, "shared", change.Reversion{CommitSHA: commit, Mode: "restore"})
-			return err
+			return change.Revert(document.Segment, "shared", change.Reversion{CommitSHA: commit, Mode: "restore"})
 		}, guarded},
-		{"a first segment that a guarded flag names already", "engineer", func(s writer, w *world) error {
+		{"a first segment that a guarded flag names already", "engineer", func(w *world) change.Operation {
 			w.repo.Push(ada, "ahead", map[string]string{path("all"): boolFlag("all", `,"access":"protected-all-envs"`, inSegment("new"))})
-			_, err := s.anew(w).Create(ctx, change.Creation{Type: document.Segment, Key: "new"})
-			return err
+			return create(document.Segment)(w)
 		}, guarded},
 
 		{"undo in staging", "engineer_nonprotected", revert("undo", "u", "staging"), none},
@@ -229,20 +159,6 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"restore to where production differs", "engineer_nonprotected", revert("restore", "u", "production"), standard},
 		{"undo of a move out of protection", "engineer", revert("undo", "u", "access"), guarded},
 		{"undo of the deletion of a guarded flag", "engineer", revert("undo", "u", "deleted"), guarded},
-
-		{"a flag of the manifest by engineer", "engineer", manifest("new", "", ptr(true)), none},
-		{"a flag of the manifest by nonprotected", "engineer_nonprotected", manifest("new", "", ptr(true)), standard},
-		{"a default value in the manifest by engineer", "engineer", manifest("f", "", ptr(true)), none},
-		{"a default value in the manifest by nonprotected", "engineer_nonprotected", manifest("f", "", ptr(true)), standard},
-		{"a default value in the manifest, of protected-env", "engineer", manifest("p", "", ptr(true)), guarded},
-		{"a default value in the manifest, of support", "support", manifest("s", "", ptr(true)), none},
-		{"a description in the manifest by nonprotected", "engineer_nonprotected", manifest("f", "text", nil), standard},
-		{"a description in the manifest, of protected-all-envs", "engineer", manifest("all", "text", nil), guarded},
-		{"nothing in the manifest by nonprotected", "engineer_nonprotected", manifest("f", "", ptr(false)), none},
-		{"nothing in the manifest by a member", "member", manifest("f", "", ptr(false)), standard},
-		{"a deletion from the manifest by nonprotected", "engineer_nonprotected", manifest("f", "delete", nil), standard},
-		{"a deletion from the manifest, of protected-env", "engineer", manifest("p", "delete", nil), guarded},
-		{"a deletion from the manifest by engineer", "engineer", manifest("f", "delete", nil), none},
 
 		{"a level in staging", "engineer_nonprotected", level("held", "staging"), none},
 		{"a level in production", "engineer_nonprotected", level("held", "production"), standard},
@@ -280,18 +196,21 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 				"configs/bound.json":             configOf("bound", "int", "1", `,"schemaKey":"bound","access":"protected-env"`),
 				"log-levels/log-level.held.json": `{"key":"log-level.held","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`,
 			})
+			o := change.ChangeSet{Operations: []change.Operation{test.ask(w)}}
 			n := w.repo.Count("Commit")
-			err := test.ask(by(w.enter(test.role)), w)
-			if test.required == none {
-				wantRefusal(t, err, "ok")
-				return
-			}
-			f := wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
-			if f.Details["required"] != test.required || !strings.Contains(f.Message, test.required) {
-				t.Errorf("required %v (%s), want %s", f.Details["required"], f.Message, test.required)
-			}
-			if w.repo.Count("Commit") != n {
-				t.Error("written all the same")
+			for _, o.DryRun = range []bool{true, false} {
+				_, err := w.enter(test.role).Changes().Change(ctx, o)
+				if test.required == none {
+					wantRefusal(t, err, "ok")
+					continue
+				}
+				f := wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
+				if f.Details["required"] != test.required || !strings.Contains(f.Message, test.required) {
+					t.Errorf("required %v (%s), want %s", f.Details["required"], f.Message, test.required)
+				}
+				if w.repo.Count("Commit") != n {
+					t.Error("written all the same")
+				}
 			}
 		})
 	}

@@ -60,84 +60,70 @@ func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
 }
 
 func TestAfterALostRaceEverythingIsCheckedAgain(t *testing.T) {
-	token := func(w *world) *string { return ptr(w.last().SHA) }
-	none := func(*world) *string { return nil }
+	patched := func(s *control.Session, token *string) error {
+		_, err := s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: token})
+		return err
+	}
+	floating := func(s *control.Session, _ *string) error { return patched(s, nil) }
+	push := func(files map[string]string) func(*world, access.Key) {
+		return func(w *world, _ access.Key) { w.repo.Push(ada, "meanwhile", files) }
+	}
 	for _, test := range []struct {
 		name  string
-		token func(*world) *string
-		then  func(w *world, key access.Key) []func()
+		write func(s *control.Session, token *string) error
+		then  func(w *world, key access.Key) // what others do meanwhile
 		want  string
 	}{
-		{"pinned, another item changed", token, func(w *world, _ access.Key) []func() {
-			return []func(){w.pushes(path("g"), boolFlag("g", "")), w.pushes(path("h"), boolFlag("h", ""))}
+		{"pinned, another item changed", patched, push(map[string]string{path("g"): boolFlag("g", "")}), "ok"},
+		{"pinned, the item changed", patched, push(map[string]string{path("f"): boolFlag("f", `,"x":1`)}), "409 CONFLICT STALE_COMMIT_SHA"},
+		{"pinned, the item changed and back", patched, func(w *world, _ access.Key) {
+			w.pushes(path("f"), boolFlag("f", `,"x":1`))()
+			w.pushes(path("f"), boolFlag("f", ""))()
 		}, "ok"},
-		{"pinned, the item changed", token, func(w *world, _ access.Key) []func() {
-			return []func(){w.pushes(path("f"), boolFlag("f", `,"x":1`))}
-		}, "409 CONFLICT STALE_COMMIT_SHA"},
-		{"pinned, the item changed and back", token, func(w *world, _ access.Key) []func() {
-			return []func(){func() {
-				w.pushes(path("f"), boolFlag("f", `,"x":1`))()
-				w.pushes(path("f"), boolFlag("f", ""))()
-			}}
-		}, "ok"},
-		{"the item was deleted", none, func(w *world, _ access.Key) []func() {
-			return []func(){w.pushes(path("f"), "")}
-		}, "404 NOT_FOUND"},
-		{"the item was broken", none, func(w *world, _ access.Key) []func() {
-			return []func(){w.pushes(path("f"), "[]")}
-		}, "422 UNPROCESSABLE_CONTENT"},
-		{"the environment was archived", none, func(w *world, _ access.Key) []func() {
-			return []func(){w.pushes("svc.json", `{"environments":[{"name":"production","archived":true}]}`)}
-		}, "404 NOT_FOUND"},
-		{"the tier was raised", none, func(w *world, _ access.Key) []func() {
-			return []func(){w.pushes(path("f"), boolFlag("f", `,"access":"protected-all-envs"`))}
-		}, "403 FORBIDDEN PERMISSION_DENIED"},
-		{"the key was revoked", none, func(w *world, key access.Key) []func() {
-			return []func(){func() {
-				changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
-				w.repo.Access++
-			}}
+		{"the item was deleted", floating, push(map[string]string{path("f"): ""}), "404 NOT_FOUND"},
+		{"the item was broken", floating, push(map[string]string{path("f"): "[]"}), "422 UNPROCESSABLE_CONTENT"},
+		{"the environment was archived", floating, push(map[string]string{"svc.json": `{"environments":[{"name":"production","archived":true}]}`}), "404 NOT_FOUND"},
+		{"the tier was raised", floating, push(map[string]string{path("f"): boolFlag("f", `,"access":"protected-all-envs"`)}), "403 FORBIDDEN PERMISSION_DENIED"},
+		{"the key of a new item was taken", func(s *control.Session, _ *string) error {
+			_, err := s.Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "new"})
+			return err
+		}, push(map[string]string{"configs/NEW.json": configOf("NEW", "int", "1", "")}), "409 CONFLICT ALREADY_EXISTS"},
+		{"what is deleted was referred to", func(s *control.Session, _ *string) error {
+			_, err := s.Changes().Delete(ctx, document.Segment, "s", change.Deletion{})
+			return err
+		}, push(map[string]string{path("f"): boolFlag("f", "", inSegment("s"))}), "409 CONFLICT REFERENCED"},
+		{"what is referred to was deleted", func(s *control.Session, token *string) error {
+			_, err := s.Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: node(t, boolFlag("f", "", inSegment("s"))), ExpectedCommitSHA: token})
+			return err
+		}, push(map[string]string{"segments/s.json": ""}), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"},
+		{"the schema was changed", func(s *control.Session, _ *string) error {
+			_, err := s.Changes().Patch(ctx, document.Config, "c", "staging", change.ValuePatch{Value: node(t, "2")})
+			return err
+		}, push(map[string]string{"schemas/s.json": `{"type":"string"}`}), "400 BAD_REQUEST SCHEMA_VIOLATION"},
+		{"the key was revoked", floating, func(w *world, key access.Key) {
+			changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
+			w.repo.Access++
 		}, "401 UNAUTHORIZED"},
-		{"the role was taken away", none, func(w *world, key access.Key) []func() {
-			return []func(){func() {
-				p := w.gate.people[key.Principal()]
-				p.Roles = nil
-				w.gate.people[key.Principal()] = p
-				w.repo.Access++
-			}}
+		{"the role was taken away", floating, func(w *world, key access.Key) {
+			p := w.gate.people[key.Principal()]
+			p.Roles = nil
+			w.gate.people[key.Principal()] = p
+			w.repo.Access++
 		}, "403 FORBIDDEN PERMISSION_DENIED"},
-		{"the subscription lapsed", none, func(w *world, _ access.Key) []func() {
-			return []func(){func() { w.gate.workspace.BillingInactive = true; w.repo.Access++ }}
-		}, "402 BILLING_INACTIVE"},
-		{"only the access version moved", none, func(w *world, _ access.Key) []func() {
-			return []func(){func() { w.repo.Access++ }}
-		}, "ok"},
+		{"the subscription lapsed", floating, func(w *world, _ access.Key) { w.gate.workspace.BillingInactive = true; w.repo.Access++ }, "402 BILLING_INACTIVE"},
+		{"only the access version moved", floating, func(w *world, _ access.Key) { w.repo.Access++ }, "ok"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+			w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "segments/s.json": segmentOf("s", serves("bool", "true")),
+				"configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`), "schemas/s.json": `{"type":"integer"}`})
 			key := w.key(access.KindUser, "engineer")
 			s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-			others := test.then(w, key)
-			w.meanwhile(others...)
-			_, err := s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: test.token(w)})
-			wantRefusal(t, err, test.want)
+			w.meanwhile(func() { test.then(w, key) })
+			wantRefusal(t, test.write(s, ptr(w.last().SHA)), test.want)
 			if landed := w.last().Committer.Name == "svc"; landed != (test.want == "ok") {
 				t.Errorf("written: %t", landed)
 			}
 		})
-	}
-}
-
-func TestACreationThatLostTheRaceFindsTheKeyTaken(t *testing.T) {
-	w := newWorld(t, nil)
-	w.meanwhile(w.pushes("configs/F.json", configOf("F", "int", "1", "")))
-	_, err := w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
-	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
-	level := `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`
-	w.meanwhile(w.pushes("log-levels/log-level.a.json", level))
-	r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Level: ptr("INFO")}))
-	if r.Created || r.Changed || r.CommitSHA != w.last().SHA {
-		t.Errorf("the other's document serves: %s", wire(t, r))
 	}
 }
 

@@ -124,48 +124,6 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 	}
 }
 
-// TestADeletionMeetsANewReference: the second of the two is refused.
-func TestADeletionMeetsANewReference(t *testing.T) {
-	w := newWorld(t, map[string]string{"segments/s.json": segmentOf("s", serves("bool", "true")), path("f"): boolFlag("f", "")})
-	w.repo.Before = func() {
-		w.repo.Before = nil
-		w.repo.Push(ada, "refer", map[string]string{path("f"): boolFlag("f", "", inSegment("s"))})
-	}
-	_, err := w.remove(document.Segment, "s")
-	wantRefusal(t, err, "409 CONFLICT REFERENCED")
-
-	w = newWorld(t, map[string]string{"segments/s.json": segmentOf("s", serves("bool", "true")), path("f"): boolFlag("f", "")})
-	w.repo.Before = func() {
-		w.repo.Before = nil
-		w.repo.Push(ada, "delete", map[string]string{"segments/s.json": ""})
-	}
-	_, err = w.put("f", boolFlag("f", "", inSegment("s")))
-	wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
-}
-
-// TestUndoOnTopOfLaterChanges takes back a change and leaves the later ones.
-func TestUndoOnTopOfLaterChanges(t *testing.T) {
-	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	patch := func(environment string) string {
-		return must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", environment, change.ValuePatch{Enabled: ptr(true)})).CommitSHA
-	}
-	production, staging := patch("production"), patch("staging")
-	r := must[*change.PutResult](t)(w.revert("undo", "f", production[:8]))
-	if r.PreviousCommitSHA != staging || feed.MessageOf(w.last().Commit) != "production: own rules removed; the default rules hold" {
-		t.Errorf("%s, %q", wire(t, r), feed.MessageOf(w.last().Commit))
-	}
-	if text := w.stored(path("f")); strings.Contains(text, "production") || !strings.Contains(text, "staging") {
-		t.Errorf("stored is %s", text)
-	}
-	if again := must[*change.PutResult](t)(w.revert("undo", "f", production)); again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" {
-		t.Errorf("again: %s", wire(t, again))
-	}
-	must[*change.PutResult](t)(w.revert("undo", "f", r.CommitSHA))
-	if text := w.stored(path("f")); !strings.Contains(text, "production") || !strings.Contains(text, "staging") {
-		t.Errorf("after the undo of the undo it is %s", text)
-	}
-}
-
 // TestAnOverlapTellsWhoAndWhere.
 func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
@@ -204,6 +162,7 @@ func TestReverts(t *testing.T) {
 		want    string // refusal, or what is stored then
 	}{
 		{"undo of an edit, byte for byte", []string{spelled, boolFlag("f", "")}, 1, "undo", spelled},
+		{"undo below a later edit", []string{boolFlag("f", ""), boolFlag("f", `,"tags":["a"]`), boolFlag("f", `,"tags":["a"],"name":"n"`)}, 1, "undo", string(document.Encode(node(t, boolFlag("f", `,"name":"n"`))))},
 		{"undo of a mere rewriting", []string{boolFlag("f", ""), spelled}, 1, "undo", boolFlag("f", "")},
 		{"undo of a creation", []string{spelled}, 0, "undo", ""},
 		{"undo of a deletion", []string{spelled, ""}, 1, "undo", spelled},

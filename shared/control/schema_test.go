@@ -65,18 +65,6 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestASchemaThatChangesMeanwhile: a value is held against the schema that is
-// there when it lands.
-func TestASchemaThatChangesMeanwhile(t *testing.T) {
-	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`), "schemas/s.json": `{"type":"integer"}`})
-	w.meanwhile(w.pushes("schemas/s.json", `{"type":"string"}`))
-	_, err := w.boss().Changes().Patch(ctx, document.Config, "c", "staging", change.ValuePatch{Value: node(t, "2")})
-	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
-	w.meanwhile(w.pushes("schemas/s.json", `{"type":"integer"}`))
-	_, err = w.boss().Changes().Patch(ctx, document.Config, "c", "staging", change.ValuePatch{Value: node(t, `"x"`)})
-	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
-}
-
 // TestValuesUnderASchemaThatIsMissing are written with a warning: the write does not
 // bring the problem in, and a config must be changeable in an emergency.
 func TestValuesUnderASchemaThatIsMissing(t *testing.T) {

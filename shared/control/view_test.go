@@ -82,20 +82,6 @@ func TestASchemaIsCompiledOnce(t *testing.T) {
 	}
 }
 
-// The last commit of a file is its own even where the content is an old one.
-func TestAContentThatCameBackHasANewCommit(t *testing.T) {
-	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
-	sha := func() string {
-		return must[*control.FlagList](t)(w.enter().Flags(ctx, control.FlagQuery{})).Flags[0].SHA
-	}
-	sha()
-	w.repo.Push(ada, "", map[string]string{path("a"): boolFlag("a", `,"x":1`)})
-	w.repo.Push(ada, "", map[string]string{path("a"): boolFlag("a", "")})
-	if got := sha(); got != w.last().SHA {
-		t.Errorf("got %s", got)
-	}
-}
-
 func TestEnvironmentsWithoutAWorkspaceFile(t *testing.T) {
 	w := newWorld(t, nil)
 	w.repo.Commits = nil
