@@ -96,19 +96,6 @@ func TestAllRefusedKeysAreToldTheSame(t *testing.T) {
 	}
 }
 
-func TestAKeyIsAuthenticatedBeforeTheWorkspaceIsLookedAt(t *testing.T) {
-	w := newWorld(t, nil)
-	w.gate.workspace.Provisioning = true
-	for _, kind := range []access.Kind{access.KindUser, access.KindPublicSDK} {
-		if _, err := w.service.Authenticate(ctx, w.key(kind), ""); err != nil {
-			t.Errorf("%s: %v", kind, err)
-		}
-	}
-	if w.gate.entered != 2 {
-		t.Errorf("the ledger was asked %d times", w.gate.entered)
-	}
-}
-
 // TestUsedHearsOfKeysThatWereLetIn, once for each request, and of no others.
 func TestUsedHearsOfKeysThatWereLetIn(t *testing.T) {
 	w := newWorld(t, nil)

@@ -94,7 +94,6 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 		"schemas/unnamed.json":    `{}`,
 		"feature-flags/late.json": boolFlag("late", ""),
 	})
-	before := w.repo.Commits[0].SHA
 	old := w.last().SHA
 	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "late", "default", change.ValuePatch{Enabled: ptr(true)}))
 	set := func(key string, value string) change.Operation {
@@ -118,8 +117,6 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 			"409 CONFLICT STALE_COMMIT_SHA", []string{"/operations/1 the flag \"late\" has changed since"}},
 		{"an empty token", "", []change.Operation{change.Patch(document.Flag, "a", "default", change.ValuePatch{Enabled: ptr(false), ExpectedCommitSHA: ptr("")}), change.Delete(document.Flag, "a", change.Deletion{ExpectedCommitSHA: ptr("")})},
 			"400 BAD_REQUEST", []string{"/operations/0/expectedCommitSha expectedCommitSha is empty", "/operations/1/expectedCommitSha expectedCommitSha is empty"}},
-		{"deleted, then patched", "", []change.Operation{deleted("a"), enable("a", "default", true)}, "404 NOT_FOUND", []string{"/operations/1 there is no flag \"a\""}},
-		{"what is referred to", "", []change.Operation{change.Delete(document.Segment, "beta", change.Deletion{})}, "409 CONFLICT REFERENCED", []string{"/operations/0 the segment \"beta\" cannot be deleted"}},
 		{"deleted, then referred to", "", []change.Operation{change.Delete(document.Segment, "beta", change.Deletion{}),
 			w.putOf(document.Flag, "member", strings.Replace(w.stored(path("member")), `"type"`, `"name":"again","type"`, 1))},
 			"422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", []string{"/operations/1/document/default/rules/0/criteria/0/valueToMatch there is no segment"}},
@@ -129,13 +126,6 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 			"400 BAD_REQUEST SCHEMA_VIOLATION", []string{`/operations/0 the schema "small" does not allow this`}},
 		{"a schema that stored values break", "", []change.Operation{w.putOf(workspace.SchemaType, "small", `{"maximum":0}`), enable("a", "default", true)},
 			"422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", []string{`/operations/0/document the config "limit", at /default/rules/0/value/value`}},
-		{"a document that is wrong", "", []change.Operation{w.putOf(document.Flag, "a", boolFlag("a", `,"name":"A"`)), w.putOf(document.Flag, "a", boolFlag("z", ""))},
-			"400 BAD_REQUEST", []string{"/operations/1/document/key the document's key must be"}},
-		{"what is no object", "", []change.Operation{enable("bad", "default", true)}, "422 UNPROCESSABLE_CONTENT", []string{"/operations/0 what is stored as the flag \"bad\""}},
-		{"a commit that did not touch it", "", []change.Operation{change.Revert(document.Flag, "late", change.Reversion{CommitSHA: before, Mode: "undo"})},
-			"422 UNPROCESSABLE_CONTENT", []string{"/operations/0 the commit " + before + " did not touch the flag"}},
-		{"no mode", "", []change.Operation{change.Revert(document.Flag, "late", change.Reversion{CommitSHA: "x", Mode: "redo"})},
-			"400 BAD_REQUEST", []string{"/operations/0/commitSha commitSha is", "/operations/0/mode mode is"}},
 		{"what cannot be read", "", []change.Operation{created("x"), change.NoOperation([]document.Issue{{Pointer: "/op", Message: "what?"}})}, "400 BAD_REQUEST", []string{"/operations/1/op what?"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -409,23 +399,8 @@ func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
 	if got := feed.MessageOf(w.last().Commit); !strings.HasPrefix(got, "New team\n\nTheir flags.\n\nflag \"f0\" created (and 1 more)\n") || !strings.HasSuffix(got, "\nand 10 more items") {
 		t.Error(got)
 	}
-	for i := range operations {
-		operations[i] = enable(fmt.Sprint("f", i), "staging", true)
-	}
-	must[*change.ChangeSetResult](t)(w.change("", operations...))
-	if got := told(); got != `[{"scope":"","message":"30 items in one commit: 30 updated"}]` {
-		t.Error(got)
-	}
-	one := must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{Type: "feature_flag", Key: "f7"})).Activity
-	if got := wire(t, one[0].Messages); got != `[{"scope":"staging","message":"staging: enabled set to true"}]` {
-		t.Error(got)
-	}
 	must[*change.ChangeSetResult](t)(w.change("Why\n\nSvc-Principal: user/evil", enable("f0", "production", true)))
 	if got := wire(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{})).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
-		t.Error(got)
-	}
-	level := must[*change.ChangeSetResult](t)(w.change("", change.PatchLevel("shop", change.LogLevelPatch{Level: ptr("WARN"), Target: ptr("com.acme")})))
-	if got := wire(t, level.Results[0].Messages); !strings.Contains(got, "is not written yet") {
 		t.Error(got)
 	}
 }

@@ -88,18 +88,6 @@ func TestASchemaIsHeldAgainstTheValuesBoundToIt(t *testing.T) {
 	}
 }
 
-// TestABrokenSchemaIsMended by a PUT: git had brought it.
-func TestABrokenSchemaIsMended(t *testing.T) {
-	for name, schema := range unusable {
-		w := newWorld(t, map[string]string{"schemas/s.json": schema.text, "configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`)})
-		token := w.last().SHA
-		if _, err := w.putSchema("s", `{"type":"integer"}`, &token); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Config, "c", "default", change.ValuePatch{Value: node(t, "2")}))
-	}
-}
-
 func TestSegments(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	r := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Segment, Key: "s", Name: "S", Description: "D"}))

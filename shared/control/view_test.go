@@ -4,50 +4,17 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/memory"
 	"svc.example/svc/shared/testing/memoryrepository"
 	"svc.example/svc/shared/workspace"
 )
 
-// trees are the documents as a delivery sees them, by path.
-func (w *world) trees(service *control.Service) map[string]*jsontree.Node {
-	d, err := service.DeliveryOf(ctx, w.sdk())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ws := must[*workspace.Workspace](w.t)(d.Documents(ctx))
-	trees := map[string]*jsontree.Node{}
-	for _, item := range ws.Items {
-		trees[item.Path] = item.Read().Tree
-	}
-	return trees
-}
-
 func (w *world) sdk() string { return w.key(access.KindSecretSDK).Reveal() }
-
-func TestAViewFollowsTheHead(t *testing.T) {
-	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", ""), path("d"): boolFlag("d", "")})
-	before := w.trees(w.service)
-	w.repo.Push(ada, "", map[string]string{path("b"): boolFlag("b", `,"x":1`), path("c"): boolFlag("c", ""), path("a"): "", "svc.json": `{"environments":[]}`})
-	after := w.trees(w.service)
-	if len(after) != 3 || jsontree.Equal(after[path("b")], before[path("b")]) || !jsontree.Equal(after[path("d")], before[path("d")]) || after[path("c")] == nil {
-		t.Errorf("before %v\nafter %v", before, after)
-	}
-	w.repo.Push(ada, "", map[string]string{path("b"): boolFlag("b", "")})
-	if again := w.trees(w.service); !jsontree.Equal(again[path("b")], before[path("b")]) {
-		t.Error("the view of a later head is wrong")
-	}
-	if len(before) != 3 || before[path("a")] == nil {
-		t.Error("an earlier view has changed")
-	}
-}
 
 // Environments that a broken workspace file no longer declares are not gone:
 // documents name them. All are protected until it is mended.
@@ -92,27 +59,6 @@ func TestEnvironmentsWithoutAWorkspaceFile(t *testing.T) {
 		`{"name":"staging","environmentType":"staging","protected":false},{"name":"production","environmentType":"production","protected":false}]}`; got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
-}
-
-func TestRequestsOnDifferentHeadsDoNotDisturbOneAnother(t *testing.T) {
-	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	old := w.enter()
-	w.repo.Push(ada, "", map[string]string{path("g"): boolFlag("g", "")})
-	fresh := w.enter()
-	var all sync.WaitGroup
-	for _, test := range []struct {
-		s    *control.Session
-		want int
-	}{{old, 1}, {fresh, 2}} {
-		all.Go(func() {
-			for range 20 {
-				if list, err := test.s.Flags(ctx, control.FlagQuery{}); err != nil || list.Total != test.want {
-					t.Errorf("%v %v", list, err)
-				}
-			}
-		})
-	}
-	all.Wait()
 }
 
 func TestManyWorkspacesAreServed(t *testing.T) {
