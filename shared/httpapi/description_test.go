@@ -89,21 +89,6 @@ func TestBrokenDescriptions(t *testing.T) {
 	}
 }
 
-func TestBodySchemasCompile(t *testing.T) {
-	d, err := described()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range d.operations {
-		if o.body == nil {
-			continue
-		}
-		if _, err := o.body.schema(); err != nil {
-			t.Errorf("%s: %v", o.Operation, err)
-		}
-	}
-}
-
 // TestEveryOperationIsAnEndpoint: the description has nothing that is not
 // served. That it has all that is served is looked at when a group starts.
 func TestEveryOperationIsAnEndpoint(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -152,19 +151,6 @@ func TestDeleteAndRevert(t *testing.T) {
 	}
 }
 
-func TestServiceAccountsAreNamed(t *testing.T) {
-	w := newWorld(t, shop())
-	bot := "Authorization: Bearer " + w.newKey(access.KindServiceAccount, "engineer")
-	w.do("PATCH", "/flags/colour/environments/staging", `{"value": "red"}`, bot).ok()
-	entry := w.get("/flags/colour/history?limit=1").ok()
-	if entry.at("/history/0/isServiceAccount") != true || entry.text("/history/0/authorName") != "deploy-bot" {
-		t.Errorf("the history says %s", entry.body)
-	}
-	if w.get("/whoami", bot).ok().text("/principal/type") != "service_account" {
-		t.Error("whoami does not say service_account")
-	}
-}
-
 // TestUndo walks the contract's recipe.
 func TestUndo(t *testing.T) {
 	w := newWorld(t, shop())
@@ -197,38 +183,6 @@ func TestUndo(t *testing.T) {
 		if !jsontree.Equal(was.Get("document"), now) {
 			t.Errorf("%s: after the undo it is %s", path, now.Compact())
 		}
-	}
-}
-
-func TestPaging(t *testing.T) {
-	w := newWorld(t, shop())
-	for i := range 7 {
-		w.do("POST", "/flags", fmt.Sprintf(`{"key": "page-%d", "tags": ["paged"]}`, i)).ok()
-	}
-	var keys []string
-	path := "/flags?tag=paged&limit=3"
-	for cursor := ""; ; {
-		page := w.get(path + "&cursor=" + cursor).ok()
-		if page.at("/total") != 7.0 {
-			t.Fatalf("total is %v", page.at("/total"))
-		}
-		for i := 0; page.at(fmt.Sprintf("/flags/%d", i)) != nil; i++ {
-			keys = append(keys, page.text(fmt.Sprintf("/flags/%d/key", i)))
-		}
-		if cursor = page.text("/nextCursor"); cursor == "" {
-			break
-		}
-		for _, elsewhere := range []string{"/configs?cursor=", "/export?cursor=", "/activity?cursor=", "/flags/colour/history?cursor="} {
-			if got := w.get(elsewhere + cursor).refused(); got != "400 BAD_REQUEST" {
-				t.Errorf("%s: a cursor of another list: %s", elsewhere, got)
-			}
-		}
-	}
-	if got := strings.Join(keys, " "); got != "page-0 page-1 page-2 page-3 page-4 page-5 page-6" {
-		t.Errorf("the walk saw %s", got)
-	}
-	if w.get("/flags").ok().at("/nextCursor") != nil {
-		t.Error("a list without limit has a nextCursor")
 	}
 }
 

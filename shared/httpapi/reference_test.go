@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -88,32 +87,6 @@ func exampled(t *testing.T, what string, content *jsontree.Node) {
 			}
 		}
 	}
-}
-
-// TestErrorExamplesHaveTheirStatus: the code in an example is the one that the
-// status is answered with.
-func TestErrorExamplesHaveTheirStatus(t *testing.T) {
-	w := newWorld(t, shop())
-	real := map[string]string{}
-	for _, a := range []*reply{
-		w.get("/flags?limit=0"), w.get("/flags", "-"), w.get("/nope"), w.do("DELETE", "/flags", ""),
-		w.do("POST", "/flags", `{"key": "colour"}`), w.do("POST", "/flags", strings.Repeat(" ", 2<<20)), w.get("/flags/broken"),
-	} {
-		real[strconv.Itoa(a.status)] = a.text("/error")
-	}
-	every(func(_, _ string, o *jsontree.Node) {
-		for _, m := range o.Get("responses").Members {
-			examples := deref(m.Value).At("/content/application~1json/examples")
-			if real[m.Name] == "" || examples == nil {
-				continue
-			}
-			for _, e := range examples.Members {
-				if code, _ := e.Value.At("/value/error").Text(); code != real[m.Name] {
-					t.Errorf("%s: the example %s has the code %s, want %s", m.Name, e.Name, code, real[m.Name])
-				}
-			}
-		}
-	})
 }
 
 // TestTheExamplesWork sends the request bodies of the description to a

@@ -20,20 +20,14 @@ const unknownSHA = "0123456789012345678901234567890123456789"
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, shop())
 	first := w.get("/activity").ok().text("/activity/0/sha")
-	w.do("POST", "/flags", `{"key": "younger"}`).ok()
 	w.do("PATCH", "/flags/colour/environments/staging", `{"value": "blue"}`).ok()
 	engineer := "Authorization: Bearer " + w.newKey(access.KindUser, "engineer_nonprotected")
 	for _, c := range []struct{ method, path, body, want, header string }{
 		{"GET", "/flags/nope", "", "404 NOT_FOUND", ""},
 		{"GET", "/flags/broken", "", "422 UNPROCESSABLE_CONTENT", ""},
-		{"GET", "/flags/broken/document", "", "422 UNPROCESSABLE_CONTENT", ""},
 		{"GET", "/flags/nope/history", "", "404 NOT_FOUND", ""},
-		{"GET", "/flags/nope/document", "", "404 NOT_FOUND", ""},
-		{"GET", "/flags/younger/document?at=" + first, "", "404 NOT_FOUND", ""},
-		{"GET", "/flags/colour/document?at=" + unknownSHA, "", "404 NOT_FOUND", ""},
 		{"GET", "/flags/colour/document?at=", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags/colour/document?at=HEAD", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags/colour/document?at=" + strings.ToUpper(first), "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?limit=0", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?limit=101", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?limit=ten", "", "400 BAD_REQUEST", ""},
@@ -42,62 +36,26 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/flags?tag=%ff", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?status=alive", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?cursor=AAAA", "", "400 BAD_REQUEST", ""},
-		{"GET", "/configs/colour", "", "404 NOT_FOUND", ""},
-		{"GET", "/activity?type=flag&key=colour", "", "400 BAD_REQUEST", ""},
-		{"GET", "/activity?type=feature_flag", "", "400 BAD_REQUEST", ""},
-		{"GET", "/activity?type=feature_flag&key=nope", "", "404 NOT_FOUND", ""},
 		{"GET", "/activity?since=yesterday", "", "400 BAD_REQUEST", ""},
 		{"GET", "/activity?since=2026-03-04T10:15:00+01:00", "", "400 BAD_REQUEST", ""},
-		{"GET", "/activity?since=2026-03-04T10:15:00Z&until=2026-03-03T10:15:00Z", "", "400 BAD_REQUEST", ""},
-		{"GET", "/activity?environment=prod", "", "404 NOT_FOUND", ""},
-		{"GET", "/contexts?limit=101", "", "400 BAD_REQUEST", ""},
 		{"GET", "/contexts/export", "", "400 BAD_REQUEST", ""},
 		{"GET", "/contexts/export?environment=nope", "", "404 NOT_FOUND", ""},
 		{"GET", "/contexts/export?environment=production&limit=501", "", "400 BAD_REQUEST", ""},
 		{"GET", "/contexts/export?environment=production&cursor=x", "", "400 BAD_REQUEST", ""},
 		{"DELETE", "/contexts/user/nobody", "", "404 NOT_FOUND", ""},
 		{"DELETE", "/contexts/user/nobody?dryRun=true", "", "400 BAD_REQUEST", ""},
-		{"DELETE", "/contexts/user/nobody", "", "403 FORBIDDEN PERMISSION_DENIED", engineer},
 		{"PATCH", "/flags/colour/environments/staging?impact=true", `{"value": "red"}`, "400 BAD_REQUEST", ""},
 		{"PATCH", "/flags/colour/environments/staging?dryRun=false&impact=true", `{"value": "red"}`, "400 BAD_REQUEST", ""},
 		{"DELETE", "/flags/colour?impact=yes&dryRun=true", "", "400 BAD_REQUEST", ""},
-		{"GET", "/segments/nope", "", "404 NOT_FOUND", ""},
-		{"POST", "/flags", `{"key": ".hidden"}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags", `{"key": "` + strings.Repeat("k", 201) + `"}`, "400 BAD_REQUEST", ""},
 		{"POST", "/flags", `{}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags", `{"key": "x", "value": true}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags", `{"key": "x", "type": "int"}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags", `{"key": "x", "type": "int", "value": "three"}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags", `{"key": "x", "type": "log_level", "value": "INFO"}`, "400 BAD_REQUEST", ""},
 		{"POST", "/flags", `{"key": "COLOUR"}`, "409 CONFLICT ALREADY_EXISTS", ""},
-		{"POST", "/flags", `{"key": "beta-users"}`, "409 CONFLICT ALREADY_EXISTS", ""},
 		{"POST", "/flags", `{"key": "x"}`, "403 FORBIDDEN PERMISSION_DENIED", engineer},
-		{"POST", "/configs", `{"key": "x", "valueType": "duration", "value": "soon"}`, "400 BAD_REQUEST", ""},
-		{"POST", "/configs", `{"key": "x", "valueType": "int"}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/nope/environments/staging", `{"enabled": true}`, "404 NOT_FOUND", ""},
-		{"PATCH", "/flags/colour/environments/nowhere", `{"value": "red"}`, "404 NOT_FOUND", ""},
-		{"PATCH", "/flags/colour/environments/old", `{"value": "red"}`, "404 NOT_FOUND", ""},
-		{"PATCH", "/flags/colour/environments/staging", `{}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "enabled": true}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging", `{"enabled": true}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging", `{"value": 1}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging", `{"rollout": [{"value": "red", "percent": 50}, {"value": "green", "percent": 50}]}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "expectedCommitSha": ""}`, "400 BAD_REQUEST", ""},
 		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "expectedCommitSha": "main"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
-		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "expectedCommitSha": "` + first + `"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
-		{"PATCH", "/flags/colour/environments/production?dryRun=true", `{"value": "red"}`, "403 FORBIDDEN PERMISSION_DENIED", "Authorization: Bearer " + w.newKey(access.KindUser)},
 		{"PATCH", "/flags/colour/environments/staging?dryrun=true", `{"value": "red"}`, "400 BAD_REQUEST", ""},
 		{"PATCH", "/flags/colour/environments/staging?dryRun=yes", `{"value": "red"}`, "400 BAD_REQUEST", ""},
 		{"PATCH", "/flags/colour/environments/staging?dryRun=", `{"value": "red"}`, "400 BAD_REQUEST", ""},
 		{"PATCH", "/configs/checkout.limits/environments/staging", `{"value": {"max": 11}}`, "400 BAD_REQUEST SCHEMA_VIOLATION", ""},
 		{"PATCH", "/configs/checkout.limits/environments/staging", `{"rollout": []}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/log-levels/cart", `{}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/log-levels/cart", `{"level": "LOUD"}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/log-levels/new", `{"level": "INFO", "expectedCommitSha": "` + first + `"}`, "404 NOT_FOUND", ""},
-		{"PUT", "/flags/colour/document", `{"document": {}, "expectedCommitSha": "x"}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/flags/colour/document", `{"document": ` + timeout + `, "expectedCommitSha": "x"}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/flags/nope/document", `{"document": {"key": "nope", "type": "feature_flag"}, "expectedCommitSha": "x"}`, "404 NOT_FOUND", ""},
-		{"PUT", "/flags/colour/document", `{"document": ` + colour + `, "expectedCommitSha": "main"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
 		{"PUT", "/configs/checkout.timeout/document", `{"document": {"key": "checkout.timeout", "type": "config", "valueType": "duration"}, "expectedCommitSha": "` + first + `"}`, "400 BAD_REQUEST VALIDATION_FAILED", ""},
 		{"PUT", "/flags/checkout.redesign/document", `{"document": ` + strings.Replace(redesign, `"id": "production"`, `"id": "nowhere"`, 1) + `, "expectedCommitSha": "` + first + `"}`, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", ""},
 		{"GET", "/nope", "", "404 NOT_FOUND", ""},
@@ -106,52 +64,17 @@ func TestRefusals(t *testing.T) {
 		{"GET", "//flags", "", "404 NOT_FOUND", ""},
 		{"GET", "/log-levels/log-level.cart", "", "405 METHOD_NOT_ALLOWED", ""},
 		{"DELETE", "/flags/colour/document", "", "405 METHOD_NOT_ALLOWED", ""},
-		{"DELETE", "/flags/nope", "", "404 NOT_FOUND", ""},
 		{"DELETE", "/flags/colour?expectedCommitSha=", "", "400 BAD_REQUEST", ""},
-		{"DELETE", "/flags/colour?expectedCommitSha=main", "", "409 CONFLICT STALE_COMMIT_SHA", ""},
 		{"DELETE", "/flags/colour?expectedCommitSha=" + first, "", "409 CONFLICT STALE_COMMIT_SHA", ""},
 		{"DELETE", "/flags/colour?dryrun=true", "", "400 BAD_REQUEST", ""},
-		{"DELETE", "/flags/colour", "", "403 FORBIDDEN PERMISSION_DENIED", engineer},
 		{"DELETE", "/configs/master.key", "", "409 CONFLICT REFERENCED", ""},
-		{"DELETE", "/schemas/limits", "", "409 CONFLICT REFERENCED", ""},
-		{"DELETE", "/schemas/nope", "", "404 NOT_FOUND", ""},
 		{"POST", "/flags/colour/revert", `{}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags/colour/revert", `{"commitSha": "` + first + `"}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags/colour/revert", `{"commitSha": "HEAD", "mode": "undo"}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags/colour/revert", `{"commitSha": "` + first + `", "mode": "redo"}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags/colour/revert", `{"commitSha": "` + first + `", "mode": "undo", "expectedCommitSha": ""}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags/colour/revert", `{"commitSha": "` + first + `", "mode": "restore", "expectedCommitSha": "` + first + `"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
-		{"POST", "/flags/colour/revert", `{"commitSha": "` + unknownSHA + `", "mode": "undo"}`, "404 NOT_FOUND", ""},
-		{"POST", "/flags/nope/revert", `{"commitSha": "` + first + `", "mode": "undo"}`, "404 NOT_FOUND", ""},
-		{"POST", "/flags/younger/revert", `{"commitSha": "` + first + `", "mode": "undo"}`, "422 UNPROCESSABLE_CONTENT", ""},
-		{"POST", "/flags/younger/revert", `{"commitSha": "` + first + `", "mode": "restore"}`, "422 UNPROCESSABLE_CONTENT", ""},
 		{"POST", "/flags/colour/revert", `{"commitSha": "` + first + `", "mode": "undo"}`, "409 CONFLICT OVERLAP", ""},
-		{"POST", "/flags/broken/revert", `{"commitSha": "` + first + `", "mode": "restore"}`, "422 UNPROCESSABLE_CONTENT", ""},
 		{"PATCH", "/segments", "{}", "405 METHOD_NOT_ALLOWED", ""},
-		{"POST", "/segments", "{}", "400 BAD_REQUEST", ""},
-		{"POST", "/segments", `{"key": "x", "rules": []}`, "400 BAD_REQUEST", ""},
 		{"POST", "/segments", `{"key": "x", "default": []}`, "400 BAD_REQUEST", ""},
-		{"POST", "/segments", `{"key": "x", "default": {}}`, "400 BAD_REQUEST VALIDATION_FAILED", ""},
-		{"POST", "/segments", `{"key": "x", "default": {"rules": [{"criteria": [], "value": {"type": "bool", "value": true}}]}}`, "400 BAD_REQUEST VALIDATION_FAILED", ""},
-		{"POST", "/segments", `{"key": "x", "default": {"rules": [{"criteria": [{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "nope"}}], "value": {"type": "bool", "value": true}}]}}`, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", ""},
-		{"POST", "/segments", `{"key": "x", "default": {"rules": [{"criteria": [{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "x"}}], "value": {"type": "bool", "value": true}}]}}`, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", ""},
-		{"POST", "/segments", `{"key": "Colour"}`, "409 CONFLICT ALREADY_EXISTS", ""},
-		{"POST", "/segments", `{"key": "x"}`, "403 FORBIDDEN PERMISSION_DENIED", engineer},
-		{"GET", "/segments/nope/document", "", "404 NOT_FOUND", ""},
-		{"PUT", "/segments/nope/document", `{"document": {"key": "nope", "type": "segment"}, "expectedCommitSha": "x"}`, "404 NOT_FOUND", ""},
 		{"PUT", "/segments/beta-users/document", `{"document": ` + beta + `}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/segments/beta-users/document", `{"document": ` + strings.Replace(beta, "Beta users", "Others", 1) + `, "expectedCommitSha": "` + first + `"}`, "403 FORBIDDEN PERMISSION_DENIED", engineer},
-		{"GET", "/schemas?limit=0", "", "400 BAD_REQUEST", ""},
-		{"GET", "/schemas/nope/document", "", "404 NOT_FOUND", ""},
-		{"GET", "/schemas/limits/document?at=" + unknownSHA, "", "404 NOT_FOUND", ""},
-		{"PUT", "/schemas/limits/document", `{"document": {}}`, "409 CONFLICT ALREADY_EXISTS", ""},
-		{"PUT", "/schemas/LIMITS/document", `{"document": {}}`, "409 CONFLICT ALREADY_EXISTS", ""},
-		{"PUT", "/schemas/nope/document", `{"document": {}, "expectedCommitSha": "` + first + `"}`, "404 NOT_FOUND", ""},
 		{"PUT", "/schemas/.nope/document", `{"document": {}}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/schemas/limits/document", `{"document": {}, "expectedCommitSha": "main"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
 		{"PUT", "/schemas/limits/document", `{"document": true, "expectedCommitSha": "` + first + `"}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/schemas/limits/document", `{"document": {"type": "int"}, "expectedCommitSha": "` + first + `"}`, "400 BAD_REQUEST VALIDATION_FAILED", ""},
-		{"PUT", "/schemas/limits/document", `{"document": {"type": "string"}, "expectedCommitSha": "` + first + `"}`, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", ""},
 		{"PUT", "/schemas/limits/document", `{"document": {}, "expectedCommitSha": "` + first + `"}`, "403 FORBIDDEN PERMISSION_DENIED", engineer},
 	} {
 		var headers []string
@@ -278,40 +201,6 @@ func TestADeletionTakesNoBody(t *testing.T) {
 	}
 }
 
-// TestOrderOfChecks: each request is wrong in all the ways that come after
-// the one that it is refused for.
-func TestOrderOfChecks(t *testing.T) {
-	w := newWorld(t, shop())
-	member := "Authorization: Bearer " + w.newKey(access.KindUser)
-	var entry control.Entry
-	w.alter = func(e *control.Entry) error {
-		e.Workspace.BillingInactive, e.Workspace.Provisioning = entry.Workspace.BillingInactive, entry.Workspace.Provisioning
-		return nil
-	}
-	const path = "/flags/nope/environments/nowhere?what=1"
-	for _, c := range []struct {
-		provisioning, inactive   bool
-		header, body, path, want string
-	}{
-		{true, true, "-", "{", path, "401 UNAUTHORIZED"},
-		{true, true, member, "{", path, "503 SERVICE_UNAVAILABLE"},
-		{false, true, member, "{", path, "402 BILLING_INACTIVE"},
-		{false, true, member, strings.Repeat(" ", 2<<20), path, "402 BILLING_INACTIVE"},
-		{false, false, member, "{", path, "400 BAD_REQUEST"},
-		{false, false, member, `{"enabled": true, "expectedCommitSha": "x"}`, "/flags/nope/environments/staging", "404 NOT_FOUND"},
-		{false, false, member, `{"enabled": true, "expectedCommitSha": "x"}`, "/flags/colour/environments/nowhere", "404 NOT_FOUND"},
-		{false, false, member, `{"enabled": true, "expectedCommitSha": "x"}`, "/flags/colour/environments/staging", "403 FORBIDDEN PERMISSION_DENIED"},
-		{false, false, "X: y", `{"value": 1, "expectedCommitSha": "x"}`, "/flags/colour/environments/staging", "409 CONFLICT STALE_COMMIT_SHA"},
-	} {
-		entry.Workspace.Provisioning, entry.Workspace.BillingInactive = c.provisioning, c.inactive
-		if got := w.do("PATCH", c.path, c.body, c.header).refused(); got != c.want {
-			t.Errorf("%+v: %s", c, got)
-		}
-	}
-	entry.Workspace.BillingInactive = true
-	w.get("/flags").ok()
-}
-
 func TestAuthorization(t *testing.T) {
 	w := newWorld(t, shop())
 	expired := w.newKey(access.KindUser)
@@ -383,12 +272,12 @@ func TestFailuresSayNothingInsideAndAreLogged(t *testing.T) {
 		{func() error { return context.DeadlineExceeded }, "503 SERVICE_UNAVAILABLE"},
 	} {
 		w.alter = func(*control.Entry) error { return c.fail() }
-		a := w.get("/flags?tag=s3cret")
+		a := w.get("/flags?tag=s3cret", "X-Request-Id: build-17")
 		if a.refused() != c.want || strings.Contains(string(a.body), "dial") {
 			t.Errorf("%s: %s", a.refused(), a.body)
 		}
 		id := a.header.Get("X-Request-Id")
-		if a.status == 500 && a.text("/details/requestId") != id {
+		if id != "build-17" || a.status == 500 && a.text("/details/requestId") != id {
 			t.Errorf("requestId is %s, X-Request-Id %s", a.text("/details/requestId"), id)
 		}
 		log := w.log.String()
@@ -404,30 +293,17 @@ func TestFailuresSayNothingInsideAndAreLogged(t *testing.T) {
 	}
 }
 
-// TestSecretsStayInside provokes every refusal that could show a stored value.
-func TestSecretsStayInside(t *testing.T) {
+// TestValuesOfRequestsAreNotRepeated where the request cannot be read, nor in the log.
+func TestValuesOfRequestsAreNotRepeated(t *testing.T) {
 	w := newWorld(t, shop())
-	const value = "n3w-s3cr3t"
-	for _, c := range []struct{ method, path, body string }{
-		{"PATCH", "/configs/api.token/environments/staging", `{"value": "` + value + `", "x": 1}`},
-		{"PATCH", "/configs/api.token/environments/staging", `{"value": ["` + value + `"]}`},
-		{"PATCH", "/configs/api.token/environments/staging", `{"value": "` + value + `", "expectedCommitSha": "main"}`},
-		{"PATCH", "/configs/api.token/environments/staging", `{"value": "` + value + `"`},
-		{"PUT", "/configs/api.token/document", `{"expectedCommitSha": "main", "document": ` + strings.Replace(secret, "c1ph3rt3xt", value, 1) + `}`},
-		{"POST", "/configs", `{"key": "x", "valueType": "int", "value": "` + value + `"}`},
-	} {
-		a := w.do(c.method, c.path, c.body)
-		if a.status < 400 || strings.Contains(string(a.body), value) || strings.Contains(string(a.body), "c1ph3rt3xt") {
-			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.body)
+	const path, value = "/configs/api.token/environments/staging", "n3w-s3cr3t"
+	for _, body := range []string{`{"value": "` + value + `", "x": 1}`, `{"value": "` + value + `", "expectedCommitSha": "main"}`, `{"value": "` + value + `"`} {
+		if a := w.do("PATCH", path, body); a.status < 400 || strings.Contains(string(a.body), value) {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
-	w.do("PATCH", "/configs/api.token/environments/staging", `{"value": "`+value+`"}`).ok()
-	for _, path := range []string{"/activity", "/configs/api.token/history"} {
-		if body := string(w.get(path).ok().body); strings.Contains(body, value) || strings.Contains(body, "c1ph3rt3xt") {
-			t.Errorf("%s shows a secret: %s", path, body)
-		}
-	}
+	w.do("PATCH", path, `{"value": "`+value+`"}`).ok()
 	if strings.Contains(w.log.String(), value) {
-		t.Errorf("the log shows a secret: %s", w.log)
+		t.Errorf("the log shows it: %s", w.log)
 	}
 }
