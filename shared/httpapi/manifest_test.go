@@ -175,28 +175,6 @@ func TestManifestWrites(t *testing.T) {
 	}
 }
 
-// TestAManifestWriteIsAnsweredTheSameLater: updatedAt is when it was made.
-func TestAManifestWriteIsAnsweredTheSameLater(t *testing.T) {
-	w := newWorld(t, shop())
-	w.clock = w.clock.Add(1500 * time.Millisecond)
-	for _, c := range []struct{ method, path, body string }{
-		{"POST", flagsPath, `{"key": "made", "type": "integer", "defaultValue": 1}`},
-		{"PUT", flagsPath + "/made", `{"key": "made", "type": "integer", "defaultValue": 2}`},
-		{"DELETE", flagsPath + "/made", ""},
-	} {
-		once := "Idempotency-Key: " + c.method
-		first := w.do(c.method, c.path, c.body, once).ok()
-		w.clock = w.clock.Add(time.Minute)
-		again := w.do(c.method, c.path, c.body, once).ok()
-		if string(again.body) != string(first.body) || again.status != first.status || again.header.Get("Idempotency-Replayed") != "true" {
-			t.Errorf("%s: %s, and later %s", c.method, first.body, again.body)
-		}
-	}
-	if got := w.do("POST", flagsPath, `{"key": "other", "type": "integer", "defaultValue": 1}`, "Idempotency-Key: POST"); got.status != 422 || got.text("/error/details/0/code") != "IDEMPOTENCY_MISMATCH" {
-		t.Errorf("another request under the key: %d %s", got.status, got.body)
-	}
-}
-
 // TestManifestRefusals are worded as the CLI's API has it, whoever refuses.
 func TestManifestRefusals(t *testing.T) {
 	files := shop()
@@ -270,36 +248,6 @@ func TestManifestRefusals(t *testing.T) {
 	w.alter = func(*control.Entry) error { panic("the disk is on fire") }
 	if a := w.get("/openfeature/v0/manifest"); a.status != 500 || strings.Contains(string(a.body), "fire") || a.text("/error/details/0/code") != "INTERNAL" {
 		t.Errorf("an accident: %d %s", a.status, a.body)
-	}
-}
-
-// TestManifestWritersDoNotUndoEachOther: a change is applied to the flag as it is by
-// then.
-func TestManifestWritersDoNotUndoEachOther(t *testing.T) {
-	w := newWorld(t, shop())
-	w.do("PATCH", "/flags/colour/environments/staging", `{"value": "red"}`).ok()
-	done := make(chan string)
-	for i := range 4 {
-		body := fmt.Sprintf(`{"key": "colour", "type": "string", "description": "by %d"}`, i)
-		go func() { done <- fmt.Sprint(w.do("PUT", flagsPath+"/colour", body).status) }()
-		go func() {
-			environment := []string{"staging", "production", "development", "default"}[i]
-			done <- fmt.Sprint(w.do("PATCH", "/flags/colour/environments/"+environment, `{"value": "blue"}`).status)
-		}()
-	}
-	for range 8 {
-		if got := <-done; got != "200" {
-			t.Errorf("a write: %s", got)
-		}
-	}
-	flag := w.get("/flags/colour").ok()
-	for i := range 3 {
-		if flag.text(fmt.Sprintf("/environments/%d/rules/0/value/value", i)) != "blue" {
-			t.Errorf("an update is lost: %s", flag.body)
-		}
-	}
-	if !strings.HasPrefix(flag.text("/description"), "by ") || flag.text("/default/rules/0/value/value") != "blue" {
-		t.Errorf("an update is lost: %s", flag.body)
 	}
 }
 
