@@ -19,16 +19,12 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/delivery"
-	"svc.example/svc/shared/document/brief"
-	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/repositorytest"
-	"svc.example/svc/shared/workspace"
 )
 
 // hosted is a workspace whose ledger keeps texts, versions and the place of a
@@ -368,54 +364,6 @@ func drawFile(t *rapid.T, folder, key string) string {
 	return fmt.Sprintf(`{"key":%q,"type":%q,"valueType":%q,"id":%q,"description":%q,"sendToClientSdk":%t,"default":{"rules":[%s]},"environments":[%s],"variants":[%s]}`,
 		key, s.documentType, s.valueType, rapid.SampledFrom([]string{"", "17"}).Draw(t, "id"), rapid.SampledFrom([]string{"one", "two"}).Draw(t, "description"),
 		folder == "configs" && rapid.Bool().Draw(t, "sent"), rules("default"), strings.Join(own, ","), variants)
-}
-
-// TestBriefsServeWhatDocumentsServe, in every byte, whatever stands in them.
-func TestBriefsServeWhatDocumentsServe(t *testing.T) {
-	served := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		var whole, inBrief []evaluation.Source
-		var reader brief.Reader
-		for i, folder := range rapid.SliceOfN(rapid.SampledFrom([]string{"feature-flags", "feature-flags", "configs", "segments", "log-levels"}), 1, 6).Draw(rt, "folders") {
-			key := fmt.Sprint("k", i)
-			if folder == "segments" {
-				key = "s"
-			}
-			stored := workspace.Stored{Key: key, Text: []byte(drawFile(rt, folder, key))}
-			read := stored.Read().View
-			again, err := reader.Read(brief.Append(nil, read), "production")
-			if err != nil {
-				rt.Fatalf("%s: %v", stored.Text, err)
-			}
-			whole, inBrief = append(whole, evaluation.Source{Key: key, Document: read}), append(inBrief, evaluation.Source{Key: key, Document: again})
-		}
-		ask := func(sources []evaluation.Source) (all string) {
-			table := delivery.NewTable(sources, "production", "v")
-			protocol := &delivery.Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*delivery.Table, error) { return table, nil },
-				Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, Random: func() float64 { return 0.5 }}
-			for _, context := range []string{`{}`, `{"user":{"key":"a","plan":"b","age":1},"":{"plan":"x"}}`, `{"user":{"key":"xyz","plan":["c"]}}`} {
-				for _, request := range []*http.Request{
-					httptest.NewRequest("GET", "/api/v2/configs/eval-with-context/"+base64.RawURLEncoding.EncodeToString([]byte(context)), nil),
-					httptest.NewRequest("POST", ofrepAll, strings.NewReader(`{"context":`+context+`}`)),
-				} {
-					w := httptest.NewRecorder()
-					protocol.Mux().ServeHTTP(w, request)
-					all += fmt.Sprintln(w.Code, w.Header().Get("ETag"), w.Body)
-				}
-			}
-			return all + fmt.Sprint(table.Withheld)
-		}
-		want := ask(whole)
-		if got := ask(inBrief); got != want {
-			rt.Fatalf("in brief:\n%s\nwant\n%s", got, want)
-		}
-		if strings.Contains(want, "configId") {
-			served++
-		}
-	})
-	if t.Logf("%d answers had something in them", served); !testing.Short() && served < 10 {
-		t.Error("too few to tell")
-	}
 }
 
 // TestBriefsThatTellNothing: those that are damaged, or of another format, are as if
