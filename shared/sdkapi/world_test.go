@@ -34,7 +34,6 @@ type world struct {
 	repo    *repository.Repository
 	store   *telemetrytest.Store
 	handler http.Handler
-	head    *repository.Snapshot
 
 	gate, storage atomic.Int64
 	told          func(repository.Head) string // the versions at a head; nil where it tells none
