@@ -142,7 +142,7 @@ bench: $(BROWSER)/node_modules/.package-lock.json ## measure evaluations, polls 
 	go test -count=1 -v -run 'TestEightTabsOnOneServer' ./$(BROWSER)
 
 bench-cost: ## what requests to the hosted service take and cost
-	go run ./infra/benchcost
+	SVC_TEST_FULL=1 go test -count=1 -v -run '^TestCosts$$' ./infra/apitest
 
 pictures: ## take the pictures of the console that the README shows, with Chromium
 	@mkdir -p devserver/pictures

@@ -1,12 +1,10 @@
 package apitest
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 )
 
@@ -14,13 +12,8 @@ import (
 func (b *budgets) reports(api http.Handler, event string) map[string]int {
 	b.Helper()
 	b.serial++
-	r := httptest.NewRequest("POST", "/api/v1/telemetry/", strings.NewReader(fmt.Sprintf(`{"instanceHash": "i", "batchId": "%s-%d", "events": [%s]}`, b.size, b.serial, event)))
-	r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+b.sdk)))
 	b.meter.Take()
-	w := httptest.NewRecorder()
-	if api.ServeHTTP(w, r); w.Code != 202 {
-		b.Fatalf("telemetry: %d %s", w.Code, w.Body)
-	}
+	b.send(api, "POST", telemetryPath, fmt.Sprintf(`{"instanceHash": "i", "batchId": "%s-%d", "events": [%s]}`, b.size, b.serial, event), nil)
 	return b.meter.Take().Requests()
 }
 

@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -14,12 +13,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
@@ -68,28 +64,36 @@ func TestBudgets(t *testing.T) {
 type budgets struct {
 	*testing.T
 	*service
-	size   size
-	judge  *judge
-	meter  *meter.Meter
-	rounds *meter.Rounds
-	rows   atomic.Int64 // that were read by their keys
-	sdk    string       // a key of an application
-	serial int
+	size        size
+	judge       *judge
+	meter       *meter.Meter
+	rounds      *meter.Rounds
+	charged     *charges
+	sdk, secret string // keys of applications
+	serial      int
 }
 
 func newBudgets(t *testing.T, n size) *budgets {
 	t.Helper()
-	b := &budgets{T: t, service: open(t), size: n, meter: meter.New(), rounds: &meter.Rounds{Only: instance.Waits}}
-	b.meter.Only = instance.Waits
+	h := open(t)
 	source, err := source.Read(background(t), n.repository(t), filepath.ToSlash)
 	must(t, err)
-	b.judge = b.newJudge(t)
-	b.workspace, err = b.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source})
+	h.workspace, err = h.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source})
 	must(t, err)
-	b.keys = []string{b.issueKey(t, "Ada", "ada@example.com", "protected_engineer")}
-	key, _, err := b.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
-	must(t, err)
-	b.sdk = key.Reveal()
+	h.keys = []string{h.issueKey(t, "Ada", "ada@example.com", "protected_engineer")}
+	return h.metered(t, n)
+}
+
+// metered is a service whose instances' requests count.
+func (h *service) metered(t *testing.T, n size) *budgets {
+	t.Helper()
+	b := &budgets{T: t, service: h, size: n, judge: h.newJudge(t), meter: meter.New(), rounds: &meter.Rounds{Only: instance.Waits}, charged: &charges{}}
+	b.meter.Only = instance.Waits
+	for kind, key := range map[access.Kind]*string{access.KindPublicSDK: &b.sdk, access.KindSecretSDK: &b.secret} {
+		made, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: kind, Name: "app", Environment: "production"})
+		must(t, err)
+		*key = made.Reveal()
+	}
 	return b
 }
 
@@ -138,52 +142,37 @@ func (b *budgets) instance() http.Handler {
 	b.Helper()
 	api, err := b.New(background(b), func(function string, c *aws.Config) {
 		b.judge.watch(function, c)
-		c.APIOptions = append(c.APIOptions, b.meter.Install, b.rounds.Install, b.countRows)
+		c.APIOptions = append(c.APIOptions, b.meter.Install, b.rounds.Install, b.charged.install)
 	}, slog.New(slog.DiscardHandler))
 	must(b, err)
 	return api
 }
 
-// countRows counts the rows that a client reads by their keys.
-func (b *budgets) countRows(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("rows", func(
-		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-	) (middleware.InitializeOutput, middleware.Metadata, error) {
-		if batch, is := in.Parameters.(*dynamodb.BatchGetItemInput); is {
-			for _, asked := range batch.RequestItems {
-				b.rows.Add(int64(len(asked.Keys)))
-			}
-		}
-		return next.HandleInitialize(ctx, in)
-	}), middleware.Before)
-}
-
 // asks sends a request and returns what it took.
 func (b *budgets) asks(api http.Handler, method, path, body string) (asked map[string]int, inARow int, answer string) {
 	b.Helper()
-	asked, inARow, w := b.asksOnce(api, method, path, body, "")
-	return asked, inARow, w.Body.String()
-}
-
-// asksOnce is asks under an Idempotency-Key, "" for none.
-func (b *budgets) asksOnce(api http.Handler, method, path, body, once string) (asked map[string]int, inARow int, w *httptest.ResponseRecorder) {
-	b.Helper()
-	r := httptest.NewRequest(method, path, bytes.NewReader([]byte(body)))
-	r.Header.Set("Authorization", "Bearer "+b.keys[0])
-	if once != "" {
-		r.Header.Set("Idempotency-Key", once)
-	}
-	if path == poll {
-		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+b.sdk)))
-	}
 	b.meter.Take()
 	b.rounds.Take()
-	w = httptest.NewRecorder()
-	api.ServeHTTP(w, r)
-	if w.Code != http.StatusOK && w.Code != http.StatusCreated {
+	w := b.send(api, method, path, body, nil)
+	return b.meter.Take().Requests(), b.rounds.Take(), w.Body.String()
+}
+
+// send sends a request, with more headers, with the key that its path takes.
+func (b *budgets) send(api http.Handler, method, path, body string, more http.Header) *httptest.ResponseRecorder {
+	b.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+b.keys[0])
+	for of, key := range map[string]string{poll: b.sdk, telemetryPath: b.sdk, documentsPath: b.secret} {
+		if path == of {
+			r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+key)))
+		}
+	}
+	maps.Copy(r.Header, more)
+	w := httptest.NewRecorder()
+	if api.ServeHTTP(w, r); w.Code/100 != 2 && w.Code != http.StatusNotModified {
 		b.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
-	return b.meter.Take().Requests(), b.rounds.Take(), w
+	return w
 }
 
 // takes demands what a request takes.
@@ -219,7 +208,11 @@ func and(budget map[string]int, queries int) map[string]int {
 	return more
 }
 
-const poll = "/api/v2/configs/eval-with-context/e30"
+const (
+	documentsPath = "/api/v2/configs"
+	poll          = documentsPath + "/eval-with-context/e30"
+	telemetryPath = "/api/v1/telemetry/"
+)
 
 // pages are all kinds of reads that need no more than the newest state.
 func (b *budgets) pages() []string {
@@ -235,10 +228,10 @@ func (b *budgets) reads() {
 		if path != "/v1/whoami" {
 			api = b.cold(path)
 		}
-		before := b.rows.Load()
+		b.charged.take()
 		b.takes("warm, GET "+path, api, path, 1, once)
-		if read := b.rows.Load() - before; path == poll && read != 1 {
-			b.Errorf("a warm poll read %d rows; allowed is the head alone", read)
+		if reads, _ := b.charged.take(); path == poll && reads != 1 {
+			b.Errorf("a warm poll was charged %.1f read units; allowed is the head alone", reads)
 		}
 	}
 	b.evaluations()
@@ -337,18 +330,10 @@ func (b *budgets) imported() {
 // unchanged: a new instance says so by the head alone, which tells the versions.
 func (b *budgets) unchanged(served http.Handler) {
 	b.Helper()
-	ask := func(api http.Handler, tag string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest("GET", poll, nil)
-		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+b.sdk)))
-		r.Header.Set("If-None-Match", tag)
-		w := httptest.NewRecorder()
-		api.ServeHTTP(w, r)
-		return w
-	}
-	tag := ask(served, "").Header().Get("ETag")
+	tag := http.Header{"If-None-Match": {b.send(served, "GET", poll, "", nil).Header().Get("ETag")}}
 	api := b.instance()
 	b.meter.Take()
-	answer := ask(api, tag)
+	answer := b.send(api, "GET", poll, "", tag)
 	if asked, want := b.meter.Take().Requests(), map[string]int{"BatchGetItem": 1}; answer.Code != http.StatusNotModified || !maps.Equal(asked, want) {
 		b.Errorf("cold, an unchanged poll answered %d and took %v; allowed is 304 and %v", answer.Code, asked, want)
 	}

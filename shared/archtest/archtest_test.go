@@ -130,9 +130,9 @@ var rules = []struct {
 		why:     "what matches a path knows nothing of what answers there",
 	},
 	{
-		who:     []string{"shared/testing/instance", "infra/benchcost"},
+		who:     []string{"shared/testing/instance"},
 		imports: []string{module + "shared/control", module + "shared/httpapi", module + "shared/sdkapi", module + "shared/delivery", module + "functions/internal/..."},
-		why:     "tests and measurements start what is shipped: package functions wires the functions, and nobody else does",
+		why:     "tests start what is shipped: package functions wires the functions, and nobody else does",
 	},
 	{
 		who:     []string{"shared/repository", "shared/ledger"},
@@ -205,9 +205,9 @@ var rules = []struct {
 	},
 	{
 		who:     []string{"devserver", "functions", "infra", "shared"},
-		except:  []string{"shared/testing", "infra/samlocal", "infra/benchcost"},
+		except:  []string{"shared/testing", "infra/samlocal"},
 		reaches: []string{module + "shared/testing/...", "github.com/anishathalye/porcupine"},
-		why:     "suites, loads, faults and stand-ins are for tests, measurements and sam local",
+		why:     "suites, loads, faults and stand-ins are for tests and sam local",
 	},
 	{
 		who:     []string{"shared/testing/apiload"},
