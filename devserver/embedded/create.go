@@ -77,7 +77,7 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 		return b, err
 	}
 	if c.Git != nil {
-		if err := c.Git.CopyTo(filepath.Join(dir, local.RepositoryName), c.Progress); err != nil {
+		if err := c.Git.CopyTo(ctx, filepath.Join(dir, local.RepositoryName), c.Progress); err != nil {
 			return b, err
 		}
 	}

@@ -35,7 +35,7 @@ func Export(ctx context.Context, dir, target string) (string, error) {
 		if err != nil {
 			return err
 		}
-		if err := from.CopyTo(git, nil); err != nil {
+		if err := from.CopyTo(ctx, git, nil); err != nil {
 			return err
 		}
 		return checkout.Commit(ctx, target, from.Commit())

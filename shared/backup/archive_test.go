@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/gitobjects"
 )
 
 var at = time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
@@ -151,6 +154,27 @@ func TestHostileArchives(t *testing.T) {
 		}
 		if _, err := files(text.Bytes()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test.h, err)
+		}
+	}
+}
+
+// TestVerifyGitReadsEachObject, so that none has another content than its id stands for.
+func TestVerifyGitReadsEachObject(t *testing.T) {
+	for _, changed := range []string{"", "changed"} {
+		git := t.TempDir()
+		if _, err := disk.Init(git); err != nil {
+			t.Fatal(err)
+		}
+		blob := gitobjects.Blob("text")
+		tree := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "x", ID: blob.ID})
+		commit := gitobjects.Commit(tree)
+		blob.Content = append(blob.Content, changed...)
+		gitobjects.StoreIn(t, git, blob, tree, commit)
+		if err := os.WriteFile(filepath.Join(git, "packed-refs"), []byte(commit.ID.String()+" refs/heads/main\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := VerifyGit(t.Context(), git, commit.ID.String()); (err == nil) != (changed == "") {
+			t.Errorf("%q: %v", changed, err)
 		}
 	}
 }

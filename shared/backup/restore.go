@@ -14,7 +14,6 @@ import (
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry/earlier"
 	"svc.example/svc/shared/telemetry/rows"
@@ -182,7 +181,7 @@ func (r *Restored) verifyTelemetry(ctx context.Context, dir string) error {
 	return errors.Join(rows.CheckArchive(f), f.Close())
 }
 
-// VerifyGit looks in the packs of a repository, whose branch main is at a head, for each
+// VerifyGit reads from the packs of a repository, whose branch main is at a head, each
 // object that a reference needs.
 func VerifyGit(ctx context.Context, git, commit string) error {
 	references, head, err := local.References(git)
@@ -201,11 +200,12 @@ func VerifyGit(ctx context.Context, git, commit string) error {
 	}
 	reader := objects.Reader(ctx)
 	defer reader.Close()
-	reach := &revwalk.Reach{Objects: reader, Tell: func(pack.Object) error { return nil }, Have: objects.Packed}
+	var ids []object.ID
 	for _, ref := range references {
-		if err := reach.Any(ctx, object.ParseID(ref.ID)); err != nil {
-			return fmt.Errorf("git lacks what %s needs: %w", ref.Name, err)
-		}
+		ids = append(ids, object.ParseID(ref.ID))
+	}
+	if err := revwalk.Verify(ctx, reader, ids...); err != nil {
+		return fmt.Errorf("git lacks what its references need: %w", err)
 	}
 	return nil
 }

@@ -14,8 +14,10 @@ import (
 
 	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -23,6 +25,7 @@ import (
 type Repository struct {
 	git    string // the bare repository, or the .git of one with a work tree
 	commit string
+	own    bool // svc has written it
 }
 
 // FindRepository looks for a git repository at a directory: as its root, when the
@@ -42,7 +45,7 @@ func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 				return nil, "", err
 			}
 			commit, err := local.HeadOf(resolved)
-			return &Repository{resolved, commit}, "", err
+			return &Repository{git: resolved, commit: commit}, "", err
 		}
 	}
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
@@ -67,7 +70,7 @@ func noDocuments(git string) error {
 
 // RepositoryAt is the history up to a commit of svc's own repository, whose links
 // are followed.
-func RepositoryAt(git, commit string) *Repository { return &Repository{git, commit} }
+func RepositoryAt(git, commit string) *Repository { return &Repository{git, commit, true} }
 
 // gitDirectory returns the repository at a path, or "" when there is none. One
 // that cannot be read is an error: without it, its history would be left behind.
@@ -122,11 +125,13 @@ func (r *Repository) Commit() string { return r.commit }
 func (r *Repository) Objects() (*disk.Objects, error) { return disk.Open(r.git) }
 
 // CopyTo copies the objects into a repository, file by file, and makes the
-// commit its head. Progress, which may be nil, hears of the bytes.
+// commit its head. Progress, which may be nil, hears of the bytes. Of a repository that
+// svc has not written, a history in which an object is damaged, or has another content
+// than its id stands for, is an error.
 //
 // Packs may be merged meanwhile, by svc or by git. What replaces them is there
 // before they go, so the directory is read again until it shows nothing new.
-func (r *Repository) CopyTo(target string, progress func(done, total int64)) error {
+func (r *Repository) CopyTo(ctx context.Context, target string, progress func(done, total int64)) error {
 	c := copying{from: filepath.Join(r.git, "objects"), to: filepath.Join(target, "objects"), has: map[string]bool{}, progress: progress}
 	if _, err := stat(c.from); err != nil {
 		return fmt.Errorf("copying the repository: %w", err)
@@ -136,7 +141,29 @@ func (r *Repository) CopyTo(target string, progress func(done, total int64)) err
 			return fmt.Errorf("copying the repository: %w", err)
 		}
 	}
-	return errors.Join(c.dropHalves(), checkout.SetMain(target, r.commit))
+	if err := c.dropHalves(); err != nil {
+		return err
+	}
+	if !r.own {
+		if err := verifyHistory(ctx, target, r.commit); err != nil {
+			return fmt.Errorf("the history of %s cannot be imported: %w", r.git, err)
+		}
+	}
+	return checkout.SetMain(target, r.commit)
+}
+
+func verifyHistory(ctx context.Context, git, commit string) error {
+	objects, err := disk.Open(git)
+	if err != nil {
+		return err
+	}
+	reader := objects.Reader(ctx)
+	defer reader.Close()
+	err = revwalk.Verify(ctx, reader, object.ParseID(commit))
+	if lost := (*object.Lost)(nil); errors.As(err, &lost) {
+		return fmt.Errorf("the object %s is missing, damaged, or not what its name says: git fsck in the repository tells more, and a clone of an undamaged copy can be imported", lost.ID)
+	}
+	return err
 }
 
 // whole refuses a repository that does not have all of its objects itself.

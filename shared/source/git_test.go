@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +109,7 @@ func TestCopyBesideCompaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		copied := 0
-		err = from.CopyTo(into, func(int64, int64) {
+		err = from.CopyTo(t.Context(), into, func(int64, int64) {
 			if copied++; copied == after+1 {
 				compact(t, git)
 			}
@@ -152,7 +153,7 @@ func TestCopyThroughLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = source.RepositoryAt(git, commit.ID.String()).CopyTo(into, nil)
+			err = source.RepositoryAt(git, commit.ID.String()).CopyTo(t.Context(), into, nil)
 			if want != "" {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v", err)
@@ -210,6 +211,42 @@ func TestNotWhole(t *testing.T) {
 		write(t, git, "refs/heads/main", strings.Repeat("1", 40)+"\n")
 		if _, err := source.Read(t.Context(), dir, short); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// TestObjectsUnderFalseNamesAreNotImported: what their content is called by git, older
+// commits too.
+func TestObjectsUnderFalseNamesAreNotImported(t *testing.T) {
+	blob := gitobjects.Blob("old")
+	tree := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "x", ID: blob.ID})
+	old, root := gitobjects.Commit(tree), gitobjects.Tree(t)
+	whole := []pack.Object{blob, tree, old, root, gitobjects.Commit(root, old.ID)}
+	for i, o := range whole[:3] {
+		forged, others := o, slices.Delete(slices.Clone(whole), i, i+1)
+		forged.Content = append(slices.Clone(o.Content), "\nx"...)
+		for loose, store := range map[bool]func(git string){
+			false: func(git string) { gitobjects.StoreIn(t, git, append(others, forged)...) },
+			true:  func(git string) { gitobjects.StoreIn(t, git, others...); storeLoose(t, git, forged) },
+		} {
+			dir := t.TempDir()
+			git, err := checkout.Init(dir, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			store(git)
+			write(t, git, "refs/heads/main", whole[4].ID.String()+"\n")
+			from, _, err := source.FindRepository(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			into, err := checkout.Init(t.TempDir(), "")
+			if err == nil {
+				err = from.CopyTo(t.Context(), into, nil)
+			}
+			if err == nil || !strings.Contains(err.Error(), o.ID.String()) || !strings.Contains(err.Error(), "git fsck") {
+				t.Errorf("a %s, loose %v: %v", o.Kind, loose, err)
+			}
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestCopyNoPipes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := source.RepositoryAt(git, commit).CopyTo(into, nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if err := source.RepositoryAt(git, commit).CopyTo(t.Context(), into, nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("%v", err)
 	}
 }

@@ -63,6 +63,29 @@ func (r *Reach) Any(ctx context.Context, id object.ID) error {
 	return fmt.Errorf("tag %s: there are more than %d tags of tags: %w", id, maxNested, object.ErrMalformed)
 }
 
+// Sized is a Reader of a repository on a disk.
+type Sized interface {
+	Reader
+	Size(object.ID) (int64, error)
+	MaxBlob(most int64)
+}
+
+// Verify reads all that references name, which holds each object against its id. Of a
+// file that is larger than LargestFile only the header is read.
+func Verify(ctx context.Context, objects Sized, references ...object.ID) error {
+	objects.MaxBlob(LargestFile)
+	r := &Reach{Objects: objects, Tell: func(pack.Object) error { return nil }, Have: func(id object.ID) bool {
+		size, err := objects.Size(id)
+		return err == nil && size > LargestFile
+	}}
+	for _, id := range references {
+		if err := r.Any(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // maxNested is how deep trees and tags may nest.
 const maxNested = 1000
 
