@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -110,13 +111,11 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, 
 		WriteTimeout:      time.Minute,
 		IdleTimeout:       2 * time.Minute,
 	}
-	s.ConnState = func(c net.Conn, state http.ConnState) { c.(*conn).note(state) }
-	clock, stopped := newClock(), make(chan struct{})
-	defer close(stopped)
-	go clock.run(stopped)
+	var unused connections
+	s.ConnState = unused.note
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { failed <- s.Serve(listener{l, clock}) }()
+		go func() { failed <- s.Serve(listener{l}) }()
 	}
 	tellSystemd("READY=1")
 	select {
@@ -128,13 +127,65 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, 
 	for _, end := range end {
 		end()
 	}
-	clock.closeUnused()
+	unused.close()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := s.Shutdown(stopping); err != nil {
 		s.Close()
 	}
 	return nil
+}
+
+// connections are those on which no request has come yet. Browsers open some ahead of
+// need; a stop must not wait for them.
+type connections struct {
+	mu  sync.Mutex
+	all map[net.Conn]bool
+}
+
+func (u *connections) note(c net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if u.all == nil {
+			u.all = map[net.Conn]bool{}
+		}
+		u.all[c] = true
+	case http.StateIdle:
+		c.(*conn).push()
+	default:
+		delete(u.all, c)
+	}
+}
+
+func (u *connections) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for c := range u.all {
+		c.Close()
+	}
+}
+
+// listener accepts connections that may put off what they write, see Write.
+type listener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{TCPConn: accepted.(*net.TCPConn)}
+	c.raw, _ = c.SyscallConn() // nil of one that is closed
+	return c, nil
+}
+
+// conn is a connection of a client.
+type conn struct {
+	*net.TCPConn
+	raw  syscall.RawConn
+	more bool // what was written last waits for what follows
 }
 
 // tellSystemd tells it how the service is that it has started, where it wants to

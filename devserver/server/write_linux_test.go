@@ -88,6 +88,26 @@ func piecesReceived(t *testing.T, c net.Conn) uint32 {
 	return info.Data_segs_in
 }
 
+// connected is a connection and its other end.
+func connected(t *testing.T) (*conn, net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := listener{l}.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close(); accepted.Close() })
+	return accepted.(*conn), client
+}
+
 // TestAClientThatDoesNotReadIsWaitedFor, also within a buffer that goes with what follows.
 func TestAClientThatDoesNotReadIsWaitedFor(t *testing.T) {
 	c, client := connected(t)
