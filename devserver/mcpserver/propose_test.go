@@ -76,34 +76,6 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 	}
 }
 
-// TestRights: a key may do what it may over REST, until it is revoked.
-func TestRights(t *testing.T) {
-	w := newWorld(t, files())
-	reader, engineer := w.tools(w.key("reader", "member")), w.tools(w.key("engineer", "engineer_nonprotected"))
-	if code := reader.refused("propose_change", turnOn); code != "FORBIDDEN PERMISSION_DENIED" {
-		t.Error(code)
-	}
-	if code := engineer.refused("propose_change", on10); code != "FORBIDDEN PERMISSION_DENIED" {
-		t.Error(code)
-	}
-	reader.ok("list_items", nil)
-	key := w.key("leaving", "protected_engineer")
-	c := w.tools(key)
-	proposed := c.ok("propose_change", turnOn)
-	w.revoke(key)
-	if code := c.refused("apply_proposal", map[string]any{"proposal": proposed["proposal"]}); code != "UNAUTHORIZED" {
-		t.Error(code)
-	}
-	for _, tool := range []string{"list_items", "verify", "list_changes"} {
-		if code := c.refused(tool, nil); code != "UNAUTHORIZED" {
-			t.Errorf("%s: %s", tool, code)
-		}
-	}
-	if code := reader.refused("apply_proposal", map[string]any{"proposal": proposed["proposal"]}); code != "NOT_FOUND" {
-		t.Errorf("somebody else's proposal: %s", code)
-	}
-}
-
 // TestSecrets are told by no tool, and not overwritten by one. (call looks for them.)
 func TestSecrets(t *testing.T) {
 	w := newWorld(t, files())

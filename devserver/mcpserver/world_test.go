@@ -22,7 +22,6 @@ import (
 	"svc.example/svc/devserver/mcpserver"
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/testing/svcbinary"
 )
@@ -139,22 +138,6 @@ func (w *world) see(people ...string) {
 		w.t.Fatal(answer, err)
 	}
 	_ = answer.Body.Close()
-}
-
-func (w *world) revoke(key string) {
-	w.t.Helper()
-	parsed, err := access.ParseKey(key)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	registry, err := local.OpenRegistry(w.dir)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer registry.Close()
-	if _, err := registry.RevokeKey(ctx, parsed.ID(), time.Now()); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // reply is an answer of the API.

@@ -225,24 +225,3 @@ func TestValuesOfACommandLine(t *testing.T) {
 		}
 	}
 }
-
-func FuzzDecode(f *testing.F) {
-	f.Add(`{"overrides": [{"key": "a", "value": null, "for": {"property": "user.key", "value": "u1"}, "until": "2026-01-31T18:00:00Z"}]}`)
-	f.Add(`{"overrides": [{"key": "a", "value": {"n": 1.0}}]}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		file := testFile(t)
-		all, err := file.Decode([]byte(text))
-		if err != nil {
-			return
-		}
-		if err := os.MkdirAll(filepath.Dir(file.Path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := file.write(all); err != nil {
-			return // of a time that JSON does not have
-		}
-		if again, err := file.Read(); err != nil || len(again) != len(all) {
-			t.Fatalf("%q is read as %v, and written and read as %v (%v)", text, all, again, err)
-		}
-	})
-}

@@ -2,7 +2,6 @@ package pull_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -86,41 +85,6 @@ func TestWhatVerifyObjectsToIsTold(t *testing.T) {
 		p := f.pull()
 		if len(p.Problems) != 2 || p.Problems[0].File != "feature-flags/a.json" || !strings.Contains(p.Problems[0].Message, `the key is "other"`) || p.Problems[1].File != "feature-flags/mine.json" {
 			t.Errorf("%+v", p.Problems)
-		}
-	}
-}
-
-// TestAFolderInThePlaceOfAFile, and a file in that of a folder: nothing is written then.
-func TestAFolderInThePlaceOfAFile(t *testing.T) {
-	for place, says := range map[string]string{
-		"feature-flags/b.json/x": "feature-flags/b.json: a folder is in its place: move it away",
-		"svc.json/x":             "svc.json: a folder is in its place: move it away",
-		"segments":               "segments: this is a file, and a folder is expected",
-	} {
-		for _, force := range []bool{false, true} {
-			f := newFake(t)
-			f.set("a", flag("a", ""))
-			f.pull()
-			f.set("a", flag("a", `"name":"new",`))
-			f.set("b", flag("b", ""))
-			f.others = []string{beta}
-			if err := os.RemoveAll(filepath.Join(f.dir, strings.TrimSuffix(place, "/x"))); err != nil {
-				t.Fatal(err)
-			}
-			f.write(place, "{}")
-			p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: force})
-			if err == nil && !force && len(p.Changed) == 1 && strings.HasPrefix(p.Changed[0].How, "is a folder") {
-				continue // and nothing is written
-			}
-			if err == nil {
-				err = p.Apply(ctx)
-			}
-			if err == nil || !strings.HasPrefix(err.Error(), "nothing written: ") || !strings.Contains(err.Error(), says) {
-				t.Errorf("%s: %v", place, err)
-			}
-			if got := f.file("feature-flags/a.json"); strings.Contains(got, "new") {
-				t.Errorf("%s: half a pull", place)
-			}
 		}
 	}
 }

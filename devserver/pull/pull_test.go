@@ -1,7 +1,6 @@
 package pull_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -273,53 +272,6 @@ func TestAFolderThatLeadsElsewhere(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("within the directory", func(t *testing.T) {
-		f := newFake(t)
-		f.set("a", flag("a", ""))
-		if err := errors.Join(os.MkdirAll(filepath.Join(f.dir, "real"), 0o777), os.Symlink("real", filepath.Join(f.dir, "feature-flags"))); err != nil {
-			t.Fatal(err)
-		}
-		f.pull()
-		if f.file("real/a.json") == "" {
-			t.Error("a link within the directory was not followed")
-		}
-	})
-	t.Run("the directory itself", func(t *testing.T) {
-		f := newFake(t)
-		f.set("a", flag("a", ""))
-		real := t.TempDir()
-		if err := os.Symlink(real, f.dir); err != nil {
-			t.Fatal(err)
-		}
-		f.pull()
-		if _, err := os.Stat(filepath.Join(real, "feature-flags", "a.json")); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestNothingIsWrittenElsewhere: a file may be a link too.
-func TestNothingIsWrittenElsewhere(t *testing.T) {
-	f := newFake(t)
-	f.set("a", flag("a", ""))
-	outside := filepath.Join(t.TempDir(), "outside.json")
-	if err := errors.Join(os.MkdirAll(filepath.Join(f.dir, "feature-flags"), 0o777), os.WriteFile(outside, []byte("mine"), 0o666),
-		os.Symlink(outside, filepath.Join(f.dir, "feature-flags", "a.json"))); err != nil {
-		t.Fatal(err)
-	}
-	if p := f.plan(pull.Options{}); len(p.Changed) != 1 || !strings.HasPrefix(p.Changed[0].How, "cannot be read: this is a symbolic link that leads out") {
-		t.Errorf("%+v", p.Changed)
-	}
-	if err := f.plan(pull.Options{Force: true}).Apply(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(outside); err != nil || string(text) != "mine" {
-		t.Errorf("%s %v", text, err)
-	}
-	f.write(pull.StateName, `{`)
-	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Error(err)
-	}
 }
 
 // TestAStateThatCameWithTheFilesDecidesNothing: its author may say that a file is what
@@ -359,32 +311,6 @@ func TestAnotherWorkspace(t *testing.T) {
 		t.Error(err)
 	}
 	f.plan(pull.Options{Force: true})
-}
-
-// TestAnInterruptedPullGoesOn: what was written counts as pulled, the rest as
-// not yet.
-func TestAnInterruptedPullGoesOn(t *testing.T) {
-	f := newFake(t)
-	f.set("a", flag("a", ""))
-	f.set("b", flag("b", ""))
-	f.pull()
-	f.set("a", flag("a", `"name":"2",`))
-	f.set("b", flag("b", `"name":"2",`))
-	p := f.plan(pull.Options{})
-	folder := filepath.Join(f.dir, "feature-flags")
-	if os.Geteuid() != 0 {
-		_ = os.Chmod(folder, 0o555)
-		defer os.Chmod(folder, 0o777)
-	}
-	cancelled, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := p.Apply(cancelled); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	_ = os.Chmod(folder, 0o777)
-	if p = f.pull(); len(p.Write) != 2 {
-		t.Errorf("%+v", p)
-	}
 }
 
 func TestEnvironmentsThatCannotBeDeclared(t *testing.T) {

@@ -259,36 +259,3 @@ func TestAServiceThatHangsHoldsNobodyUp(t *testing.T) {
 		t.Errorf("51 requests waited for it %d times", questions)
 	}
 }
-
-// TestHowLongAServiceThatIsAwayIsLeftAlone, with clients and without.
-func TestHowLongAServiceThatIsAwayIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		clients  bool
-		failures int
-		asked    time.Duration
-		low, top time.Duration
-	}{
-		{true, 1, 0, 900 * time.Millisecond, 1100 * time.Millisecond},
-		{true, 2, 0, 1800 * time.Millisecond, 2200 * time.Millisecond},
-		{true, 3, 0, 3600 * time.Millisecond, 4400 * time.Millisecond},
-		{true, 4, 0, 4500 * time.Millisecond, 5500 * time.Millisecond},
-		{true, 1000, 0, 4500 * time.Millisecond, 5500 * time.Millisecond},
-		{false, 4, 0, 7200 * time.Millisecond, 8800 * time.Millisecond},
-		{false, 1000, 0, 54 * time.Second, 66 * time.Second},
-		{true, 1, 20 * time.Second, 20 * time.Second, 20 * time.Second},
-		{true, 1, time.Hour, time.Minute, time.Minute},
-	} {
-		e := &environment{relay: &Relay{}, hurry: make(chan struct{}, 1)}
-		if tt.clients {
-			e.wanted.Store(time.Now().Unix())
-		}
-		if got := e.wait(tt.failures, tt.asked); got < tt.low || got > tt.top {
-			t.Errorf("%+v: %v", tt, got)
-		}
-		_, _ = e.serve()
-		if hurried := len(e.hurry) == 1; hurried == tt.clients {
-			t.Errorf("%+v: a client that comes ends the wait: %t", tt, hurried)
-		}
-	}
-}

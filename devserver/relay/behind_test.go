@@ -24,7 +24,7 @@ func TestAPageThatHeardFromAnotherRelay(t *testing.T) {
 		w.must(r.Await(t.Context()))
 		events = append(events, w.stream(r.Server, w.eventsOf(r.Server, public), ""))
 	}
-	for i := range 8 {
+	for i := range 4 {
 		w.patch("flags/timed/environments/production", fmt.Sprintf(`{"value":%d}`, 100+i))
 		first, event := 0, ""
 		select {
@@ -60,15 +60,5 @@ func TestAPageThatHeardFromAnotherRelay(t *testing.T) {
 	all.Wait()
 	if asked := w.times("/api/v2/configs") - before; asked > 20+int64(time.Since(begin)/lookPause) {
 		t.Errorf("60 pages with made-up versions had the service asked %d times", asked)
-	}
-	// Nor does it end the rest of a service that is away.
-	w.answers(gone)
-	w.eventually("it is said", func() bool { return strings.Count(w.log.String(), "last good one goes on being served") >= 2 })
-	before, begin = w.times("/api/v2/configs"), time.Now()
-	for range 20 {
-		w.ask(relays[0].Server, "POST", "/ofrep/v1/evaluate/flags?flagConfigEtag=x", public, "{}")
-	}
-	if asked := w.times("/api/v2/configs") - before; asked > 4+2*int64(time.Since(begin)/pollEvery) {
-		t.Errorf("a service that is away was asked %d times", asked)
 	}
 }

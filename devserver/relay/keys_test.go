@@ -165,3 +165,14 @@ func TestOneKeyForAllBrowsers(t *testing.T) {
 		t.Error("the service is asked")
 	}
 }
+
+// TestAClockThatIsSetBack makes no key good for longer.
+func TestAClockThatIsSetBack(t *testing.T) {
+	now := time.Now()
+	k := &keys{now: func() time.Time { return now }}
+	for age, want := range map[time.Duration]bool{-time.Hour: false, 0: true, goodFor - 1: true, goodFor: false} {
+		if k.within(now.Add(-age), goodFor) != want {
+			t.Errorf("%v ago: %v", age, !want)
+		}
+	}
+}

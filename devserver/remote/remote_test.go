@@ -31,19 +31,6 @@ func api(t *testing.T, answer http.HandlerFunc) (*Client, *[]time.Duration) {
 	return c, &waited
 }
 
-func TestGet(t *testing.T) {
-	c, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"uri":%q,"key":%q}`, r.RequestURI, r.Header.Get("Authorization"))
-	})
-	var got struct{ URI, Key string }
-	if err := c.Read(ctx, "/flags/a%2Fb", map[string][]string{"at": {"x y"}}, &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.URI != "/v1/flags/a%2Fb?at=x+y" || got.Key != "Bearer secret-key" {
-		t.Errorf("%+v", got)
-	}
-}
-
 // TestEvaluate sends its question again, whole, where that may help.
 func TestEvaluate(t *testing.T) {
 	asked := []string{}
@@ -93,30 +80,6 @@ func TestManifest(t *testing.T) {
 	answer = `{}`
 	if _, _, err := c.Manifest(ctx); err == nil || !strings.Contains(err.Error(), `lacks the list "flags"`) {
 		t.Error(err)
-	}
-}
-
-func TestWhatMayPassIsWaitedFor(t *testing.T) {
-	n := 0
-	c, waited := api(t, func(w http.ResponseWriter, _ *http.Request) {
-		switch n++; n {
-		case 1:
-			w.Header().Set("Retry-After", "3")
-			w.WriteHeader(429)
-		case 2:
-			w.WriteHeader(503)
-		case 3:
-			w.Header().Set("Retry-After", "99999999")
-			w.WriteHeader(429)
-		default:
-			fmt.Fprint(w, `{}`)
-		}
-	})
-	if _, err := c.get(ctx, "/flags", nil, maxAnswer); err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(*waited); got != "[3s 1s 1m0s]" {
-		t.Errorf("waited %s", got)
 	}
 }
 

@@ -83,9 +83,6 @@ func (c *Client) swap(t *table) (recovered bool) {
 	} else {
 		e.Changed = t.differences(before)
 		c.telemetry.retire(before)
-		if t.levelKeys() == before.levelKeys() {
-			t.levelsSaid = before.levelsSaid
-		}
 	}
 	c.table.Store(t)
 	c.status = Ready

@@ -135,41 +135,6 @@ func planFlag() string {
 		always(plainValue("string", `"nobody"`)))
 }
 
-func TestLayersInEvaluation(t *testing.T) {
-	c := serving(t, planFlag())
-	plan := func(ctx context.Context, jit ...*contexts.Set) string { return c.String(ctx, "plan", "or", jit...) }
-	ctx := t.Context()
-	steps := []struct {
-		what, got, want string
-	}{{"nothing", plan(ctx), "nobody"}}
-	step := func(what, got, want string) {
-		steps = append(steps, struct{ what, got, want string }{what, got, want})
-	}
-	c.Global().Put("device", props{"os": "linux"})
-	step("global", plan(ctx), "a device")
-	scoped, scope := contexts.Begin(ctx, contexts.Named("user", props{"key": "u", "plan": "pro"}))
-	step("scoped over global", plan(scoped), "pro")
-	step("just-in-time over scoped", plan(scoped, contexts.Named("user", props{"plan": "team"})), "team")
-	step("just-in-time replaces whole", plan(scoped, contexts.Named("user", props{"key": "u"})), "a key")
-	step("just-in-time leaves no trace", plan(scoped), "pro")
-	step("several, the last wins", plan(scoped, contexts.Named("user", props{"plan": "pro"}), contexts.Named("user", props{"plan": "team"})), "team")
-	inner := contexts.With(scoped, contexts.Named("user", nil))
-	step("inner scope replaces whole", plan(inner), "a device")
-	step("outer unchanged", plan(scoped), "pro")
-	contexts.Put(scoped, "user", props{"plan": "team"})
-	step("set again", plan(scoped), "team")
-	scope.End()
-	step("ended", plan(scoped), "a device")
-	c.Global().Remove("device")
-	step("global removed", plan(scoped), "nobody")
-	step("no context at all", plan(nil), "nobody")
-	for _, s := range steps {
-		if s.got != s.want {
-			t.Errorf("%s: %q, want %q", s.what, s.got, s.want)
-		}
-	}
-}
-
 func TestBadContextsAreEvaluated(t *testing.T) {
 	c := serving(t, planFlag())
 	huge := props{"plan": "pro"}

@@ -88,7 +88,7 @@ func (t *table) levelKeys() string {
 }
 
 // warnOfLevels says that no log-level document applies although one is meant
-// to: once for every set of them.
+// to: once for each state.
 func (c *Client) warnOfLevels(t *table) {
 	service := c.options.Service
 	if service == "" && len(t.levels) == 0 || t.levelsSaid.Swap(true) {

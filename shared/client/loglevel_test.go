@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"svc.example/svc/shared/contexts"
@@ -85,49 +84,6 @@ func TestWithoutAnApplicableLogLevelDocumentThereIsOneWarning(t *testing.T) {
 		}
 	}
 }
-
-func TestTheLogLevelDocumentsAreNamedAgainWhenTheyChange(t *testing.T) {
-	var j journal
-	s := newServer(t, shopLevels("shop", "WARN"), shopLevels("desk", "INFO"))
-	o := s.options()
-	// The log asks for a level itself, also while the client is opened.
-	var opened atomic.Pointer[Client]
-	o.Log = slog.New(lazily(func() slog.Handler {
-		if c := opened.Load(); c != nil {
-			return c.Handler(j.log().Handler(), "svc")
-		}
-		return j.log().Handler()
-	}))
-	c := open(t, o)
-	opened.Store(c)
-	for i, docs := range [][]string{
-		{shopLevels("shop", "WARN"), shopLevels("desk", "INFO")},
-		{shopLevels("shop", "ERROR"), shopLevels("desk", "INFO"), switched("true")}, // the same set
-		{shopLevels("shop", "WARN"), shopLevels("desk", "INFO"), shopLevels("till", "INFO")},
-		{shopLevels("shop", "WARN")}, // no question which
-		{shopLevels("shop", "WARN"), shopLevels("desk", "INFO"), shopLevels("till", "INFO")},
-	} {
-		version := fmt.Sprint("w", i)
-		s.set(version, docs...)
-		eventually(t, version, func() bool { return c.Version() == version })
-		c.LogLevel(t.Context(), "org", 99)
-		c.LogLevel(t.Context(), "org", 99)
-		want := []int{1, 1, 2, 2, 3}[i]
-		eventually(t, "the warning", func() bool { return j.count("no log level applies") >= want })
-	}
-	c.Close()
-	if j.count("no log level applies") != 3 || j.count("log-level.desk, log-level.shop, log-level.till") != 2 {
-		t.Errorf("log:\n%s", j.String())
-	}
-}
-
-// lazily is a handler that is found at each record.
-type lazily func() slog.Handler
-
-func (l lazily) Enabled(ctx context.Context, level slog.Level) bool { return l().Enabled(ctx, level) }
-func (l lazily) Handle(ctx context.Context, r slog.Record) error    { return l().Handle(ctx, r) }
-func (l lazily) WithAttrs(a []slog.Attr) slog.Handler               { return l().WithAttrs(a) }
-func (l lazily) WithGroup(name string) slog.Handler                 { return l().WithGroup(name) }
 
 func TestHandler(t *testing.T) {
 	dir := datadirOf(t, shopLevels("shop", "WARN"))

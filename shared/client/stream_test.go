@@ -1,12 +1,8 @@
 package client
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -53,8 +49,8 @@ func TestAStreamBringsChanges(t *testing.T) {
 	s.streams = in.serve
 	o := s.options()
 	o.PollEvery = time.Hour
-	var log syncBuffer
-	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	var j journal
+	o.Log = j.log()
 	c := open(t, o)
 	if asked := <-in.asked; asked != "v1" {
 		t.Errorf("the stream is asked for after %q", asked)
@@ -74,8 +70,8 @@ func TestAStreamBringsChanges(t *testing.T) {
 	<-in.asked
 	in.sent <- sentEvent("v5", switched("true"))
 	eventually(t, "an event after a bad one", func() bool { return c.Version() == "v5" })
-	if said := strings.Count(log.String(), "hearing of changes over an event stream"); said != 1 {
-		t.Errorf("it is said %d times:\n%s", said, &log)
+	if said := j.count("hearing of changes over an event stream"); said != 1 {
+		t.Errorf("it is said %d times:\n%s", said, j.String())
 	}
 }
 
@@ -100,21 +96,4 @@ func TestWithoutAStreamThereArePolls(t *testing.T) {
 			}
 		})
 	}
-}
-
-type syncBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

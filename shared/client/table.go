@@ -27,7 +27,7 @@ type table struct {
 	levels   []int // the items that are log levels
 	timed    bool  // some rule looks at the time
 
-	levelsSaid *atomic.Bool // that none of levels applies; of tables with the same ones
+	levelsSaid atomic.Bool // that none of levels applies
 }
 
 // item is a flag, a config or a log level.
@@ -60,7 +60,7 @@ type origin struct {
 }
 
 func newTable(from origin, variables variables) *table {
-	t := &table{version: from.version, environment: from.environment, workspace: from.workspace, index: map[string]int{}, levelsSaid: new(atomic.Bool)}
+	t := &table{version: from.version, environment: from.environment, workspace: from.workspace, index: map[string]int{}}
 	var content evaluation.Content
 	t.snapshot, content = evaluation.Compile(from.sources, from.environment)
 	t.timed = t.snapshot.Phase(math.MinInt64) != t.snapshot.Phase(math.MaxInt64)

@@ -157,21 +157,6 @@ func TestEvaluationDoesNotWaitForTelemetry(t *testing.T) {
 	close(hangs)
 }
 
-func TestCountsOfAReplacedStateAreNotLost(t *testing.T) {
-	s := newServer(t, switched("true"))
-	o := s.telemetry()
-	o.PollEvery = 5 * time.Millisecond
-	c := open(t, o)
-	c.Bool(t.Context(), "f", false)
-	s.set("v2", switched("false"))
-	eventually(t, "v2", func() bool { return c.Version() == "v2" })
-	c.Bool(t.Context(), "f", false)
-	c.Close()
-	if got := asJSONText(s.events("summaries")); !strings.Contains(got, `"counters":[{"configId":"id","count":1,"reason":"STATIC","selectedValue":{"bool":true}},{"configId":"id","count":1,"reason":"STATIC","selectedValue":{"bool":false}}]`) {
-		t.Errorf("%s", got)
-	}
-}
-
 // TestNoTwoCountersAreOfTheSame counts what is served under one number and value
 // together, also after a change.
 func TestNoTwoCountersAreOfTheSame(t *testing.T) {

@@ -176,32 +176,6 @@ func TestReportsStayTogether(t *testing.T) {
 	}
 }
 
-func TestTheWaitAfterFailuresGrows(t *testing.T) {
-	for failures, bound := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 9: 256 * time.Second, 10: waits.Max, 1000: waits.Max} {
-		for range 1000 {
-			if got := Patiently(failures, 0); got < 50*time.Millisecond || got > bound {
-				t.Errorf("after %d failures %v, want at most %v", failures, got, bound)
-			}
-		}
-	}
-}
-
-func TestRetryAfterIsReadByTheServersClock(t *testing.T) {
-	skewed := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC) // far from ours
-	for _, tt := range []struct {
-		after, date string
-		want        time.Duration
-	}{
-		{"", "", 0}, {"7", "", 7 * time.Second}, {"-5", "", 0}, {"999999999", "", maxPatience}, {"999999999999", "", maxPatience}, {"99999999999999999999999", "", maxPatience}, {"soon", "", 0},
-		{skewed.Add(9 * time.Second).Format(http.TimeFormat), skewed.Format(http.TimeFormat), 9 * time.Second},
-		{skewed.Format(http.TimeFormat), skewed.Add(time.Hour).Format(http.TimeFormat), 0},
-	} {
-		if got := RetryAfter(http.Header{"Retry-After": {tt.after}, "Date": {tt.date}}); got != tt.want {
-			t.Errorf("%q at %q: %v, want %v", tt.after, tt.date, got, tt.want)
-		}
-	}
-}
-
 // TestTheSDKKeyIsNotShownInPart where a long message ends.
 func TestTheSDKKeyIsNotShownInPart(t *testing.T) {
 	const key = "svc_sk_very_secret_indeed"
