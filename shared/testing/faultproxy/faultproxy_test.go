@@ -116,20 +116,6 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatTheServiceShows: a read meets no conflict.
-func TestOnlyWhatTheServiceShows(t *testing.T) {
-	proxy, client, name := openS3(t, faultproxy.Plan{Rates: faultproxy.Rates{faultproxy.Conflict: 1}})
-	if _, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &name, Key: aws.String("a +%?/ö"), Body: strings.NewReader("text")}); err != nil {
-		t.Errorf("an unconditional write: %v", err)
-	}
-	if _, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &name, Key: aws.String("a +%?/ö")}); err != nil {
-		t.Errorf("a read: %v", err)
-	}
-	if counts := proxy.Counts(); counts.Total() != 0 || counts.Requests != 2 {
-		t.Errorf("counted %v", counts)
-	}
-}
-
 func openDynamoDB(t *testing.T, plan faultproxy.Plan) (*faultproxy.Proxy, *dynamodb.Client, string) {
 	t.Helper()
 	plain := standin.DynamoDBClient(t)

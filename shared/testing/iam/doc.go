@@ -1,5 +1,5 @@
 // Package iam decides what AWS's IAM decides: whether a function's policies
-// allow a request to DynamoDB, S3 or SQS. The emulator puts a Guard before the
+// allow a request to DynamoDB, S3 or SQS. A Client of it stands before the
 // stand-ins, which know no permissions, so that a request that AWS would deny is
 // denied on this machine too.
 //

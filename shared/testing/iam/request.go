@@ -2,7 +2,6 @@ package iam
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"net/http"
 	"path"
@@ -22,7 +21,7 @@ func Requests(r *http.Request, body []byte) ([]Request, error) {
 	case found:
 		return nil, fmt.Errorf("requests to %s are not understood", service)
 	}
-	return bucketRequests(r, body)
+	return bucketRequests(r)
 }
 
 // The part of DynamoDB's requests that IAM looks at.
@@ -219,7 +218,7 @@ func queueRequests(operation string, body []byte) ([]Request, error) {
 }
 
 // bucketRequests are those to S3, with the bucket's name in the path.
-func bucketRequests(r *http.Request, body []byte) ([]Request, error) {
+func bucketRequests(r *http.Request) ([]Request, error) {
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	query := r.URL.Query()
 	one := func(action, key string) []Request {
@@ -234,28 +233,12 @@ func bucketRequests(r *http.Request, body []byte) ([]Request, error) {
 	switch {
 	case key == "" && r.Method == http.MethodGet && query.Has("list-type"):
 		return one("s3:ListBucket", ""), nil
-	case key == "" && r.Method == http.MethodHead:
-		return one("s3:ListBucket", ""), nil
-	case key == "" && r.Method == http.MethodPost && query.Has("delete"):
-		var in struct{ Object []struct{ Key string } }
-		if err := xml.Unmarshal(body, &in); err != nil {
-			return nil, fmt.Errorf("S3 DeleteObjects: %w", err)
-		}
-		var all []Request
-		for _, o := range in.Object {
-			all = append(all, one("s3:DeleteObject", o.Key)...)
-		}
-		return all, nil
 	case key == "":
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		return one("s3:GetObject", key), nil
-	case r.Method == http.MethodPut && r.Header.Get("X-Amz-Copy-Source") != "":
-		return append(one("s3:PutObject", key), Request{Action: "s3:GetObject", Resource: bucketARN(strings.TrimPrefix(r.Header.Get("X-Amz-Copy-Source"), "/"))}), nil
-	case r.Method == http.MethodPut || r.Method == http.MethodPost && (query.Has("uploads") || query.Has("uploadId")):
+	case r.Method == http.MethodPut && r.Header.Get("X-Amz-Copy-Source") == "":
 		return one("s3:PutObject", key), nil
-	case r.Method == http.MethodDelete && query.Has("uploadId"):
-		return one("s3:AbortMultipartUpload", key), nil
-	case r.Method == http.MethodDelete:
+	case r.Method == http.MethodDelete && len(query) <= 1: // with the operation's name
 		return one("s3:DeleteObject", key), nil
 	}
 	return nil, fmt.Errorf("the request %s %s to S3 is not understood", r.Method, r.URL)

@@ -2,10 +2,7 @@ package meter
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -17,7 +14,6 @@ import (
 // Count is what one operation has taken.
 type Count struct {
 	Requests int   // attempts, each of which went over the wire
-	Refused  int   // those among them that were not answered with success
 	Sent     int64 // bytes of bodies
 	Received int64
 }
@@ -55,9 +51,6 @@ func (m *Meter) count(ctx context.Context, in middleware.DeserializeInput, next 
 	}
 	out, metadata, err := next.HandleDeserialize(ctx, in)
 	res, ok := out.RawResponse.(*smithyhttp.Response)
-	if !ok || res.StatusCode >= 300 {
-		one.Refused = 1
-	}
 	m.add(name, one)
 	if ok && res.Body != nil {
 		res.Body = &counted{res.Body, func(n int) { m.add(name, Count{Received: int64(n)}) }}
@@ -86,7 +79,7 @@ func (m *Meter) add(name string, one Count) {
 }
 
 func (c Count) plus(d Count) Count {
-	return Count{c.Requests + d.Requests, c.Refused + d.Refused, c.Sent + d.Sent, c.Received + d.Received}
+	return Count{c.Requests + d.Requests, c.Sent + d.Sent, c.Received + d.Received}
 }
 
 // Take returns what was counted since the last time.
@@ -116,14 +109,4 @@ func (c Counts) Requests() map[string]int {
 		requests[operation] += one.Requests
 	}
 	return requests
-}
-
-// String lists the operations, one line each.
-func (c Counts) String() string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(c)) {
-		one := c[name]
-		fmt.Fprintf(&b, "%-32s %6d requests, %d refused, %d bytes sent, %d received\n", name, one.Requests, one.Refused, one.Sent, one.Received)
-	}
-	return b.String()
 }

@@ -17,23 +17,16 @@ func write(t *testing.T, text string) string {
 }
 
 const small = `
-Parameters: {Memory: {Type: Number, Default: 256}}
-Globals: {Function: {MemorySize: !Ref Memory, Timeout: 20}}
+Conditions: {Other: !Or [a, b], Lost: !Equals [!Ref C, ''], Odd: !Equals [!Sub '${A}', '']}
 Resources:
   F:
     Type: AWS::Serverless::Function
     Properties:
       AutoPublishAlias: live
       CodeUri: functions/flags
-      Timeout: 5
       Policies:
         - Statement:
             - {Sid: A, Effect: Allow, Action: s3:GetObject, Resource: !Sub '${B.Arn}/*'}
-            - Sid: B
-              Effect: Allow
-              Action: [dynamodb:Query]
-              Resource: [!GetAtt T.Arn, !Ref U]
-              Condition: {StringEquals: {a: b}}
   I:
     Type: AWS::ApiGatewayV2::Integration
     Properties: {PayloadFormatVersion: '2.0', IntegrationUri: !Sub '${F.Arn}:live'}
@@ -41,30 +34,6 @@ Resources:
     Type: AWS::ApiGatewayV2::Route
     Properties: {RouteKey: ANY /v1/flags, Target: !Sub 'integrations/${I}'}
 `
-
-func TestRead(t *testing.T) {
-	got, err := Read(write(t, small))
-	if err != nil {
-		t.Fatal(err)
-	}
-	functions, err := got.Functions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := functions["F"]
-	if f.Group() != "flags" || f.Timeout != 5 || f.Memory != 256 || len(f.Policies) != 2 {
-		t.Errorf("%+v", f)
-	}
-	if s := f.Policies[0]; s.Sid != "A" || len(s.Actions) != 1 || At(s.Resources[0], "Fn::Sub") != "${B.Arn}/*" {
-		t.Errorf("%+v", s)
-	}
-	if s := f.Policies[1]; len(s.Resources) != 2 || At(s.Resources[1], "Ref") != "U" || At(s.Condition, "StringEquals", "a") != "b" {
-		t.Errorf("%+v", s)
-	}
-	if routes, err := got.Routes(); err != nil || len(routes) != 1 || routes[0] != (Route{"R", "ANY /v1/flags", "F"}) {
-		t.Errorf("%v %v", routes, err)
-	}
-}
 
 func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 	for name, change := range map[string][2]string{
@@ -83,6 +52,15 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 		_, functions := got.Functions()
 		if _, routes := got.Routes(); functions == nil && routes == nil {
 			t.Errorf("%s is taken", name)
+		}
+	}
+	all, err := Read(write(t, small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Other", "Lost", "Odd", "None"} {
+		if holds, err := all.Holds(name); err == nil {
+			t.Errorf("the condition %s is understood: %v", name, holds)
 		}
 	}
 	for name, text := range map[string]string{"no YAML": "a: [", "empty": "", "a name that stands twice": "Resources: {}\nResources: {}"} {
