@@ -50,6 +50,12 @@ func TestTheSizeOfATable(t *testing.T) {
 	each := func(rules func(doc int) string) func(int) string {
 		return func(i int) string { return flag(rules(i))(i) }
 	}
+	// criteria are rules of n criteria whose operands differ.
+	criteria := func(n int, operator, property, kind, operand string) func(int) string {
+		return each(func(d int) string {
+			return ruleOf(many(n, func(i int) string { return criterion(operator, property, kind, fmt.Sprintf(operand, d*n+i)) }))
+		})
+	}
 	segment := func(rules string) func(int) string {
 		return func(i int) string {
 			return fmt.Sprintf(`{"key":"s%03d","type":"segment","valueType":"bool","default":{"rules":[%s]}}`, i, rules)
@@ -71,43 +77,23 @@ func TestTheSizeOfATable(t *testing.T) {
 		"rules of segments":    {2, segment(many(10_000, always(`{"criteria":[],"value":{"type":"bool","value":true}}`)))},
 		"criteria":             {4, flag(ruleOf(many(20_000, always(criterion("IS_PRESENT", "user.key", "string", `""`)))))},
 		"criteria of segments": {2, segment(many(5000, always(`{"criteria":[`+criterion("IS_PRESENT", "user.key", "string", `""`)+`],"value":{"type":"bool","value":true}}`)))},
-		"numbers": {2, each(func(d int) string {
-			return ruleOf(many(5000, func(i int) string { return criterion("PROP_GREATER_THAN", "user.age", "int", fmt.Sprint(d*5000+i)) }))
-		})},
-		"ranges": {2, each(func(d int) string {
-			return ruleOf(many(5000, func(i int) string {
-				return criterion("IN_INT_RANGE", "user.age", "json", fmt.Sprintf(`{"start":%d}`, d*5000+i))
-			}))
-		})},
-		"times": {2, each(func(d int) string {
-			return ruleOf(many(5000, func(i int) string { return criterion("PROP_BEFORE", "svc.current-time", "int", fmt.Sprint(d*5000+i)) }))
-		})},
-		"versions": {2, each(func(d int) string {
-			return ruleOf(many(5000, func(i int) string {
-				return criterion("PROP_SEMVER_EQUAL", "user.app", "string", fmt.Sprintf(`"1.%d.%d"`, d, i))
-			}))
-		})},
-		"prefixes": {2, each(func(d int) string {
-			return ruleOf(many(5000, func(i int) string {
-				return criterion("HIERARCHICAL_MATCH", "user.app", "string", fmt.Sprintf(`"a.%d.%d"`, d, i))
-			}))
-		})},
-		"unknown operators": {2, each(func(d int) string {
-			return ruleOf(many(5000, func(i int) string { return criterion("SOME_DAY", "user.app", "string", fmt.Sprintf(`"a.%d.%d"`, d, i)) }))
-		})},
-		"memberships": {2, each(func(d int) string {
-			return ruleOf(many(5000, func(i int) string { return criterion("IN_SEG", "", "string", fmt.Sprintf(`"a.%d.%d"`, d, i)) }))
-		})},
+		"numbers":              {2, criteria(5000, "PROP_GREATER_THAN", "user.age", "int", `%d`)},
+		"ranges":               {2, criteria(5000, "IN_INT_RANGE", "user.age", "json", `{"start":%d}`)},
+		"times":                {2, criteria(5000, "PROP_BEFORE", "svc.current-time", "int", `%d`)},
+		"versions":             {2, criteria(5000, "PROP_SEMVER_EQUAL", "user.app", "string", `"1.1.%d"`)},
+		"prefixes":             {2, criteria(5000, "HIERARCHICAL_MATCH", "user.app", "string", `"a.1.%d"`)},
+		"unknown operators":    {2, criteria(5000, "SOME_DAY", "user.app", "string", `"a.1.%d"`)},
+		"memberships":          {2, criteria(5000, "IN_SEG", "", "string", `"a.1.%d"`)},
+		"one word each":        {2, criteria(5000, "PROP_IS_ONE_OF", "user.key", "string_list", `["%d"]`)},
+		"small expressions":    {30, criteria(300, "PROP_MATCHES", "user.key", "string", `"%x"`)},
+		"anchored expressions": {30, criteria(150, "PROP_MATCHES", "user.key", "string", `"^(%x|y)$"`)},
+		"large expressions":    {5, criteria(40, "PROP_MATCHES", "user.key", "string", `"a%dx{1000}"`)},
+		"classes":              {20, criteria(20, "PROP_MATCHES", "user.key", "string", `"a%d\\pL\\pN"`)},
 		"words": {2, each(func(d int) string {
 			return ruleOf(criterion("PROP_IS_ONE_OF", "user.key", "string_list", `[`+many(50_000, func(i int) string { return fmt.Sprintf(`"%x"`, d*50_000+i) })+`]`))
 		})},
 		"the same words": {1, each(func(d int) string {
 			return ruleOf(criterion("PROP_IS_ONE_OF", "user.key", "string_list", `[`+many(100_000, func(i int) string { return fmt.Sprintf(`"%x"`, (i+d)%100) })+`]`))
-		})},
-		"one word each": {2, each(func(d int) string {
-			return ruleOf(many(5000, func(i int) string {
-				return criterion("PROP_IS_ONE_OF", "user.key", "string_list", fmt.Sprintf(`["%d"]`, d*5000+i))
-			}))
 		})},
 		"parts": {2, each(func(d int) string {
 			return ruleOf(criterion("PROP_CONTAINS_ONE_OF", "user.key", "string_list", `[`+many(100_000, func(i int) string { return fmt.Sprintf(`"%x"`, (i+d)%100) })+`]`))
@@ -121,26 +107,6 @@ func TestTheSizeOfATable(t *testing.T) {
 		"properties with a word": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string {
 				return criterion("PROP_IS_ONE_OF", fmt.Sprintf("user.p%d", d*5000+i), "string_list", `["a"]`)
-			}))
-		})},
-		"small expressions": {30, each(func(d int) string {
-			return ruleOf(many(300, func(i int) string {
-				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"%x"`, d*300+i))
-			}))
-		})},
-		"anchored expressions": {30, each(func(d int) string {
-			return ruleOf(many(150, func(i int) string {
-				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"^(%x|y)$"`, d*150+i))
-			}))
-		})},
-		"large expressions": {5, each(func(d int) string {
-			return ruleOf(many(40, func(i int) string {
-				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"a%dx{1000}"`, d*40+i))
-			}))
-		})},
-		"classes": {20, each(func(d int) string {
-			return ruleOf(many(20, func(i int) string {
-				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"a%d\\pL\\pN"`, d*20+i))
 			}))
 		})},
 		"names of variants": {2, func(i int) string {
