@@ -27,7 +27,7 @@ type body struct {
 // fields mean. Unknown fields of the body itself are found here.
 var elsewhere = []string{"required", "additionalProperties", "oneOf", "if", "then", "else"}
 
-func (d *description) readBody(node *jsontree.Node) (*body, error) {
+func (d *description) readBody(node *jsontree.Node) *body {
 	tree := d.checked(node)
 	b := &body{most: map[string]int{}, schema: sync.OnceValues(func() (*document.Schema, error) {
 		schema, issues := document.CompileSchema(tree)
@@ -43,10 +43,7 @@ func (d *description) readBody(node *jsontree.Node) (*body, error) {
 		}
 	}
 	slices.Sort(b.fields)
-	if len(b.fields) == 0 {
-		return nil, errors.New("a body is an object with properties")
-	}
-	return b, nil
+	return b
 }
 
 // checked is the part of a schema that is checked here, in one piece and with

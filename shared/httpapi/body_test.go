@@ -10,11 +10,7 @@ import (
 
 // TestALongRolloutIsLookedAtNoFurther: its entries cost nothing.
 func TestALongRolloutIsLookedAtNoFurther(t *testing.T) {
-	d, err := described()
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch := d.operations["updateFlagEnvironment"].body
+	patch := described().operations["updateFlagEnvironment"].body
 	check := func(entries int) (allocations float64, problem error) {
 		tree, err := jsontree.Parse([]byte(`{"rollout":[{"value":1,"percent":0.001}` + strings.Repeat(`,{"value":1,"percent":0.001}`, entries-1) + `]}`))
 		if err != nil {

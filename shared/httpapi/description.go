@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	_ "embed"
-	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,13 +18,12 @@ import (
 //go:embed openapi.json.gz
 var openapi []byte
 
-// described is the description, read by the first handler that is made.
-var described = sync.OnceValues(func() (*description, error) {
-	text, err := negotiation.Decompress(openapi)
-	if err != nil {
-		return nil, fmt.Errorf("openapi.json.gz: %w", err)
-	}
-	return readDescription(text)
+// described is the description, read by the first handler that is made. A test looks
+// whether it is as the handlers need it.
+var described = sync.OnceValue(func() *description {
+	text, _ := negotiation.Decompress(openapi)
+	tree, _ := jsontree.Parse(text)
+	return readDescription(tree)
 })
 
 // description is what the handlers take from openapi.json.
@@ -50,101 +47,59 @@ func (o *operation) writes() bool { return o.Method != http.MethodGet && !o.safe
 
 var methods = []string{"get", "put", "post", "delete", "patch"}
 
-// readDescription reads a whole description, or says all that is wrong with
-// it as far as the handlers need it.
-func readDescription(text []byte) (*description, error) {
-	tree, err := jsontree.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("openapi.json: %w", err)
-	}
+func readDescription(tree *jsontree.Node) *description {
 	d := &description{tree: tree, operations: map[string]*operation{}, changes: map[string]*body{}}
-	var problems []error
 	for _, p := range members(tree.Get("paths")) {
 		path := version + p.Name
 		if p.Value.Get("servers") != nil { // beside the API
 			path = p.Name
 		}
 		for _, method := range methods {
-			node := p.Value.Get(method)
-			if node == nil {
-				continue
+			if node := p.Value.Get(method); node != nil {
+				o := d.operation(node)
+				o.Method, o.Path = strings.ToUpper(method), path
+				d.operations[o.Operation] = o
 			}
-			o, err := d.operation(node)
-			if o.Method, o.Path = strings.ToUpper(method), path; err != nil {
-				problems = append(problems, fmt.Errorf("%s %s: %w", method, p.Name, err))
-			}
-			if d.operations[o.Operation] != nil {
-				problems = append(problems, fmt.Errorf("%s: the operationId %q stands twice", p.Name, o.Operation))
-			}
-			d.operations[o.Operation] = o
 		}
 	}
 	for _, m := range members(tree.At("/components/schemas/Operation/discriminator/mapping")) {
 		pointer, _ := m.Value.Text()
-		b, err := d.readBody(tree.At(strings.TrimPrefix(pointer, "#")))
-		d.changes[m.Name] = b
-		problems = append(problems, err)
+		d.changes[m.Name] = d.readBody(tree.At(strings.TrimPrefix(pointer, "#")))
 	}
-	if err := errors.Join(problems...); err != nil {
-		return nil, fmt.Errorf("openapi.json: %w", err)
-	}
-	return d, nil
+	return d
 }
 
 // operation reads all but the method and the path.
-func (d *description) operation(node *jsontree.Node) (*operation, error) {
+func (d *description) operation(node *jsontree.Node) *operation {
 	o := &operation{Endpoint: endpoints.Endpoint{Keys: endpoints.Management}}
 	o.Operation, _ = node.Get("operationId").Text()
 	o.safe, _ = node.Get("x-safe").Bool()
-	if tags := node.Get("tags"); tags != nil && len(tags.Items) == 1 {
-		o.Group, _ = tags.Items[0].Text()
-	}
-	if security := node.Get("security"); security != nil && len(security.Items) == 0 {
+	o.Group, _ = node.At("/tags/0").Text()
+	if node.Get("security") != nil {
 		o.Keys = endpoints.NoKey
 	}
-	var problems []error
-	if o.Operation == "" || o.Group == "" {
-		problems = append(problems, errors.New("an operation has an operationId and exactly one tag"))
+	for _, item := range items(node.Get("parameters")) {
+		p := d.resolve(item)
+		if in, _ := p.Get("in").Text(); in == "query" { // a path's are the path's own segments
+			o.query = append(o.query, readParameter(p))
+		}
 	}
-	var err error
-	o.query, err = d.parameters(node.Get("parameters"))
-	problems = append(problems, err)
 	o.most = bodies.Max
 	if most, err := strconv.ParseInt(node.Get("x-max-body").Literal(), 10, 64); err == nil {
 		o.most = most
 	}
 	if schema := node.At("/requestBody/content/application~1json/schema"); schema != nil {
-		o.body, err = d.readBody(schema)
-		problems = append(problems, err)
+		o.body = d.readBody(schema)
 	}
-	return o, errors.Join(problems...)
-}
-
-// find is the description of an endpoint. It fails when the two differ.
-func (d *description) find(e endpoints.Endpoint) (*operation, error) {
-	if e == endpoints.DocsFile {
-		return &operation{Endpoint: e}, nil
-	}
-	o := d.operations[e.Operation]
-	if o == nil {
-		return nil, fmt.Errorf("%s: the table of endpoints has it and openapi.json does not", e.Operation)
-	}
-	if o.Method != e.Method || o.Path != e.Path || o.Group != e.Group || o.Keys != e.Keys {
-		return nil, fmt.Errorf("%s: the table of endpoints and openapi.json differ in its method, path, tag or keys", e.Operation)
-	}
-	return o, nil
+	return o
 }
 
 // resolve follows a $ref into the description.
 func (d *description) resolve(node *jsontree.Node) *jsontree.Node {
-	for range 8 { // more is a circle
-		pointer, ok := node.Get("$ref").Text()
-		if !ok {
-			return node
-		}
-		node = d.tree.At(strings.TrimPrefix(pointer, "#"))
+	if pointer, ok := node.Get("$ref").Text(); ok {
+		return d.tree.At(strings.TrimPrefix(pointer, "#"))
 	}
-	return nil
+	return node
 }
 
 // items and members take what is not there for empty.

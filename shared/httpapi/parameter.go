@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"errors"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -26,70 +24,32 @@ type parameter struct {
 	message       string // what would be right; "" for our own words
 }
 
-func (d *description) parameters(list *jsontree.Node) ([]parameter, error) {
-	var query []parameter
-	var problems []error
-	for _, item := range items(list) {
-		node := d.resolve(item)
-		if node == nil {
-			problems = append(problems, errors.New("a $ref to a parameter leads nowhere"))
-			continue
-		}
-		if in, _ := node.Get("in").Text(); in != "query" {
-			continue // a path's are the path's own segments
-		}
-		p, err := readParameter(node)
-		problems = append(problems, err)
-		query = append(query, p)
-	}
-	return query, errors.Join(problems...)
-}
-
-func readParameter(node *jsontree.Node) (parameter, error) {
+// readParameter reads what a parameter is checked for.
+func readParameter(node *jsontree.Node) parameter {
 	var p parameter
 	p.name, _ = node.Get("name").Text()
 	p.emptyIsAbsent, _ = node.Get("allowEmptyValue").Bool()
-	var problems []error
-	for _, m := range members(node.Get("schema")) {
-		if err := p.keyword(m.Name, m.Value); err != nil {
-			problems = append(problems, fmt.Errorf("the parameter %s: %s: %w", p.name, m.Name, err))
-		}
+	schema := node.Get("schema")
+	p.message, _ = schema.Get("x-error-message").Text()
+	p.kind, _ = schema.Get("type").Text()
+	if pattern, given := schema.Get("pattern").Text(); given {
+		p.pattern = regexp.MustCompile(pattern)
 	}
-	return p, errors.Join(problems...)
+	p.least, p.most = bound(schema.Get("minimum")), bound(schema.Get("maximum"))
+	for _, value := range items(schema.Get("enum")) {
+		text, _ := value.Text()
+		p.enum = append(p.enum, text)
+	}
+	return p
 }
 
-var errKeyword = errors.New("a keyword that parameters are not checked for")
-
-// keyword takes one keyword of the schema. One that is not known is refused:
-// it would be described and not be so.
-func (p *parameter) keyword(name string, value *jsontree.Node) (err error) {
-	text, _ := value.Text()
-	switch name {
-	case "description", "default", "examples", "format": // control reads what has one
-	case "x-error-message":
-		p.message = text
-	case "type":
-		p.kind = text
-	case "pattern":
-		p.pattern, err = regexp.Compile(text)
-	case "minimum":
-		p.least, err = bound(value)
-	case "maximum":
-		p.most, err = bound(value)
-	case "enum":
-		for _, item := range value.Items {
-			text, _ := item.Text()
-			p.enum = append(p.enum, text)
-		}
-	default:
-		err = errKeyword
-	}
-	return err
-}
-
-func bound(value *jsontree.Node) (*int64, error) {
+// bound is a whole number, nil for none.
+func bound(value *jsontree.Node) *int64 {
 	n, err := strconv.ParseInt(value.Literal(), 10, 64)
-	return &n, err
+	if err != nil {
+		return nil
+	}
+	return &n
 }
 
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)

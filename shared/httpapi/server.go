@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -80,8 +81,7 @@ func All() []Group {
 	return []Group{Workspace(), Flags(), Configs(), LogLevels(), Segments(), Changes(), Activity(), Contexts(), Reference()}
 }
 
-// New serves groups of the API. It fails when their operations and the
-// description's are not the same.
+// New serves groups of the API. It fails for a base path that it cannot have.
 func New(options Options, groups ...Group) (http.Handler, error) {
 	routes, notFound, err := Routes(options, groups...)
 	if err != nil {
@@ -93,11 +93,7 @@ func New(options Options, groups ...Group) (http.Handler, error) {
 // Routes are the paths of groups of the API, for an address that they share with
 // others, and what answers at paths where there is nothing.
 func Routes(options Options, groups ...Group) (routes []router.Route, notFound http.Handler, err error) {
-	d, err := described()
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := newServer(d, options, groups)
+	s, err := newServer(options, groups)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +124,7 @@ type server struct {
 	paths       map[string]operations
 }
 
-func newServer(d *description, options Options, groups []Group) (*server, error) {
+func newServer(options Options, groups []Group) (*server, error) {
 	if options.BasePath == "" {
 		options.BasePath = version
 	}
@@ -146,48 +142,26 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 		options.Limit = DefaultLimit
 	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
-	s := &server{description: d, options: options, beside: beside, kept: newKept(options.KeptAnswers),
+	s := &server{description: described(), options: options, beside: beside, kept: newKept(options.KeptAnswers),
 		guard:   authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Anonymous, options.Now), Proxies: options.Proxies},
 		waiting: make(chan struct{}, maxWaiting), handlers: map[string]handler{}, paths: map[string]operations{}}
-	return s, s.bind(groups)
-}
-
-// bind gives every endpoint of the groups its handler and its description.
-func (s *server) bind(groups []Group) error {
-	var problems []error
 	ours := map[string]bool{}
 	for _, g := range groups {
 		ours[g.tag] = true
-		for id, h := range g.handlers {
-			if s.options.Service == nil && g.tag != referenceTag {
-				problems = append(problems, fmt.Errorf("%s: the group needs Options.Service", id))
-			}
-			s.handlers[id] = h
-		}
+		maps.Copy(s.handlers, g.handlers)
 	}
-	bound := 0
 	for _, e := range endpoints.REST {
 		if !ours[e.Group] {
-			continue
-		}
-		o, err := s.description.find(e)
-		if err == nil && s.handlers[e.Operation] == nil {
-			err = fmt.Errorf("%s: the table of endpoints has it and no handler does", e.Operation)
-		}
-		if err != nil {
-			problems = append(problems, err)
 			continue
 		}
 		if s.paths[e.Path] == nil {
 			s.paths[e.Path] = operations{}
 		}
-		s.paths[e.Path][e.Method] = o
-		bound++
+		if s.paths[e.Path][e.Method] = s.description.operations[e.Operation]; e == endpoints.DocsFile { // which is not described
+			s.paths[e.Path][e.Method] = &operation{Endpoint: e}
+		}
 	}
-	if bound < len(s.handlers) && len(problems) == 0 {
-		problems = append(problems, errors.New("there are handlers for operations that the table of endpoints does not have"))
-	}
-	return errors.Join(problems...)
+	return s, nil
 }
 
 // call is one request.
