@@ -36,54 +36,11 @@ type tables struct {
 type environment struct {
 	evaluated state[*delivery.Table]
 	documents state[*Documents]
-	tooMuch   *tooMuch     // why the table was refused, under the lock of evaluated
-	units     *units       // what the table is made of, under the same
+	units     *units       // what the table is made of, under the lock of evaluated
 	bytes     atomic.Int64 // about what all take
 }
 
-// tooMuch are documents that are too many for one table by themselves: as long as
-// all of them are there, whatever else changes, none needs to be compiled again to
-// know it.
-type tooMuch struct {
-	hashes map[string]uint64 // by path
-	ratio  float64           // of a table's bytes to those of its texts
-}
-
 var seed = maphash.MakeSeed()
-
-// newTooMuch notes documents, given about how many bytes a table of them takes.
-func newTooMuch(items []workspace.Stored, bytes int64) *tooMuch {
-	m, read := &tooMuch{hashes: make(map[string]uint64, len(items))}, 0
-	for _, stored := range items {
-		read += len(stored.Text)
-		m.hashes[stored.Path] = maphash.Bytes(seed, stored.Text)
-	}
-	m.ratio = float64(bytes) / float64(read)
-	return m
-}
-
-// in reports whether a workspace has all of the documents.
-func (m *tooMuch) in(ws *workspace.Workspace) bool {
-	if m == nil {
-		return false
-	}
-	found := 0
-	for _, stored := range ws.Items {
-		if hash, known := m.hashes[stored.Path]; known && hash == maphash.Bytes(seed, stored.Text) {
-			found++
-		}
-	}
-	return found == len(m.hashes)
-}
-
-// Size is about how many bytes they take, beside the paths, which a snapshot has.
-func (m *tooMuch) Size() int64 {
-	const hash = 48 // with its place among them
-	if m == nil {
-		return 0
-	}
-	return hash * int64(len(m.hashes))
-}
 
 // state is what was made of a version, or why the environment is refused.
 type state[T sized] struct {
@@ -241,23 +198,14 @@ func (t *tables) find(w http.ResponseWriter, r *http.Request, key string) (*deli
 func (t *tables) load(w http.ResponseWriter, r *http.Request, d *control.Delivery) (*delivery.Table, error) {
 	e := t.environment(d)
 	table, err := e.evaluated.at(r.Context(), d, t, client, func(ws *workspace.Workspace, v versions.Environment) (*delivery.Table, error) {
-		before := e.tooMuch
-		if !before.in(ws) {
-			var table *delivery.Table
-			units := e.units.Size()
-			table, e.tooMuch = t.newTable(e, ws, d, v)
-			t.weigh(d, e.tooMuch.Size()-before.Size()+e.units.Size()-units)
-			if e.tooMuch == nil {
-				return table, nil
-			}
+		before := e.units.Size()
+		table, needs := t.newTable(e, ws, d, v)
+		t.weigh(d, e.units.Size()-before)
+		if needs == 0 {
+			return table, nil
 		}
-		all := 0
-		for _, stored := range ws.Items {
-			all += len(stored.Text)
-		}
-		bytes := int64(e.tooMuch.ratio * float64(all))
-		return nil, fault.Of(t.options.TooLarge(d.Environment(), bytes)).
-			Because(fmt.Errorf("the environment %s of the workspace %s takes about %d MB once it is compiled", d.Environment(), d.WorkspaceID(), bytes>>20))
+		return nil, fault.Of(t.options.TooLarge(d.Environment(), needs)).
+			Because(fmt.Errorf("the environment %s of the workspace %s takes about %d MB once it is compiled", d.Environment(), d.WorkspaceID(), needs>>20))
 	})
 	if err != nil {
 		return nil, t.options.noted(w, r, err)
@@ -285,8 +233,8 @@ func (u *units) Size() int64 {
 
 // newTable makes what it has no unit for from one document at a time: all of them
 // together would take many times the memory of what is served. It ends with the
-// first one that is too much.
-func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.Delivery, v versions.Environment) (*delivery.Table, *tooMuch) {
+// first one that is too much, and tells about how many bytes all would need.
+func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.Delivery, v versions.Environment) (table *delivery.Table, needs int64) {
 	before := e.units
 	if before == nil {
 		before = &units{maker: delivery.NewUnits(d.Environment())}
@@ -295,8 +243,12 @@ func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.De
 	b := before.maker.Builder()
 	b.Max = t.options.MaxTable
 	var reader brief.Reader
-	items := ws.SortedByKey()
-	for i, stored := range items {
+	read, all := 0, 0
+	for _, stored := range ws.Items {
+		all += len(stored.Text)
+	}
+	for _, stored := range ws.SortedByKey() {
+		read += len(stored.Text)
 		hash := maphash.String(seed, stored.Key) ^ maphash.Bytes(seed, stored.Brief)
 		unit, known := before.of[hash]
 		if !known {
@@ -309,7 +261,7 @@ func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.De
 		t.byName.MakeRoom(nameOf(d), b.Size()+after.bytes)
 		if b.Full() {
 			e.units = nil
-			return nil, newTooMuch(items[:i+1], b.Size())
+			return nil, int64(float64(b.Size()) / float64(read) * float64(all))
 		}
 	}
 	before.maker.Keep(b)
@@ -317,7 +269,7 @@ func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.De
 		after = nil // there is no room for both
 	}
 	e.units = after
-	return b.Table(v.ClientAfter, v.Turns), nil
+	return b.Table(v.ClientAfter, v.Turns), 0
 }
 
 // inBrief is what an environment is served of a document.
