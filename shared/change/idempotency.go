@@ -184,14 +184,8 @@ func (t *template) truncate(previous string) {
 // maxTemplate is more than any template has.
 const maxTemplate = 2 * MaxRemembered
 
-// readTemplate reads a template as it is kept; nothing is what a version of svc has kept
-// that remembered no answers.
+// readTemplate reads a template as it is kept.
 func readTemplate(kept []byte) (*template, error) {
-	if len(kept) == 0 {
-		t := &template{ID: requestid.New(), Status: 200}
-		t.truncate(t.previous())
-		return t, nil
-	}
 	r, err := gzip.NewReader(bytes.NewReader(kept))
 	if err != nil {
 		return nil, err

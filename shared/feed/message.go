@@ -18,7 +18,6 @@ import (
 const (
 	principalTrailer = "Svc-Principal: "
 	changesTrailer   = "Svc-Changes: "
-	onceTrailer      = "Idempotency-Key: " // which commits had once
 	requestTrailer   = repository.RequestTrailer
 )
 
@@ -126,7 +125,7 @@ func readMessages(text, path string) ([]activity.Message, bool) {
 		lines = []string{subject}
 	case activity.Subject([]activity.Message{{Message: lines[0]}}) != subject:
 		// The body begins with the second message, unless the subject is a
-		// shortened first one. (Commits of before have it in both places.)
+		// shortened first one.
 		lines = append([]string{subject}, lines...)
 	}
 	var messages []activity.Message
@@ -176,11 +175,6 @@ func trailerOf(line string) string {
 	for _, name := range []string{principalTrailer, changesTrailer} {
 		if strings.HasPrefix(line, name) {
 			return name
-		}
-	}
-	if ids, ok := strings.CutPrefix(line, onceTrailer); ok {
-		if id, request, two := strings.Cut(ids, " "); two && requestid.Valid(id) && requestid.Valid(request) {
-			return onceTrailer
 		}
 	}
 	if id, ok := strings.CutPrefix(line, requestTrailer); ok && requestid.Valid(id) {

@@ -51,10 +51,6 @@ func TestCommitMessage(t *testing.T) {
 	if got := MessageOf(repository.Commit{Message: "subject\n\nRequest-Id: a customer's\n"}); !strings.Contains(got, "customer") {
 		t.Errorf("what is not ours is left out: %q", got)
 	}
-	// As it was written once: the subject's message in the body again.
-	if got, ok := readMessages("production: enabled set to true\n\nproduction: enabled set to true\ntags: added web"+trailer, ""); !ok || !slices.Equal(got, []activity.Message{toggle, tags}) {
-		t.Errorf("%v", got)
-	}
 }
 
 func TestMessagesSurviveTheCommit(t *testing.T) {
