@@ -191,7 +191,7 @@ func (f apiFlags) cloneFirst(in Invocation) error {
 
 // creation is what the first start makes the workspace from.
 func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creation, error) {
-	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !cli.Terminal(in.Stdout), By: cli.Actor(in.Getenv)}
+	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !in.Person(in.Stdout), By: cli.Actor(in.Getenv)}
 	if f.imported == "" {
 		c.Source, c.Files = "samples", map[string][]byte{}
 		for _, file := range sample.All() {
@@ -236,7 +236,7 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 		return b.String()
 	}
 	key, roles := first.Key.Reveal(), strings.Join(first.Principal.Roles, ", ")
-	if !cli.Terminal(in.Stdout) { // a key does not belong into a log
+	if !in.Person(in.Stdout) { // a key does not belong into a log
 		file := filepath.Join(in.Display(in.Absolute(f.data)), embedded.FirstKeyName)
 		fmt.Fprintf(&b, "Key          in the file %s\n             (%s; take it from there and delete the file)\n", file, roles)
 		fmt.Fprintf(&b, "Try          curl -H \"Authorization: Bearer $(cat '%s')\" %s/v1/flags\n", file, f.publicURL)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -118,35 +117,72 @@ func hostileDirectory(t *testing.T, broken bool) string {
 	return dir
 }
 
-func TestVerifyPrintsNothingThatATerminalObeys(t *testing.T) {
-	dir := hostileDirectory(t, true)
-	out, stderr := run(t, t.Context(), dir, nil, "verify", "--datadir", "c", "--format", "github")
-	checkHarmless(t, out, stderr)
-	out, stderr = run(t, t.Context(), dir, nil, "verify", "--datadir", "c")
-	checkHarmless(t, out, stderr)
-
-	out, _ = run(t, t.Context(), dir, nil, "verify", "--datadir", "c", "--json")
-	checkHarmless(t, out)
-	var result struct{ Problems []struct{ File string } }
-	if err := json.Unmarshal([]byte(out), &result); err != nil {
-		t.Fatalf("%v: %s", err, out)
+// TestNothingIsPrintedThatATerminalObeys: what strangers have named is told, as one reads it.
+func TestNothingIsPrintedThatATerminalObeys(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir, api := hostileDirectory(t, true), hostileAPI(t)
+	hostilePull(t, filepath.Join(dir, "p"))
+	hostileKey(t, filepath.Join(dir, "d"))
+	const out, stderr, both = "out", "stderr", "both"
+	for _, c := range []struct {
+		args, tells string
+		lines       int // of what goes to standard output: else a cell has broken the table
+	}{
+		{"verify --datadir c --format github", both, 0},
+		{"verify --datadir c", both, 0},
+		{"verify --datadir c --json", out, 0},
+		{"serve --datadir c", stderr, 0},
+		{"api --import c --port " + freeport.Take(), both, 0},
+		{"contexts search user x", out, 2},
+		{"contexts search user refuse", stderr, 0},
+		{"contexts search user x --json", out, 0},
+		{"pull --datadir out", stderr, 0},
+		{"push --datadir p --dry-run", out, 0}, {"push --datadir p --dry-run", stderr, 0}, {"push --datadir p --message=why", stderr, 0},
+		{"copy staging production --tag x --dry-run", out, 0}, {"copy staging production --tag x --dry-run", stderr, 0}, {"copy staging production --tag x --message=why", stderr, 0},
+		{"key list --data d", out, 3},
+		{"key revoke 0000000000000009 --data d", stderr, 0},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			said := map[string]string{}
+			said[out], said[stderr] = run(t, t.Context(), dir, api, strings.Fields(c.args)...)
+			said[both] = said[out] + said[stderr]
+			checkHarmless(t, said[c.tells])
+			if n := strings.Count(said[out], "\n"); c.lines > 0 && n != c.lines {
+				t.Errorf("%d lines: %q", n, said[out])
+			}
+			if strings.HasSuffix(c.args, "--json") {
+				means(t, said[out])
+			}
+		})
 	}
-	want := "configs/" + strings.ToValidUTF8(hostile, "") + "\ufffd\ufffd.json"
-	for _, p := range result.Problems {
-		if p.File == want {
+}
+
+// means demands that JSON still says the names, though it shows them escaped.
+func means(t *testing.T, text string) {
+	t.Helper()
+	var answer struct {
+		Problems []struct{ File string }
+		Contexts []struct{ Key string }
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for _, p := range answer.Problems {
+		answer.Contexts = append(answer.Contexts, struct{ Key string }{p.File})
+	}
+	for _, c := range answer.Contexts {
+		if c.Key == hostile || c.Key == "configs/"+strings.ToValidUTF8(hostile, "")+"\ufffd\ufffd.json" {
 			return
 		}
 	}
-	t.Errorf("the JSON does not name %q: %s", want, out)
+	t.Errorf("the JSON does not name it: %s", text)
 }
 
-func TestServePrintsNothingThatATerminalObeys(t *testing.T) {
-	_, stderr := run(t, t.Context(), hostileDirectory(t, true), nil, "serve", "--datadir", "c")
-	checkHarmless(t, stderr)
-
-	port := freeport.Take()
+// untilHealthy is a free port, and a context that ends once a server answers there.
+func untilHealthy(t *testing.T) (ctx context.Context, port string) {
+	port = freeport.Take()
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
-	defer stop()
+	t.Cleanup(stop)
 	go func() {
 		for ctx.Err() == nil {
 			if answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%s/healthz", port)); err == nil {
@@ -155,13 +191,27 @@ func TestServePrintsNothingThatATerminalObeys(t *testing.T) {
 			}
 		}
 	}()
+	return ctx, port
+}
+
+func TestServePrintsNothingThatATerminalObeys(t *testing.T) {
+	ctx, port := untilHealthy(t)
 	out, stderr := run(t, ctx, hostileDirectory(t, false), nil, "serve", "--datadir", "c", "--port", port)
 	checkHarmless(t, out, stderr)
 }
 
-func TestAnImportPrintsNothingThatATerminalObeys(t *testing.T) {
-	out, stderr := run(t, t.Context(), hostileDirectory(t, true), nil, "api", "--import", "c", "--port", freeport.Take())
-	checkHarmless(t, out, stderr)
+// TestATerminalIsShownTheFirstKey, and nothing keeps it.
+func TestATerminalIsShownTheFirstKey(t *testing.T) {
+	ctx, port := untilHealthy(t)
+	dir := t.TempDir()
+	var out, stderr output
+	Main(ctx, []string{"api", "--port", port}, cli.Caller{Stdout: &out, Stderr: &stderr, Getenv: func(string) string { return "" }, Workdir: dir, Person: func(any) bool { return true }})
+	if !regexp.MustCompile(`(?m)^Key          svc_uk_\w+$`).MatchString(out.String()) {
+		t.Errorf("shown: %q%q", out.String(), stderr.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, defaultData, embedded.FirstKeyName)); err == nil {
+		t.Error("the key lies in a file")
+	}
 }
 
 // hostileAPI answers everything with hostile words.
@@ -191,71 +241,27 @@ func hostileAPI(t *testing.T) (env map[string]string) {
 	return map[string]string{"SVC_API_URL": server.URL + "/v1", "SVC_API_KEY": key.Reveal()}
 }
 
-func TestContextsSearchPrintsNothingThatATerminalObeys(t *testing.T) {
-	env := hostileAPI(t)
-	out, _ := run(t, t.Context(), t.TempDir(), env, "contexts", "search", "user", "")
-	checkHarmless(t, out)
-	if strings.Count(out, "\n") != 2 {
-		t.Errorf("a cell has broken the table: %q", out)
-	}
-	_, stderr := run(t, t.Context(), t.TempDir(), env, "contexts", "search", "user", "refuse")
-	checkHarmless(t, stderr)
-
-	out, _ = run(t, t.Context(), t.TempDir(), env, "contexts", "search", "user", "", "--json")
-	checkHarmless(t, out)
-	var answer struct{ Contexts []struct{ Key string } }
-	if err := json.Unmarshal([]byte(out), &answer); err != nil || answer.Contexts[0].Key != hostile {
-		t.Errorf("%v: %s", err, out)
-	}
-}
-
-func TestPullPrintsNothingThatATerminalObeys(t *testing.T) {
-	_, stderr := run(t, t.Context(), t.TempDir(), hostileAPI(t), "pull", "--datadir", "out")
-	checkHarmless(t, stderr)
-}
-
-func mustJSON(t *testing.T, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
+// hostilePull is a directory that was pulled from a hostile workspace.
+func hostilePull(t *testing.T, dir string) {
+	name, err := json.Marshal(hostile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
-}
-
-func TestPushAndCopyPrintNothingThatATerminalObeys(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	dir := t.TempDir()
-	state := map[string]any{"workspaceId": hostile, "files": map[string]any{"feature-flags/a.json": map[string]any{"commitSha": "1", "sha256": "another"}}}
-	content := fmt.Sprintf(`{"workspaceId":%s,"files":{"feature-flags/a.json":{"commitSha":"1","sha256":"another"}}}`, mustJSON(t, hostile))
+	content := fmt.Sprintf(`{"workspaceId":%s,"files":{"feature-flags/a.json":{"commitSha":"1","sha256":"another"}}}`, name)
 	seal, err := statedir.Seal(os.Getenv, []byte(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	state["seal"] = seal
-	for path, text := range map[string]string{".svc-pull.json": mustJSON(t, state), "feature-flags/a.json": `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`} {
-		path = filepath.Join(dir, "d", path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, args := range [][]string{{"push", "--datadir", "d"}, {"copy", "staging", "production", "--tag", "x"}} {
-		for _, more := range []string{"--dry-run", "--message=why"} {
-			out, stderr := run(t, t.Context(), dir, hostileAPI(t), append(args, more)...)
-			checkHarmless(t, stderr)
-			if more == "--dry-run" {
-				checkHarmless(t, out)
-			}
-		}
-	}
+	put(t, filepath.Join(dir, ".svc-pull.json"), strings.TrimSuffix(content, "}")+fmt.Sprintf(`,"seal":%q}`, seal))
+	put(t, filepath.Join(dir, "feature-flags", "a.json"), `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`)
 }
 
-func TestKeyListPrintsNothingThatATerminalObeys(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := embedded.Create(t.Context(), filepath.Join(dir, "d"), embedded.Creation{Name: "acme"}); err != nil {
+// hostileKey is a data directory with a key of a hostile name.
+func hostileKey(t *testing.T, dir string) {
+	if _, err := embedded.Create(t.Context(), dir, embedded.Creation{Name: "acme"}); err != nil {
 		t.Fatal(err)
 	}
-	registry, err := local.OpenRegistry(filepath.Join(dir, "d"))
+	registry, err := local.OpenRegistry(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,11 +275,4 @@ func TestKeyListPrintsNothingThatATerminalObeys(t *testing.T) {
 	if err := registry.CreateKey(t.Context(), record); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := run(t, t.Context(), dir, nil, "key", "list", "--data", "d")
-	checkHarmless(t, out)
-	if strings.Count(out, "\n") != 3 {
-		t.Errorf("a cell has broken the table: %q", out)
-	}
-	_, stderr := run(t, t.Context(), dir, nil, "key", "revoke", "0000000000000009", "--data", "d")
-	checkHarmless(t, stderr)
 }

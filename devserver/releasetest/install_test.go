@@ -1,15 +1,17 @@
 package releasetest
 
 import (
-	"archive/zip"
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
 
 	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/testenv"
@@ -102,33 +104,8 @@ func publish(t *testing.T, dir, proxy, address, version string) {
 	write(t, filepath.Join(versions, "list"), []byte(version+"\n"))
 	write(t, filepath.Join(versions, version+".info"), []byte(`{"Version":"`+version+`"}`))
 	file, err := os.Create(filepath.Join(versions, version+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	archive := zip.NewWriter(file)
-	err = fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if _, err := os.Stat(filepath.Join(dir, path, "go.mod")); entry.IsDir() && path != "." && (err == nil || path == ".git") {
-			return fs.SkipDir // a module of its own
-		}
-		if entry.IsDir() {
-			return nil
-		}
-		text, err := os.ReadFile(filepath.Join(dir, path))
-		if err != nil {
-			return err
-		}
-		w, err := archive.Create(address + "@" + version + "/" + path)
-		if err == nil {
-			_, err = w.Write(text)
-		}
-		return err
-	})
 	if err == nil {
-		err = archive.Close()
+		err = errors.Join(zip.CreateFromDir(file, module.Version{Path: address, Version: version}, dir), file.Close())
 	}
 	if err != nil {
 		t.Fatal(err)

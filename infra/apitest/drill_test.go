@@ -63,7 +63,7 @@ func (d *drill) try(args ...string) (status int, out string) {
 	env := map[string]string{"SVC_TABLE": d.Table, "SVC_BUCKET": d.Bucket, "SVC_AUTHOR": "Ada <ada@example.com>"}
 	began := time.Now()
 	status = command.Main(background(d), args, cli.Caller{Stdin: strings.NewReader(""), Stdout: &b, Stderr: &b,
-		Getenv: func(name string) string { return env[name] }, Workdir: d.dir, Now: time.Now, Person: func(any) bool { return false }})
+		Getenv: func(name string) string { return env[name] }, Workdir: d.dir, Now: time.Now})
 	d.Logf("svcadmin %s (%d ms)\n%s", strings.Join(args, " "), time.Since(began).Milliseconds(), b.String())
 	return status, b.String()
 }

@@ -14,14 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/smithy-go/middleware"
-
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/backup"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/testing/standin"
 )
 
 // furnish gives a workspace something of everything that a backup holds.
@@ -38,7 +35,7 @@ func furnish(t testing.TB, s *service, w *Workspace) (keys []access.Key) {
 			t.Fatal(err)
 		}
 		keys = append(keys, k)
-		if err := s.table0().MarkUsed(ctx, w.id(), k.ID(), "2026-11-22"); err != nil {
+		if err := s.Stores.table.MarkUsed(ctx, w.id(), k.ID(), "2026-11-22"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,12 +44,6 @@ func furnish(t testing.TB, s *service, w *Workspace) (keys []access.Key) {
 	}
 	report(t, w, 40, 0)
 	return keys
-}
-
-func (s *service) table0() interface {
-	MarkUsed(context.Context, access.ID, access.ID, string) error
-} {
-	return s.Stores.table
 }
 
 // report records contexts, pairs, shapes and evaluations.
@@ -140,75 +131,6 @@ func archive(t testing.TB, w *Workspace) []byte {
 	return b.Bytes()
 }
 
-// TestABackupIsRestoredElsewhere: in another table and bucket everything is as it was.
-func TestABackupIsRestoredElsewhere(t *testing.T) {
-	from, to := newService(t), newService(t)
-	w := from.create(t, "acme", directory(t, "a", "b"))
-	keys := furnish(t, from, w)
-	want := tell(t, w)
-	text := archive(t, w)
-	if err := w.Registry().SetWorkspace(ctx, func(r *access.Workspace) { r.BillingInactive = true }); err != nil {
-		t.Fatal(err)
-	}
-	r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clean(t, r.Workspace)
-	same(t, tell(t, r.Workspace), want)
-	for i, k := range keys {
-		entry, err := to.Stores.table.Authenticate(ctx, k, "")
-		if err != nil || entry.Key.RevokedAt.IsZero() != (i < 2) || entry.Head.Commit != want.Head {
-			t.Errorf("key %d: %+v, %v", i, entry, err)
-		}
-	}
-	// Who was counted is not counted again, and who is forgotten leaves nothing.
-	report(t, r.Workspace, 41, 7)
-	if u, err := to.usage.Usage(ctx, r.ID, telemetry.MonthOf(time.Now())); err != nil || u.Keys != 41 {
-		t.Errorf("%d keys are counted, %v", u.Keys, err)
-	}
-	if found, err := to.usage.Forget(ctx, r.ID, []string{"production"}, "user", "k0", time.Now()); err != nil || !found {
-		t.Errorf("%v, %v", found, err)
-	}
-	for _, row := range to.rows(t, "telemetry/") {
-		if strings.Contains(fmt.Sprint(row), `"k0"`) {
-			t.Errorf("a row of who was forgotten: %v", row)
-		}
-	}
-	to.edit(t, r.Workspace, 3)
-	clean(t, r.Workspace)
-	if _, err := to.Restore(ctx, bytes.NewReader(text), Restoration{}); err == nil || !strings.Contains(err.Error(), "there is a workspace "+r.ID+" in this table") {
-		t.Errorf("over what is there: %v", err)
-	}
-	// A backup of what was restored is one too.
-	again := newService(t)
-	r, err = again.Restore(ctx, bytes.NewReader(archive(t, r.Workspace)), Restoration{Name: "acme two"})
-	if err != nil || r.Workspace.Name != "acme two" {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	clean(t, r.Workspace)
-}
-
-// TestAnEmptyWorkspaceIsRestored, one that was closed too.
-func TestAnEmptyWorkspaceIsRestored(t *testing.T) {
-	from, to := newService(t), newService(t)
-	w, err := from.Create(ctx, Creation{Name: "empty", Author: ada()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Registry().SetWorkspace(ctx, func(r *access.Workspace) { r.Provisioning = true }); err != nil {
-		t.Fatal(err)
-	}
-	r, err := to.Restore(ctx, bytes.NewReader(archive(t, w)), Restoration{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := to.Workspaces(ctx)
-	if err != nil || len(all) != 1 || !all[0].Provisioning || r.Commit != "" {
-		t.Errorf("%+v, %v", all, err)
-	}
-}
-
 // TestOneFormOfArchives: what is hosted is restored on a disk, and the other way round.
 func TestOneFormOfArchives(t *testing.T) {
 	from, to := newService(t), newService(t)
@@ -253,21 +175,13 @@ var errCut = errors.New("the process has ended")
 
 // cut makes stores that answer so many requests and no more.
 func (s *service) cut(t testing.TB, requests int64) *Stores {
-	t.Helper()
 	var asked atomic.Int64
-	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Cut", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-			if asked.Add(1) > requests {
-				return middleware.InitializeOutput{}, middleware.Metadata{}, errCut
-			}
-			return next.HandleInitialize(ctx, in)
-		}), middleware.Before)
+	return s.asking(t, func() error {
+		if asked.Add(1) > requests {
+			return errCut
+		}
+		return nil
 	})
-	return Open(cfg, s.table, s.bucketName)
 }
 
 // TestRestoresThatAreInterrupted: wherever one ends, nobody is served, and another one
@@ -331,35 +245,6 @@ func TestRestoresThatAreInterrupted(t *testing.T) {
 		t.Error(err)
 	}
 	clean(t, r.Workspace)
-}
-
-// TestWhatIsNotRestored leaves the stores as they are.
-func TestWhatIsNotRestored(t *testing.T) {
-	from, to := newService(t), newService(t)
-	w := from.create(t, "acme", directory(t, "a"))
-	furnish(t, from, w)
-	text := archive(t, w)
-	bad := map[string][]byte{
-		"cut off":      text[:len(text)/2],
-		"changed":      bytes.Replace(text, []byte(`\"pro\"`), []byte(`\"prx\"`), 1),
-		"newer":        bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1),
-		"nothing":      {},
-		"another file": []byte(strings.Repeat("x", 4096)),
-	}
-	for name, text := range bad {
-		if _, err := to.Restore(ctx, bytes.NewReader(text), Restoration{Dir: t.TempDir()}); err == nil {
-			t.Errorf("%s: it is restored", name)
-		} else {
-			t.Logf("%s: %v", name, err)
-		}
-	}
-	rows, err := to.Stores.table.WorkspaceIDs(ctx)
-	if err != nil || len(rows) > 0 {
-		t.Errorf("%v, %v", rows, err)
-	}
-	for info, err := range to.bucket.List(ctx, "") {
-		t.Errorf("%v, %v", info, err)
-	}
 }
 
 // TestHostedBackupsBesideWriters of everything: each is of one moment.

@@ -6,13 +6,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/standin"
@@ -42,6 +45,25 @@ func newService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// asking opens the stores once more, where ask is called before each request and may
+// refuse it.
+func (s *service) asking(t testing.TB, ask func() error) *Stores {
+	t.Helper()
+	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Ask", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (out middleware.InitializeOutput, data middleware.Metadata, err error) {
+			if err = ask(); err != nil {
+				return out, data, err
+			}
+			return next.HandleInitialize(ctx, in)
+		}), middleware.Before)
+	})
+	return Open(cfg, s.table, s.bucketName)
 }
 
 func ada() repository.Signature {
@@ -185,3 +207,12 @@ func clean(t testing.TB, w *Workspace) Checked {
 }
 
 func plainPath(path string) string { return path }
+
+func key(t testing.TB, w *Workspace) access.Key {
+	t.Helper()
+	k, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"engineer"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}

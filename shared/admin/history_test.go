@@ -12,7 +12,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -103,33 +102,6 @@ func TestHistoriesComeAndGoUnchanged(t *testing.T) {
 		s.edit(t, w, 2)
 		clean(t, w)
 	})
-}
-
-func TestLooseAndUncommitted(t *testing.T) {
-	s := newService(t)
-	dir := directory(t, "a")
-	git(t, dir, "init", "-q", "-b", "main")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "First")
-	write(t, dir, "feature-flags/new.json", flag("new", true))
-	read, err := source.Read(ctx, dir, plainPath)
-	if err != nil || len(read.Notes) != 3 || !strings.Contains(read.Notes[1], "not committed") || !strings.Contains(read.Notes[2], "secretReferences") {
-		t.Fatalf("%v, %v", read.Notes, err)
-	}
-	w, err := s.Create(ctx, Creation{Name: "acme", Source: &read, Author: ada()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := clean(t, w); found.Commits != 1 {
-		t.Errorf("%+v", found)
-	}
-	shallow := filepath.Join(t.TempDir(), "shallow")
-	write(t, dir, "feature-flags/a.json", flag("a", true))
-	git(t, dir, "commit", "-q", "-am", "Second")
-	git(t, dir, "clone", "-q", "--depth", "1", "file://"+dir, shallow)
-	if _, err := source.Read(ctx, shallow, plainPath); err == nil || !strings.Contains(err.Error(), "--unshallow") {
-		t.Errorf("a shallow clone: %v", err)
-	}
 }
 
 // fewer lets rapid check less often, unless it was told how often.

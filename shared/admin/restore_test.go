@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"svc.example/svc/shared/repository/odb"
 )
 
 // TestTwoRestoresAtOnce of one workspace, of different archives: one of them at most, and
@@ -64,18 +62,6 @@ func TestABackupOfDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	damage := func(name string) {
-		t.Helper()
-		path := w.prefix() + odb.PackPath(name, ".pack")
-		content, _, err := w.stores.bucket.Get(ctx, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content[len(content)/2] ^= 1
-		if _, err := w.stores.bucket.Put(ctx, path, bytes.NewReader(content)); err != nil {
-			t.Fatal(err)
-		}
-	}
 	head, err := w.ledger.Head(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +69,7 @@ func TestABackupOfDamage(t *testing.T) {
 	if _, err := w.objects.Merge(ctx, packs, head.Fence+1, nil); err != nil { // which the table does not name
 		t.Fatal(err)
 	}
-	damage(packs[0])
+	s.damage(t, w, packs[0])
 	to, text := newService(t), archive(t, w)
 	r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{})
 	if err != nil {
@@ -96,7 +82,7 @@ func TestABackupOfDamage(t *testing.T) {
 	}
 	for _, name := range stored {
 		if name != packs[0] {
-			damage(name)
+			s.damage(t, w, name)
 		}
 	}
 	var b bytes.Buffer

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/testing/standin"
 )
 
 // budget is a context whose deadline comes with a request: after so many.
@@ -38,30 +36,13 @@ func (b *budget) Err() error {
 	}
 }
 
-func (b *budget) spend() {
+func (b *budget) spend() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.left--; b.left == 0 {
 		close(b.ended)
 	}
-}
-
-// counted opens the stores once more, with a client that spends a budget.
-func (s *service) counted(t *testing.T, spend func()) *Stores {
-	t.Helper()
-	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Budget", func(
-			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			spend()
-			return next.HandleInitialize(ctx, in)
-		}), middleware.Before)
-	})
-	return Open(cfg, s.table, s.bucketName)
+	return nil
 }
 
 // TestMaintenanceGoesOnWhereItStopped: a deadline at any request is no error,
@@ -72,7 +53,7 @@ func TestMaintenanceGoesOnWhereItStopped(t *testing.T) {
 		w := s.create(t, "one", directory(t, "a"))
 		s.edit(t, w, 70)
 		var now *budget
-		stores := s.counted(t, func() { now.spend() })
+		stores := s.asking(t, func() error { return now.spend() })
 		requests, parts, merged, checked := first, 0, 0, 0
 		for next := (&Resume{Workspace: access.ID(w.ID)}); next != nil; parts++ {
 			now = newBudget(requests)
@@ -110,7 +91,7 @@ func TestMaintenanceThatComesNoFurtherEnds(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "one", directory(t, "a"))
 	var now *budget
-	stores := s.counted(t, func() { now.spend() })
+	stores := s.asking(t, func() error { return now.spend() })
 	next := &Resume{Workspace: access.ID(w.ID)}
 	for range maxStalled {
 		now = newBudget(1)

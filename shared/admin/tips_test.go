@@ -12,7 +12,8 @@ import (
 )
 
 // TestWhatIsFoundInTheBucketStays: a table of days ago does not name packs of yesterday,
-// which the next sweep would take.
+// which the next sweep would take; and what a head that was given up was stored in stays
+// for a day.
 func TestWhatIsFoundInTheBucketStays(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
@@ -28,6 +29,17 @@ func TestWhatIsFoundInTheBucketStays(t *testing.T) {
 	if _, err := w.Reindex(ctx, base.Commit, Checking{}); err != nil {
 		t.Fatal(err)
 	}
+	stays := func(when string) {
+		t.Helper()
+		now, err := w.now(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if book, err := w.keepBook(ctx, now, func(*upkeep) {}); err != nil || len(book.Retired) != 3 {
+			t.Errorf("%s: %d packs stay, %v", when, len(book.Retired), err)
+		}
+	}
+	stays("given up")
 	if err := w.stores.bucket.Delete(ctx, "maintenance/"+w.ID+".json"); err != nil { // it was not noted then
 		t.Fatal(err)
 	}
@@ -37,14 +49,7 @@ func TestWhatIsFoundInTheBucketStays(t *testing.T) {
 			t.Fatalf("%+v, %v", tips, err)
 		}
 	}
-	now, err := w.now(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	book, err := w.keepBook(ctx, now, func(*upkeep) {})
-	if err != nil || len(book.Retired) != 3 {
-		t.Errorf("%d packs stay, %v", len(book.Retired), err)
-	}
+	stays("found")
 	if at, err := w.Reindex(ctx, head.Commit, Checking{}); err != nil || at.Commit != head.Commit {
 		t.Error(err)
 	}

@@ -31,7 +31,7 @@ func Program(main func(ctx context.Context, args []string, c Caller) int) {
 		workdir = "."
 	}
 	os.Exit(main(ctx, os.Args[1:], Caller{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Workdir: workdir,
-		Now: time.Now, Person: Terminal}))
+		Now: time.Now}))
 }
 
 // Caller is who runs a program, and where.
@@ -42,7 +42,7 @@ type Caller struct {
 	Getenv  func(string) string
 	Workdir string
 	Now     func() time.Time
-	// Person reports whether somebody sits at a stream.
+	// Person reports whether somebody sits at a stream; nil is Terminal.
 	Person func(stream any) bool
 	// Author is what --author says, where a command has it.
 	Author string

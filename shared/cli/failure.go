@@ -24,6 +24,9 @@ func Main(ctx context.Context, args []string, c Caller, newRoot func(c *Caller) 
 	stdout, stderr := writer(c.Stdout), writer(c.Stderr)
 	defer stderr.Flush() // there is nowhere left to say it
 	c.Stdout, c.Stderr = stdout, stderr
+	if c.Person == nil {
+		c.Person = Terminal
+	}
 	root := newRoot(&c)
 	root.SetArgs(args)
 	root.SetOut(stdout)
