@@ -3,7 +3,6 @@ package functions
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -11,22 +10,11 @@ import (
 	"svc.example/svc/shared/testing/template"
 )
 
-func byGroup(t *testing.T, group string) template.Function {
-	t.Helper()
-	for _, f := range functions(t) {
-		if f.Group() == group {
-			return f
-		}
-	}
-	t.Fatalf("there is no function of %s", group)
-	return template.Function{}
-}
-
 // TestMaintenanceIsNotRepeatedBlindly: a message is handed out again only when
 // the run before is certainly over, a bounded number of times, and then kept
 // where an alarm sees it; the schedule's event is not repeated at all.
 func TestMaintenanceIsNotRepeatedBlindly(t *testing.T) {
-	all, f := read(t), byGroup(t, "maintenance")
+	all, f := read(t), functions(t)["MaintenanceFunction"]
 	mappings, err := all.Mappings()
 	if err != nil || len(mappings) != 1 || mappings[0].Function != f.ID || !mappings[0].Partial || mappings[0].BatchSize != 1 {
 		t.Fatalf("%+v, %v", mappings, err)
@@ -57,24 +45,30 @@ func TestMaintenanceIsNotRepeatedBlindly(t *testing.T) {
 	}
 }
 
-// alarms are the alarms of the template, each as JSON.
-func alarms(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
+// TestAlarms: each tells somebody, is explained by the guide, and looks at the ten metrics
+// that CloudWatch allows at the most. The guide counts all of them, since they are paid for.
+func TestAlarms(t *testing.T) {
+	all, metrics, guide := map[string]string{}, 0, guides.Read(t, "infra/README.md")
 	for id, r := range read(t).Resources {
-		if r.Type == "AWS::CloudWatch::Alarm" {
-			text, err := json.Marshal(r.Properties)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out[id] = string(text)
+		if r.Type != "AWS::CloudWatch::Alarm" {
+			continue
+		}
+		text, err := json.Marshal(r.Properties)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[id] = string(text)
+		n := strings.Count(all[id], `"MetricName"`)
+		if metrics += n; n > 10 {
+			t.Errorf("%s looks at %d metrics", id, n)
+		}
+		if !strings.Contains(all[id], `"AlarmActions":{"Fn::If":["HasAlarmEmail",[{"Ref":"AlarmTopic"}]`) {
+			t.Errorf("%s tells nobody", id)
+		}
+		if !strings.Contains(guide, "`"+id+"`") {
+			t.Errorf("infra/README.md does not say what %s means", id)
 		}
 	}
-	return out
-}
-
-func TestAlarms(t *testing.T) {
-	all := alarms(t)
 	for id, wants := range map[string][]string{
 		"NoMaintenanceAlarm":          {`"MetricName":"NumberOfMessagesDeleted"`, `["MaintenanceQueue","QueueName"]`, `"TreatMissingData":"breaching"`, `"Period":3600`, `"EvaluationPeriods":24`, `"LessThanThreshold"`},
 		"MaintenanceDeadLettersAlarm": {`"MetricName":"ApproximateNumberOfMessagesVisible"`, `["MaintenanceDeadLetters","QueueName"]`, `"Threshold":1`},
@@ -89,36 +83,8 @@ func TestAlarms(t *testing.T) {
 			}
 		}
 	}
-	guide := guides.Read(t, "infra/README.md")
-	for id, text := range all {
-		if !strings.Contains(text, `"AlarmActions":{"Fn::If":["HasAlarmEmail",[{"Ref":"AlarmTopic"}]`) {
-			t.Errorf("%s tells nobody", id)
-		}
-		if !strings.Contains(guide, "`"+id+"`") {
-			t.Errorf("infra/README.md does not say what %s means", id)
-		}
-	}
-}
-
-// TestNoAlarmHasTooManyMetrics: CloudWatch refuses more than ten.
-func TestNoAlarmHasTooManyMetrics(t *testing.T) {
-	for id, text := range alarms(t) {
-		if n := strings.Count(text, `"MetricName"`); n > 10 {
-			t.Errorf("%s looks at %d metrics", id, n)
-		}
-	}
-}
-
-// TestTheGuideCountsTheAlarms: each metric that an alarm looks at is paid for.
-func TestTheGuideCountsTheAlarms(t *testing.T) {
-	metrics := 0
-	for _, text := range alarms(t) {
-		metrics += strings.Count(text, `"MetricName"`)
-	}
-	guide := guides.Read(t, "infra/README.md")
-	want := fmt.Sprintf("%d metrics, %.2f a month", metrics, 0.10*float64(metrics))
-	if !strings.Contains(guide, want) {
-		t.Errorf("infra/README.md does not say of the alarms: %s; it says %s", want, regexp.MustCompile(`\d+ metrics, [\d.]+ a month`).FindString(guide))
+	if want := fmt.Sprintf("%d metrics, %.2f a month", metrics, 0.10*float64(metrics)); !strings.Contains(guide, want) {
+		t.Errorf("infra/README.md does not say of the alarms: %s", want)
 	}
 }
 

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 
 	"svc.example/svc/functions/internal/settings"
@@ -15,7 +16,7 @@ import (
 )
 
 func main() {
-	start.Events(settings.Everything, func(_ context.Context, s settings.Settings, logger *slog.Logger) (start.Work, error) {
-		return upkeep.New(table.FromEnvironment, s, logger).Handle, nil
+	start.Events(settings.Everything, func(s settings.Settings, logger *slog.Logger) func(context.Context, json.RawMessage) (any, error) {
+		return upkeep.New(table.FromEnvironment, s, logger).Handle
 	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,10 +32,15 @@ func started(t *testing.T) *service {
 	standin.DynamoDB(t) // skips where it is missing
 	standin.S3(t)
 	s, err := start(t.Context(), "../../template.yaml", "http://127.0.0.1:3000", refusals{t})
+	must(t, err)
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
 }
 
 // TestTheHostedServiceOnThisMachine follows the guide to the API up to git, asks for
@@ -59,11 +65,11 @@ func TestTheHostedServiceOnThisMachine(t *testing.T) {
 		"/console/":                      {200, "<script"},
 		"/schemas/v1/stored-config.json": {200, "http://127.0.0.1:3000/schemas/v1/stored-config.json"},
 	} {
-		if status, body := send(t, request(t, "GET", front.URL+path, "", s.key)); status != want.status || !strings.Contains(body, want.text) {
+		if status, body := send(t, "GET", front.URL+path, s.key); status != want.status || !strings.Contains(body, want.text) {
 			t.Errorf("GET %s: %d %.300s, want %d %s", path, status, body, want.status, want.text)
 		}
 	}
-	if status, body := send(t, request(t, "DELETE", front.URL+"/v1/flags", "", s.key)); status != 405 || !strings.Contains(body, "METHOD_NOT_ALLOWED") {
+	if status, body := send(t, "DELETE", front.URL+"/v1/flags", s.key); status != 405 || !strings.Contains(body, "METHOD_NOT_ALLOWED") {
 		t.Errorf("DELETE /v1/flags: %d %s", status, body)
 	}
 	if err := s.maintainOnce(t.Context()); err != nil {
@@ -71,14 +77,17 @@ func TestTheHostedServiceOnThisMachine(t *testing.T) {
 	}
 }
 
-func request(t *testing.T, method, url, body, key string) *http.Request {
+func send(t *testing.T, method, url, key string) (status int, body string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	must(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
-	return r
+	response, err := http.DefaultClient.Do(r)
+	must(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(t, err)
+	return response.StatusCode, string(text)
 }
 
 func walkThrough(t *testing.T, url, key string) {

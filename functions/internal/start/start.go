@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -45,7 +44,7 @@ func (f Function) Adapter(s settings.Settings, logger *slog.Logger) (*gateway.Ad
 
 // HTTP runs a function that answers the gateway's events. It does not return.
 func HTTP(f Function) {
-	run(f.Required, func(_ context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
+	run(f.Required, func(s settings.Settings, logger *slog.Logger) (any, error) {
 		adapter, err := f.Adapter(s, logger)
 		if err != nil {
 			return nil, err
@@ -54,37 +53,29 @@ func HTTP(f Function) {
 	})
 }
 
-// Work is what a function does with an event that is no request.
-type Work func(ctx context.Context, event json.RawMessage) (answer any, err error)
-
 // Events runs a function that takes other events than requests: of a schedule
-// or a queue. An error of the work is logged and makes the invocation fail, so
+// or a queue. An error of its work is logged and makes the invocation fail, so
 // that the alarm rings.
-func Events(required settings.Required, wire func(ctx context.Context, s settings.Settings, logger *slog.Logger) (Work, error)) {
-	run(required, func(ctx context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
-		work, err := wire(ctx, s, logger)
+func Events(required settings.Required, wire func(s settings.Settings, logger *slog.Logger) func(context.Context, json.RawMessage) (any, error)) {
+	run(required, func(s settings.Settings, logger *slog.Logger) (any, error) {
+		work := wire(s, logger)
 		return func(ctx context.Context, event json.RawMessage) (any, error) {
 			answer, err := work(ctx, event)
 			if err != nil {
 				logger.ErrorContext(ctx, "the work failed", "error", err.Error())
 			}
 			return answer, err
-		}, err
+		}, nil
 	})
 }
 
-// initTime is how long wiring may take: Lambda gives ten seconds.
-const initTime = 9 * time.Second
-
-func run(required settings.Required, wire func(context.Context, settings.Settings, *slog.Logger) (any, error)) {
+func run(required settings.Required, wire func(settings.Settings, *slog.Logger) (handler any, err error)) {
 	s, err := settings.Read(os.Getenv, required)
 	logger := newLogger(terminal.NewWriter(os.Stderr), s.LogLevel)
 	if err == nil {
 		heap.Within(s.Memory)
-		ctx, cancel := context.WithTimeout(context.Background(), initTime)
-		defer cancel()
 		var handler any
-		if handler, err = wire(ctx, s, logger); err == nil {
+		if handler, err = wire(s, logger); err == nil {
 			lambda.Start(handler)
 		}
 	}
