@@ -15,29 +15,27 @@ import (
 // where an alarm sees it; the schedule's event is not repeated at all.
 func TestMaintenanceIsNotRepeatedBlindly(t *testing.T) {
 	all, f := read(t), functions(t)["MaintenanceFunction"]
-	mappings, err := all.Mappings()
-	if err != nil || len(mappings) != 1 || mappings[0].Function != f.ID || !mappings[0].Partial || mappings[0].BatchSize != 1 {
-		t.Fatalf("%+v, %v", mappings, err)
-	}
-	for _, q := range all.Queues() {
-		if q.ID != mappings[0].Queue {
-			if q.DeadLetters != "" {
-				t.Errorf("%s has dead letters of its own", q.ID)
-			}
-			continue
-		}
-		if q.VisibilityTimeout < 6*f.Timeout {
-			t.Errorf("a message is handed out again after %d s, and a run may take %d s; AWS asks for six times that", q.VisibilityTimeout, f.Timeout)
-		}
-		if q.MaxReceive < 2 || q.MaxReceive > 5 || q.DeadLetters == "" {
-			t.Errorf("a message is handed out %d times, then it goes to %q", q.MaxReceive, q.DeadLetters)
-		}
-		keeps, _ := all.Resources[q.ID].Properties["MessageRetentionPeriod"].(int)
-		if keeps <= q.MaxReceive*q.VisibilityTimeout {
-			t.Errorf("a message is forgotten after %d s, before it was tried %d times", keeps, q.MaxReceive)
-		}
-		if dead, _ := all.Resources[q.DeadLetters].Properties["MessageRetentionPeriod"].(int); dead != 14*24*60*60 {
-			t.Errorf("dead letters are kept for %d s", dead)
+	queue, dead := all.Resources["MaintenanceQueue"].Properties, all.Resources["MaintenanceDeadLetters"].Properties
+	seconds := func(of map[string]any, name string) int { n, _ := of[name].(int); return n }
+	tries, _ := template.At(queue, "RedrivePolicy", "maxReceiveCount").(int)
+	again := seconds(queue, "VisibilityTimeout")
+	for _, c := range []struct {
+		what      string
+		got, want any
+	}{
+		{"what a mapping leads from", fmt.Sprint(template.At(all.Resources["MaintenanceMapping"].Properties, "EventSourceArn")), "map[Fn::GetAtt:[MaintenanceQueue Arn]]"},
+		{"what it leads to", template.At(all.Resources["MaintenanceMapping"].Properties, "FunctionName", "Ref"), f.ID},
+		{"messages at once", template.At(all.Resources["MaintenanceMapping"].Properties, "BatchSize"), 1},
+		{"whether the function tells which failed", fmt.Sprint(template.At(all.Resources["MaintenanceMapping"].Properties, "FunctionResponseTypes")), "[ReportBatchItemFailures]"},
+		{"where a message goes that was tried in vain", fmt.Sprint(template.At(queue, "RedrivePolicy", "deadLetterTargetArn")), "map[Fn::GetAtt:[MaintenanceDeadLetters Arn]]"},
+		{"where a dead letter goes", dead["RedrivePolicy"], nil},
+		{"how long dead letters are kept", seconds(dead, "MessageRetentionPeriod"), 14 * 24 * 60 * 60},
+		{"whether a message waits six times as long as a run takes, as AWS asks for", again >= 6*f.Timeout, true},
+		{"whether it is tried two to five times", tries >= 2 && tries <= 5, true},
+		{"whether it is kept until it was tried so often", seconds(queue, "MessageRetentionPeriod") > tries*again, true},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
 		}
 	}
 	if n := template.At(all.Resources[f.ID].Properties, "EventInvokeConfig", "MaximumRetryAttempts"); n != 0 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -192,13 +193,8 @@ func (d *drill) loseTable() {
 	must(d, err)
 	d.want(d.key, "GET", "/v1/flags/before", "", 503)
 	d.want(d.key, "POST", "/v1/flags", `{"key": "lost"}`, 503)
-	_, err = db.CreateTable(context.Background(), &dynamodb.CreateTableInput{TableName: &d.Table, BillingMode: types.BillingModePayPerRequest, // which the test's end deletes
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: name("pk"), AttributeType: "S"}}, KeySchema: []types.KeySchemaElement{{AttributeName: name("pk"), KeyType: "HASH"}}})
-	must(d, err)
 	d.Table = d.otherTable(false)
 }
-
-func name(s string) *string { return &s }
 
 func TestTheTableIsLost(t *testing.T) {
 	d := newDrill(t)
@@ -340,7 +336,7 @@ func TestNobodyIsServedMeanwhile(t *testing.T) {
 	d.want(poll, "POST", "/ofrep/v1/evaluate/flags", `{"context": {}}`, 200)
 	_, err := standin.DynamoDBClient(t).UpdateItem(background(t), &dynamodb.UpdateItemInput{TableName: &d.Table,
 		Key:              map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "head/" + d.workspace.ID}, "sk": &types.AttributeValueMemberS{Value: "head"}},
-		UpdateExpression: name("SET #f = :none, restoring = :who"), ExpressionAttributeNames: map[string]string{"#f": "format"}, ExpressionAttributeValues: map[string]types.AttributeValue{":none": &types.AttributeValueMemberN{Value: "0"}, ":who": &types.AttributeValueMemberS{Value: "x"}}})
+		UpdateExpression: aws.String("SET #f = :none, restoring = :who"), ExpressionAttributeNames: map[string]string{"#f": "format"}, ExpressionAttributeValues: map[string]types.AttributeValue{":none": &types.AttributeValueMemberN{Value: "0"}, ":who": &types.AttributeValueMemberS{Value: "x"}}})
 	must(t, err)
 	d.want(d.key, "GET", "/v1/flags", "", 503)
 	d.want(d.key, "POST", "/v1/flags", `{"key": "x"}`, 503)

@@ -98,8 +98,7 @@ func (f *fleet) tell(l *apiload.Load, merged int) {
 		kinds = append(kinds, fmt.Sprint(f.kills[what], " ", what))
 	}
 	f.Logf("%d instances killed: %s; %d packs merged meanwhile", total, strings.Join(kinds, ", "), merged)
-	f.Logf("retries that can be told from first tries: %v", f.retried)
-	if full() && len(counts.Injected) < len(usual()) || len(counts.Injected) < len(usual())/2 || total < instances || len(f.retried) == 0 {
-		f.Errorf("only %d kinds of fault were injected, %d instances killed, %d kinds of retry", len(counts.Injected), total, len(f.retried))
+	if full() && len(counts.Injected) < len(usual()) || len(counts.Injected) < len(usual())/2 || total < instances {
+		f.Errorf("only %d kinds of fault were injected, and %d instances killed", len(counts.Injected), total)
 	}
 }

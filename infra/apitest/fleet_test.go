@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -30,11 +29,9 @@ type fleet struct {
 	server  *httptest.Server
 	refused atomic.Int64 // answers of 503
 
-	lock    sync.Mutex
-	kills   map[string]int // by what the instance was doing
-	seen    map[string]bool
-	retried map[string]int // requests that were made once more, by operation
-	fixed   bool           // nobody is killed any more
+	lock  sync.Mutex
+	kills map[string]int // by what the instance was doing
+	fixed bool           // nobody is killed any more
 }
 
 // member is one instance and its proxies.
@@ -53,7 +50,7 @@ type member struct {
 // start starts a fleet. An instance lives for so many steps at most.
 func start(t *testing.T, h *service, seed uint64, rates faultproxy.Rates, longest int) *fleet {
 	t.Helper()
-	f := &fleet{T: t, client: apiload.NewHTTPClient(t), kills: map[string]int{}, seen: map[string]bool{}, retried: map[string]int{}}
+	f := &fleet{T: t, client: apiload.NewHTTPClient(t), kills: map[string]int{}}
 	for i := range instances {
 		m := &member{fleet: f, dice: apiload.Dice(seed, 1000+i), site: h.Site}
 		m.site.DynamoDB = m.proxy(h.DynamoDB, seed+uint64(i), rates, longest)
@@ -70,12 +67,7 @@ func start(t *testing.T, h *service, seed uint64, rates faultproxy.Rates, longes
 // proxy puts a proxy before a store.
 func (m *member) proxy(store string, seed uint64, rates faultproxy.Rates, longest int) (address string) {
 	step := func(when string) func(*http.Request) {
-		return func(r *http.Request) {
-			if when == "before" {
-				m.fleet.note(r)
-			}
-			m.step(when+" "+faultproxy.Operation(r), longest)
-		}
+		return func(r *http.Request) { m.step(when+" "+faultproxy.Operation(r), longest) }
 	}
 	plan := faultproxy.Plan{Seed: seed, Rates: rates, Slow: 20 * time.Millisecond, Before: step("before"), After: step("after")}
 	p, err := faultproxy.Start(store, plan)
@@ -84,28 +76,6 @@ func (m *member) proxy(store string, seed uint64, rates faultproxy.Rates, longes
 	m.fleet.Cleanup(func() { _ = p.Close() })
 	m.stores = append(m.stores, p)
 	return p.URL()
-}
-
-// note counts the requests that are another try, where that can be told: those
-// to the bucket say it, and of transactions each is made for one commit.
-func (f *fleet) note(r *http.Request) {
-	operation, again := faultproxy.Operation(r), false
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	switch attempt := r.Header.Get("Amz-Sdk-Request"); {
-	case operation == "TransactWriteItems":
-		body, _ := io.ReadAll(r.Body) // it is in memory
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		var in struct{ TransactItems any } // whose members come in any order
-		_ = json.Unmarshal(body, &in)
-		items := apiload.Canonical(in.TransactItems)
-		again, f.seen[items] = f.seen[items], true
-	case r.Header.Get("X-Amz-Target") == "":
-		again = attempt != "" && !strings.HasPrefix(attempt, "attempt=1;") && attempt != "attempt=1"
-	}
-	if again {
-		f.retried[operation]++
-	}
 }
 
 // live starts a process and draws how long it lives. The caller holds the lock,
@@ -186,7 +156,9 @@ type outage struct {
 // suffer lets an outage last until some requests were answered with 503, or the
 // load has ended.
 func (f *fleet) suffer(o outage, ended <-chan struct{}) {
-	f.set(func(m *member) { f.change(m, o.store, o.plan(m.plans[o.store])) })
+	for _, m := range f.members {
+		m.stores[o.store].Set(o.plan(m.plans[o.store]))
+	}
 	enough := f.refused.Load() + writers/2
 	for f.refused.Load() < enough {
 		select {
@@ -195,7 +167,9 @@ func (f *fleet) suffer(o outage, ended <-chan struct{}) {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	f.set(func(m *member) { f.change(m, o.store, m.plans[o.store]) })
+	for _, m := range f.members {
+		m.stores[o.store].Set(m.plans[o.store])
+	}
 }
 
 func (o outage) plan(usual faultproxy.Plan) faultproxy.Plan {
@@ -204,16 +178,6 @@ func (o outage) plan(usual faultproxy.Plan) faultproxy.Plan {
 		usual.Only = func(r *http.Request) bool { return faultproxy.Operation(r) == o.only }
 	}
 	return usual
-}
-
-func (f *fleet) change(m *member, store int, plan faultproxy.Plan) {
-	m.stores[store].Set(plan)
-}
-
-func (f *fleet) set(plan func(*member)) {
-	for _, m := range f.members {
-		plan(m)
-	}
 }
 
 // counts are what all proxies have injected.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +42,6 @@ func (l *Load) JudgeAll(t testing.TB, git Git) Findings {
 			found.Unknown = append(found.Unknown, pool)
 		case porcupine.Illegal:
 			found.Order = append(found.Order, pool+longest(model, beginning, info))
-			draw(t, pool, model.from(beginning), info)
 		}
 	}
 	return found
@@ -110,10 +107,6 @@ func (m *model) from(beginning state) porcupine.Model {
 		Init: func() any { return beginning },
 		Step: func(s, o, a any) (bool, any) { return m.step(s.(state), o.(*Operation), a.(*Answer)) },
 		Hash: func(s any) uint64 { return maphash.Comparable(hashSeed, s.(state)) },
-		DescribeOperation: func(o, a any) string {
-			return fmt.Sprint(o.(*Operation), " → ", a.(*Answer))
-		},
-		DescribeState: func(s any) string { return s.(state).String() },
 	}
 }
 
@@ -205,20 +198,4 @@ func longest(m *model, s state, info porcupine.LinearizationInfo) string {
 		text += fmt.Sprintf("\n\tclient %d, %d to %d: %v → %v", o.ClientId, o.Call, o.Return, o.Input, o.Output)
 	}
 	return text + "\n\twhich leads to " + s.String()
-}
-
-// draw leaves a picture of a history that has no order.
-func draw(t testing.TB, pool string, m porcupine.Model, info porcupine.LinearizationInfo) {
-	t.Helper()
-	name := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r) {
-			return r
-		}
-		return '-'
-	}, pool)
-	f, err := os.Create(filepath.Join(t.ArtifactDir(), name+".html"))
-	must(t, err)
-	defer f.Close()
-	must(t, porcupine.Visualize(m, info, f))
-	t.Logf("go test -artifacts keeps a picture of it: %s", f.Name())
 }

@@ -19,7 +19,6 @@ import (
 
 // Template is a template.
 type Template struct {
-	Dir        string // where it lies; paths in it are relative to it
 	Parameters map[string]any
 	Conditions map[string]any
 	Globals    map[string]any
@@ -31,7 +30,6 @@ type Resource struct {
 	Type       string
 	Condition  string
 	DependsOn  any // a name, or several
-	Metadata   map[string]any
 	Properties map[string]any
 }
 
@@ -84,7 +82,7 @@ func Read(path string) (*Template, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	t := &Template{Dir: filepath.Dir(path), Resources: map[string]Resource{}}
+	t := &Template{Resources: map[string]Resource{}}
 	t.Parameters, _ = At(value, "Parameters").(map[string]any)
 	t.Conditions, _ = At(value, "Conditions").(map[string]any)
 	t.Globals, _ = At(value, "Globals").(map[string]any)
@@ -94,7 +92,6 @@ func Read(path string) (*Template, error) {
 		resource.Type, _ = At(r, "Type").(string)
 		resource.Condition, _ = At(r, "Condition").(string)
 		resource.DependsOn = At(r, "DependsOn")
-		resource.Metadata, _ = At(r, "Metadata").(map[string]any)
 		resource.Properties, _ = At(r, "Properties").(map[string]any)
 		t.Resources[id] = resource
 	}
@@ -252,64 +249,6 @@ func Texts(value any) []string {
 		out = append(out, fmt.Sprint(v))
 	}
 	return out
-}
-
-// Queue is an SQS queue of the template.
-type Queue struct {
-	ID                string
-	VisibilityTimeout int // seconds
-	// DeadLetters is the ID of the queue that a message goes to that was received
-	// MaxReceive times and not deleted; "" for none.
-	DeadLetters string
-	MaxReceive  int
-}
-
-// Queues are the queues, those first that others name.
-func (t *Template) Queues() []Queue {
-	var out []Queue
-	for id, r := range t.Resources {
-		if r.Type != "AWS::SQS::Queue" {
-			continue
-		}
-		q := Queue{ID: id, VisibilityTimeout: t.number(r, "VisibilityTimeout")}
-		if arn, _ := At(r.Properties, "RedrivePolicy", "deadLetterTargetArn", "Fn::GetAtt").([]any); len(arn) == 2 {
-			q.DeadLetters = fmt.Sprint(arn[0])
-			q.MaxReceive, _ = At(r.Properties, "RedrivePolicy", "maxReceiveCount").(int)
-		}
-		out = append(out, q)
-	}
-	slices.SortFunc(out, func(a, b Queue) int { return strings.Compare(a.DeadLetters+" "+a.ID, b.DeadLetters+" "+b.ID) })
-	return out
-}
-
-// Mapping hands the messages of a queue to a function.
-type Mapping struct {
-	Queue, Function string // their IDs
-	BatchSize       int
-	AtOnce          int  // invocations
-	Partial         bool // the function tells which messages failed
-}
-
-// Mappings are the mappings of queues.
-func (t *Template) Mappings() ([]Mapping, error) {
-	var out []Mapping
-	for id, r := range t.Resources {
-		if r.Type != "AWS::Lambda::EventSourceMapping" {
-			continue
-		}
-		m := Mapping{Function: fmt.Sprint(At(r.Properties["FunctionName"], "Ref"))}
-		if arn, _ := At(r.Properties["EventSourceArn"], "Fn::GetAtt").([]any); len(arn) == 2 {
-			m.Queue = fmt.Sprint(arn[0])
-		}
-		if t.Resources[m.Queue].Type != "AWS::SQS::Queue" || t.Resources[m.Function].Type != "AWS::Serverless::Function" {
-			return nil, fmt.Errorf("%s leads from no queue to a function", id)
-		}
-		m.BatchSize, _ = r.Properties["BatchSize"].(int)
-		m.AtOnce, _ = At(r.Properties, "ScalingConfig", "MaximumConcurrency").(int)
-		m.Partial = slices.Contains(Texts(r.Properties["FunctionResponseTypes"]), "ReportBatchItemFailures")
-		out = append(out, m)
-	}
-	return out, nil
 }
 
 // Routes are the routes, in the order of their keys.
