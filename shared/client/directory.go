@@ -78,21 +78,14 @@ func (d *directory) update(c *Client, state datadir.State) error {
 	return nil
 }
 
-const maxLinksLogged = 20
-
 // warnOfLinks logs which documents are left out because a link leads to them
 // out of the directory, when others are than before.
 func (d *directory) warnOfLinks(outside []workspace.Problem) {
 	if slices.Equal(outside, d.outside) {
 		return
 	}
-	d.outside = outside
-	for i, p := range outside {
-		if i == maxLinksLogged {
-			d.options.Log.Warn(fmt.Sprintf("svc: and %d more links; svc verify lists them", len(outside)-i))
-			return
-		}
-		d.options.Log.Warn("svc: " + p.String())
+	if d.outside = outside; len(outside) > 0 {
+		d.options.Log.Warn("svc: links that lead out of the directory are left out; svc verify lists them", "links", len(outside), "first", outside[0].String())
 	}
 }
 

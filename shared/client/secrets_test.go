@@ -188,7 +188,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	for name, words := range map[string]string{
 		"wrong.key": "does not open with this key", "short.key": "64 hexadecimal", "unset.key": "UNSET, which is not set", "number.key": "not a string",
 		"no.key": "nowhere does not open it: there is no such config", "not.int": "cannot be read as int", "not.json": "cannot be read as json",
-		"provided.int": "TEXT cannot be read as int", "odd.source": "known is ENV_VAR", "unset": "UNSET, which is not set", "circle": "circle", "choosy": "no value in this context",
+		"provided.int": "TEXT cannot be read as int", "odd.source": "known is ENV_VAR", "unset": "UNSET, which is not set", "circle": "cycle", "choosy": "no value in this context",
 	} {
 		d := c.AnyDetails(t.Context(), name, nil)
 		if d.Err == nil || !strings.Contains(d.Err.Error(), words) || d.Reason != Failed || d.Value != nil {
@@ -222,52 +222,38 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// TestEndlessKeys: a cycle of decryptWith is said to be one, in plain words,
-// from wherever one comes to it; keys behind keys are no cycle.
+// TestEndlessKeys: keys behind keys are opened as far as they are few, and a cycle is none.
 func TestEndlessKeys(t *testing.T) {
 	key := NewKey()
-	seal := func(with, name, text string) string {
-		sealed, err := Encrypt(with, name, text)
+	config := func(name, with string) string {
+		sealed, err := Encrypt(key, name, key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return sealed
+		return documentOf("config", name, "string", always(encryptedValue("string", sealed, with)))
 	}
-	config := func(name, with string) string {
-		return documentOf("config", name, "string", always(encryptedValue("string", seal(key, name, key), with)))
+	sealed, err := Encrypt(key, "turn", key)
+	if err != nil {
+		t.Fatal(err)
 	}
-	docs := []string{
-		config("self", "self"), config("a", "b"), config("b", "c"), config("c", "a"), config("outside", "b"),
+	docs := []string{config("self", "self"), config("a", "b"), config("b", "a"), config("outside", "b"), config("turned", "turn"), config("above", "turned"),
 		documentOf("config", "k0", "string", always(providedValue("KEY"))),
-		documentOf("config", "turn", "string", when("user.plan", "pro", providedValue("KEY")), always(encryptedValue("string", seal(key, "turn", key), "turned"))),
-		config("turned", "turn"), config("above", "turned"),
-	}
-	ring := []string{}
-	for i := range 12 {
-		docs = append(docs, config(fmt.Sprint("k", i+1), fmt.Sprint("k", i)), config(fmt.Sprint("r", i), fmt.Sprint("r", (i+1)%12)))
-		ring = append(ring, fmt.Sprint("r", i))
+		documentOf("config", "turn", "string", when("user.plan", "pro", providedValue("KEY")), always(encryptedValue("string", sealed, "turned")))}
+	for i := range 6 {
+		docs = append(docs, config(fmt.Sprint("k", i+1), fmt.Sprint("k", i)))
 	}
 	c := open(t, Options{Datadir: datadirOf(t, docs...), Getenv: environment(map[string]string{"KEY": key})})
-	const encrypted = ": the value is encrypted, and "
-	for name, words := range map[string]string{
-		"self": "decryptWith is a cycle: self -> self", "a": "decryptWith is a cycle: a -> b -> c -> a", "c": "decryptWith is a cycle: c -> a -> b -> c",
-		"outside": "decryptWith is a cycle: b -> c -> a -> b", "r0": "decryptWith is a cycle: " + strings.Join(ring, " -> ") + " -> r0",
-		"above": "decryptWith is a cycle: turned -> turn -> turned",
-		"k6":    "it is behind more than 4 keys that are encrypted themselves: k6 -> k5 -> k4 -> k3 -> k2 -> k1 -> k0",
-	} {
-		for range 2 {
-			if d := c.StringDetails(t.Context(), name, ""); d.Err == nil || d.Err.Error() != name+encrypted+words {
-				t.Errorf("%s: %v, want %s", name, d.Err, words)
-			}
+	for _, name := range []string{"self", "a", "outside", "above", "k6"} {
+		if d := c.StringDetails(t.Context(), name, ""); d.Err == nil || !strings.Contains(d.Err.Error(), "is behind more than 4 keys that are encrypted themselves, or decryptWith is a cycle") {
+			t.Errorf("%s: %v", name, d.Err)
 		}
 	}
-	for _, name := range []string{"k5", "k4", "k1"} {
+	for _, name := range []string{"k5", "k1"} {
 		if got := c.String(t.Context(), name, ""); got != key {
 			t.Errorf("%s is not opened: %v", name, c.StringDetails(t.Context(), name, "").Err)
 		}
 	}
-	pro := contexts.Named("user", props{"plan": "pro"})
-	if got := c.String(t.Context(), "above", "", pro); got != key {
+	if got := c.String(t.Context(), "above", "", contexts.Named("user", props{"plan": "pro"})); got != key {
 		t.Error("a cycle in one context is remembered in another")
 	}
 	if got := c.String(t.Context(), "above", "or"); got != "or" {

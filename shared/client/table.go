@@ -171,7 +171,7 @@ func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
 	}
 	opened := a.sealed.open(t.value(by, f, depth+1))
 	if opened == tooDeep && depth == 0 {
-		return t.endless(n, f)
+		return a.sealed.failed(fmt.Sprintf("it is behind more than %d keys that are encrypted themselves, or decryptWith is a cycle", maxSeals))
 	}
 	return opened
 }
@@ -181,27 +181,6 @@ func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
 func (t *table) holder(key string) (item int, found bool) {
 	item, found = t.index[key]
 	return item, found && t.items[item].kind == document.Config
-}
-
-// endless says why the keys to an answer do not come to an end. It goes along
-// them once more, so that those that do need not be remembered.
-func (t *table) endless(n int, f *evaluation.Frame) *value {
-	first := t.answers[n].sealed
-	keys := []string{t.items[t.answers[n].item].key}
-	for s := first; s != nil; s = t.answers[n].sealed {
-		if i := slices.Index(keys, s.with); i >= 0 {
-			return first.failed("decryptWith is a cycle: " + strings.Join(append(keys[i:], s.with), " -> "))
-		}
-		keys = append(keys, s.with)
-		key, found := t.holder(s.with)
-		if !found {
-			break
-		}
-		if n = t.snapshot.Evaluate(key, f); n == evaluation.None {
-			break
-		}
-	}
-	return first.failed(fmt.Sprintf("it is behind more than %d keys that are encrypted themselves: %s", maxSeals, strings.Join(keys, " -> ")))
 }
 
 // open is the value under a key. What it comes to is kept by the key's own

@@ -101,7 +101,7 @@ func (u *Uploader) Send(ctx context.Context) {
 		if b == nil {
 			return
 		}
-		if done := u.deliver(ctx, b); done || b.hopeless(time.Now()) {
+		if done := u.deliver(ctx, b); done || time.Since(b.born) > maxAge {
 			u.drop(b)
 		}
 	}
@@ -148,7 +148,6 @@ func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
 	if u.instance == "" {
 		u.instance = newID()
 	}
-	b.attempts++
 	header := http.Header{"Content-Type": {"application/json"}}
 	r, err := u.Connection.Do(ctx, http.MethodPost, endpoints.ReportContexts.Path+"/", b.body(u.instance, u.Now()-b.late), header)
 	if err == nil && r.Status/100 == 2 {
@@ -179,28 +178,22 @@ func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
 
 // batch is what one upload holds. A server knows it again by its id.
 type batch struct {
-	id       string
-	public   bool // all of its events came with public keys
-	events   []json.RawMessage
-	reports  []string // of each event; nil where there are none
-	late     int64    // milliseconds
-	born     time.Time
-	attempts int
+	id      string
+	public  bool // all of its events came with public keys
+	events  []json.RawMessage
+	reports []string // of each event; nil where there are none
+	late    int64    // milliseconds
+	born    time.Time
 }
 
 const (
-	maxBatches  = 8 // that wait
-	maxAttempts = 10
-	maxAge      = 15 * time.Minute
+	maxBatches = 8 // that wait
+	maxAge     = 15 * time.Minute
 
 	// MaxBatch is how many bytes of events go into one batch, where one event alone
 	// is not more.
 	MaxBatch = 192 << 10
 )
-
-func (b *batch) hopeless(now time.Time) bool {
-	return b.attempts >= maxAttempts || now.Sub(b.born) > maxAge
-}
 
 func (b *batch) body(instance string, now int64) []byte {
 	body, _ := json.Marshal(struct {

@@ -137,17 +137,13 @@ func TestWhatBecomesOfABatchThatIsNotTaken(t *testing.T) {
 }
 
 func TestBatchesAreGivenUp(t *testing.T) {
-	now := time.Now()
-	for _, tt := range []struct {
-		b    batch
-		want bool
-	}{
-		{batch{born: now, attempts: 1}, false}, {batch{born: now, attempts: maxAttempts}, true},
-		{batch{born: now.Add(-maxAge - time.Second), attempts: 1}, true},
-	} {
-		if got := tt.b.hopeless(now); got != tt.want {
-			t.Errorf("%+v: %v", tt.b, got)
-		}
+	s := newIntake(t)
+	s.answer(status(503))
+	old, _ := s.uploader()
+	old.Add(oneEvent)
+	old.queue[0].born = time.Now().Add(-maxAge - time.Second)
+	if old.Send(t.Context()); old.Waiting() > 0 {
+		t.Error("what is too old is sent again")
 	}
 	u, _ := newIntake(t).uploader()
 	for range 3 * maxBatches {
