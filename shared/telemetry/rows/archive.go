@@ -44,7 +44,6 @@ const (
 // Pairs have partitions of their own, so that the whole table is read for them.
 func (s *Store) Archive(ctx context.Context, workspace string, now time.Time, to io.Writer) error {
 	a := &archiver{keys: keys(workspace), to: bufio.NewWriterSize(to, 1<<20)}
-	const what = "reading telemetry"
 	counting := map[string]bool{}
 	for _, at := range []time.Time{now.AddDate(0, 0, -31), now.AddDate(0, 0, -8), now, now.AddDate(0, 0, 2)} {
 		partition := a.keys.usage(telemetry.MonthOf(at))
