@@ -127,8 +127,8 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 		takeBack(ctx, path)
 	}
 	heap.WithinContainer()
-	early := &report{in: in, path: path}
-	dir, err := directory.Open(path, f.environment, early.line)
+	report := func(line string) { fmt.Fprintln(in.Stderr, strings.Replace(line, path, in.Display(path), 1)) }
+	dir, err := directory.Open(path, f.environment, report)
 	if err != nil {
 		return in.locate(err)
 	}
@@ -136,7 +136,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if err != nil {
 		return err
 	}
-	file, overridden := in.startOverrides(f, path, loopback, dir, early.line)
+	file, overridden := in.startOverrides(f, path, loopback, dir, report)
 	follows := f.watch && !f.noWatch
 	beside, token, err := in.openConsole(f, path, worktree.Options{Overrides: file,
 		Served: func() (datadir.State, bool) {
@@ -148,7 +148,6 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 		return err
 	}
 	fmt.Fprint(in.Stdout, startUp(f, path, dir.Contents(), token, overridden))
-	early.flush()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	buckets := ratelimit.NewBuckets(f.polls, time.Now)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/devserver/directory"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/terminal"
@@ -52,6 +53,15 @@ func (in Invocation) discover(flag string) (string, error) {
 		fmt.Fprintf(in.Stderr, "warning: %s: %v\n", in.Display(dir), err)
 	}
 	return dir, nil
+}
+
+// locate has a refusal name files as they are easiest to open.
+func (in Invocation) locate(err error) error {
+	var refusal *directory.Refusal
+	if errors.As(err, &refusal) {
+		refusal.Path = in.Display(refusal.Path)
+	}
+	return err
 }
 
 // open opens a file that a flag names; - is standard input.

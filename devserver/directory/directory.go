@@ -70,7 +70,7 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	lines := []string{fmt.Sprintf("cannot %s %s: %s", r.Attempt, r.Path, cli.Plural(len(r.Problems), "problem"))}
 	for _, p := range r.Problems {
-		lines = append(lines, p.String())
+		lines = append(lines, p.In(r.Path))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -151,7 +151,7 @@ func (d *Directory) Warn() {
 	found := append(l.findings(), datadir.Overlooked(d.path)...)
 	workspace.SortProblems(found)
 	for _, p := range found {
-		line := p.String()
+		line := p.In(d.path)
 		now[line] = true
 		if d.warnings[line] {
 			continue

@@ -18,7 +18,7 @@ func (d *Directory) update(state datadir.State) {
 	loaded, problems := d.load(state)
 	now, fresh := map[string]bool{}, false
 	for _, p := range problems {
-		line := p.String()
+		line := p.In(d.path)
 		if now[line] = true; !d.refused[line] {
 			fresh = true
 			d.report(line)

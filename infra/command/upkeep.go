@@ -144,10 +144,11 @@ func newMaintain(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			done, err := stores.Maintain(cmd.Context(), admin.Maintenance{
-				Logger: slog.New(slog.NewTextHandler(s.Stderr, nil)),
-			})
-			return errors.Join(err, cli.JSON(s.Stdout, done), done.Err())
+			all, err := stores.Maintain(cmd.Context(), admin.Maintenance{Logger: slog.New(slog.NewTextHandler(s.Stderr, nil))})
+			for _, done := range all {
+				err = errors.Join(err, done.Err())
+			}
+			return errors.Join(cli.JSON(s.Stdout, map[string][]admin.MaintainedWorkspace{"workspaces": all}), err)
 		}),
 	}
 }

@@ -1,7 +1,7 @@
 // Package admin is what only an operator does to a hosted service: make
 // workspaces, bring one to the state of a directory, export it, back it up and
-// restore it, and look after what is stored. It is the use cases of svcadmin and of the maintenance
-// function; how they are asked for and shown is theirs.
+// restore it, and look after what is stored. It is the use cases of svcadmin and of the
+// maintenance function; how they are asked for and shown is theirs.
 //
 // What must stay true:
 //
@@ -28,5 +28,4 @@
 //	workspaces/<id>/              the workspace's git objects, see shared/repository/s3
 //	maintenance/<id>.json         what is not needed any more, and since when, by
 //	                              the bucket's clock; may be lost
-//	maintenance.json              where the last run of Maintain stopped
 package admin

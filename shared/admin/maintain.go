@@ -2,34 +2,19 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
-	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
 )
 
-// Maintenance says how Maintain works.
+// Maintenance says how a workspace is looked after.
 type Maintenance struct {
-	// Reserve is how much of the time is left for the end; 0 is 30 seconds.
-	Reserve time.Duration
 	Logger  *slog.Logger // nil: silent
-	Dir     string       // for temporary files; "" is the system's
 	commits int          // that are checked before that is noted; 0 is checkAtOnce
-}
-
-// Maintained is what a run has done.
-type Maintained struct {
-	Workspaces []MaintainedWorkspace `json:"workspaces"`
-	// Complete says that all workspaces were reached.
-	Complete bool `json:"complete"`
 }
 
 // MaintainedWorkspace is what was done for one workspace.
@@ -43,65 +28,40 @@ type MaintainedWorkspace struct {
 	Error    string   `json:"error,omitempty"`
 }
 
-// Err is not nil when something is wrong with a workspace.
-func (m Maintained) Err() error {
-	var all []error
-	for _, w := range m.Workspaces {
-		if w.Error != "" {
-			all = append(all, fmt.Errorf("workspace %s: %s", w.ID, w.Error))
-		}
-		if n := len(w.Problems); n > 0 {
-			all = append(all, fmt.Errorf("workspace %s has %d problems, the first: %s; svcadmin fsck tells more", w.ID, n, w.Problems[0]))
-		}
+// Err is not nil when something is wrong with the workspace.
+func (w MaintainedWorkspace) Err() error {
+	var failed, wrong error
+	if w.Error != "" {
+		failed = fmt.Errorf("workspace %s: %s", w.ID, w.Error)
 	}
-	return errors.Join(all...)
+	if n := len(w.Problems); n > 0 {
+		wrong = fmt.Errorf("workspace %s has %d problems, the first: %s; svcadmin fsck tells more", w.ID, n, w.Problems[0])
+	}
+	return errors.Join(failed, wrong)
 }
 
 const (
-	defaultReserve = 30 * time.Second
+	reserve = 30 * time.Second // of a run's time, which is left for its end
 	// compactFrom is how many small packs are worth while merging by the way.
 	compactFrom = 64
 	checkEvery  = 24 * time.Hour
-	bookmark    = "maintenance.json"
 )
 
-// Maintain looks after all workspaces: it compacts them, and checks each once a
-// day that it was written to. It begins after the workspace that the run before
-// began last, and begins none when the time is nearly over, so that every one
-// has its turn however many there are.
-func (s *Stores) Maintain(ctx context.Context, o Maintenance) (Maintained, error) {
-	o = o.complete()
-	ctx, cancel := o.limit(ctx)
-	defer cancel()
-	report := Maintained{Workspaces: []MaintainedWorkspace{}}
-	all, newer := s.turn(ctx)
-	if newer != nil && !errors.Is(newer, repository.ErrNewer) {
-		return report, newer
+// Maintain looks after all workspaces, one after the other, for who has the time.
+func (s *Stores) Maintain(ctx context.Context, o Maintenance) ([]MaintainedWorkspace, error) {
+	all := []MaintainedWorkspace{}
+	ids, err := s.WorkspaceIDs(ctx)
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		done, _, _ := s.MaintainPart(ctx, Resume{Workspace: id}, o) // done has the error
+		all = append(all, done)
 	}
-	for _, w := range all {
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= 0 {
-			return report, nil
-		}
-		// The bookmark first: should this one take all the time, the next run
-		// begins with another.
-		if err := s.mark(ctx, w.ID); err != nil {
-			return report, err
-		}
-		done, err := s.workspace(w).maintain(ctx, o, &Resume{})
-		if err != nil {
-			done.Error = err.Error()
-		}
-		report.Workspaces = append(report.Workspaces, done)
-		o.log(done)
-	}
-	report.Complete = newer == nil
-	return report, newer
+	return all, err
 }
 
 func (o Maintenance) complete() Maintenance {
-	if o.Reserve == 0 {
-		o.Reserve = defaultReserve
-	}
 	if o.commits == 0 {
 		o.commits = checkAtOnce
 	}
@@ -109,14 +69,6 @@ func (o Maintenance) complete() Maintenance {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
-}
-
-// limit ends the work before the time is over.
-func (o Maintenance) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if deadline, ok := ctx.Deadline(); ok {
-		return context.WithDeadline(ctx, deadline.Add(-o.Reserve))
-	}
-	return context.WithCancel(ctx)
 }
 
 func (o Maintenance) log(w MaintainedWorkspace) {
@@ -127,33 +79,6 @@ func (o Maintenance) log(w MaintainedWorkspace) {
 	if w.Error != "" {
 		o.Logger.Error("maintenance failed", "workspace", w.ID, "error", w.Error)
 	}
-}
-
-// turn lists the workspaces, beginning with the one whose turn it is. Errors are
-// those of Workspaces.
-func (s *Stores) turn(ctx context.Context) ([]access.Workspace, error) {
-	all, newer := s.table.Workspaces(ctx)
-	if newer != nil && !errors.Is(newer, repository.ErrNewer) {
-		return nil, newer
-	}
-	slices.SortFunc(all, func(a, b access.Workspace) int { return strings.Compare(a.ID, b.ID) })
-	var last struct{ Last access.ID }
-	if text, _, err := s.bucket.Get(ctx, bookmark); err == nil {
-		_ = json.Unmarshal(text, &last) // begun again when it cannot be read
-	}
-	i := slices.IndexFunc(all, func(w access.Workspace) bool { return w.ID > string(last.Last) })
-	if i < 0 {
-		return all, newer
-	}
-	return slices.Concat(all[i:], all[:i]), newer
-}
-
-func (s *Stores) mark(ctx context.Context, id string) error {
-	text, err := json.Marshal(map[string]string{"last": id})
-	if err == nil {
-		_, err = s.bucket.Put(ctx, bookmark, bucket.Bytes(text))
-	}
-	return err
 }
 
 // maintain does what is left to do for a workspace, and notes how far it came.
@@ -214,7 +139,7 @@ func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, n
 	if err != nil || book.Checked != "" && (book.Checked == head.Commit || now.Sub(book.CheckedAt) < checkEvery) {
 		return err
 	}
-	found, err := w.checkFrom(ctx, at, o.commits, Checking{Dir: o.Dir})
+	found, err := w.checkFrom(ctx, at, o.commits, Checking{})
 	done.Checked = found.Commits
 	for _, p := range found.Problems {
 		done.Problems = append(done.Problems, p.What)

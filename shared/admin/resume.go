@@ -42,12 +42,15 @@ func (s *Stores) WorkspaceIDs(ctx context.Context) ([]access.ID, error) {
 	return s.table.WorkspaceIDs(ctx)
 }
 
-// MaintainPart looks after one workspace as Maintain does, from where an earlier
-// part stopped. When the time is nearly over it stops, which is no error: what is
+// MaintainPart looks after one workspace, from where an earlier part stopped: it compacts
+// it, and checks it once a day that it was written to. When the time is nearly over it stops, which is no error: what is
 // left is for another part, which begins at next. next is nil when all is done.
 func (s *Stores) MaintainPart(ctx context.Context, from Resume, o Maintenance) (done MaintainedWorkspace, next *Resume, err error) {
 	o = o.complete()
-	limited, cancel := o.limit(ctx)
+	limited, cancel := context.WithCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		limited, cancel = context.WithDeadline(ctx, deadline.Add(-reserve))
+	}
 	defer cancel()
 	at := from
 	done, err = s.workspace(access.Workspace{ID: string(from.Workspace)}).maintain(limited, o, &at)
