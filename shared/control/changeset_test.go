@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
@@ -297,24 +296,8 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 // TestChangeSetsInSmallRoom are refused where what they lead to has no place, by the
 // operation that takes it.
 func TestChangeSetsInSmallRoom(t *testing.T) {
-	large := func(key string, n int) string {
-		return configOf(key, "string", `"`+strings.Repeat("x", n)+`"`, "")
-	}
-	w := newWorld(t, map[string]string{"configs/large.json": large("large", 10_000), path("a"): boolFlag("a", "")})
-	settings := w.settings()
-	settings.MaxTexts = 22_000
-	w.service = control.New(settings)
-	create := func(key string, n int) change.Operation {
-		return change.Create(change.Creation{Type: document.Config, Key: key, ValueType: ptr("string"), Value: node(t, `"`+strings.Repeat("x", n)+`"`)})
-	}
-	_, err := w.change("", enable("a", "staging", true), create("b", 3000), create("c", 3000))
-	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/2" || !strings.Contains(f.Message, "the workspace is full") {
-		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
-	}
-	must[*change.ChangeSetResult](t)(w.change("", change.Delete(document.Config, "large", change.Deletion{}), create("b", 3000), create("c", 3000)))
-
-	w = fullOfExpressions(t)
-	_, err = w.change("", enable("z", "staging", true), w.putOf(document.Flag, "f0", boolFlag("f0", `,"name":"n"`)), w.putOf(document.Flag, "f1", matching("f1", 11)), w.putOf(document.Flag, "z", matching("z", 12)), w.putOf(document.Flag, "f2", matching("f2", 2)))
+	w := fullOfExpressions(t)
+	_, err := w.change("", enable("z", "staging", true), w.putOf(document.Flag, "f0", boolFlag("f0", `,"name":"n"`)), w.putOf(document.Flag, "f1", matching("f1", 11)), w.putOf(document.Flag, "z", matching("z", 12)), w.putOf(document.Flag, "f2", matching("f2", 2)))
 	wantRefusal(t, err, "ok")
 	_, err = w.change("", enable("f2", "staging", true), w.putOf(document.Flag, "f0", matching("f0", 13)))
 	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1/document" {
@@ -334,26 +317,6 @@ func TestChangeSetsWithoutAWorkspaceFile(t *testing.T) {
 	_, err := w.change("", enable("a", "canary", false))
 	wantRefusal(t, err, "404 NOT_FOUND")
 	must[*change.ChangeSetResult](t)(w.change("", w.putOf(document.Flag, "a", boolFlag("a", entry)), enable("a", "canary", false)))
-}
-
-// TestATokenOfACommitBefore: what is created goes on to hold the token of a commit that
-// did not have it, until somebody else has created it since.
-func TestATokenOfACommitBefore(t *testing.T) {
-	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
-	before := w.last().SHA
-	put := func(text string, token *string) change.Operation {
-		return change.Put(workspace.SchemaType, "s", change.DocumentPut{Document: node(t, text), ExpectedCommitSHA: token})
-	}
-	level := change.PatchLevel("shop", change.LogLevelPatch{Level: ptr("WARN")})
-	guard := change.PatchLevel("shop", change.LogLevelPatch{Level: ptr("WARN"), ExpectedCommitSHA: &before})
-	must[*change.ChangeSetResult](t)(w.change("", put(`{}`, nil), put(`{}`, &before), level, guard))
-	for _, operations := range [][]change.Operation{{put(`{"type":"string"}`, nil), put(`{"type":"string"}`, &before)}, {level, guard}} {
-		_, err := w.change("", operations...)
-		f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
-		if !strings.Contains(f.Message, "has been created since the commit in expectedCommitSha") || f.Details["changes"] == nil {
-			t.Errorf("%s %v", f.Message, f.Details)
-		}
-	}
 }
 
 // TestASchemasTierIsThatOfTheConfigsSoFar: who binds a config to a schema, or frees

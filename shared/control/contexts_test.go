@@ -101,17 +101,6 @@ func TestContextsRefuses(t *testing.T) {
 	}
 }
 
-func TestContextsWhenTheStoreFails(t *testing.T) {
-	for cause, want := range map[error]string{
-		fmt.Errorf("x: %w", telemetry.ErrBusy): "503 SERVICE_UNAVAILABLE",
-		context.DeadlineExceeded:               "503 SERVICE_UNAVAILABLE",
-		errors.New("disk full"):                "500 INTERNAL",
-	} {
-		_, err := searching(t, &fakeContexts{err: cause}).Contexts(ctx, control.ContextQuery{})
-		wantRefusal(t, err, want)
-	}
-}
-
 func people(n int) (found []telemetry.Saved) {
 	for i := range n {
 		key := fmt.Sprint("u-", i)

@@ -39,12 +39,8 @@ func TestCopyingAnEnvironment(t *testing.T) {
 		role      string
 		want      string
 	}{
-		{"onto itself", copying("staging", "staging", "", "own"), "engineer", "400 BAD_REQUEST"},
-		{"of the default rules", copying("default", "staging", "", "own"), "engineer", "400 BAD_REQUEST"},
 		{"of nothing", copying("staging", "production", ""), "engineer", "400 BAD_REQUEST"},
 		{"by both", copying("staging", "production", "checkout", "own"), "engineer", "400 BAD_REQUEST"},
-		{"twice", copying("staging", "production", "", "own", "own"), "engineer", "400 BAD_REQUEST"},
-		{"from nowhere", copying("nowhere", "production", "", "own"), "engineer", "404 NOT_FOUND"},
 		{"to nowhere", copying("staging", "nowhere", "", "own"), "engineer", "404 NOT_FOUND"},
 		{"to an archived one", copying("staging", "old", "", "own"), "engineer", "404 NOT_FOUND"},
 		{"of what is not there", copying("staging", "production", "", "own", "none"), "engineer", "404 NOT_FOUND"},

@@ -27,20 +27,11 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 		{"flag creation", path("new"), true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
 			return s.Changes().Create(ctx, change.Creation{Type: document.Flag, Request: r, Key: "new"})
 		}},
-		{"config creation", "configs/new.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
-			return s.Changes().Create(ctx, change.Creation{Type: document.Config, Request: r, Key: "new", ValueType: ptr("int"), Value: node(t, "1")})
-		}},
 		{"flag", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
 			return s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Request: r, Enabled: ptr(true), ReplaceTargeting: true, ExpectedCommitSHA: &token})
 		}},
 		{"flag, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
 			return s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Request: r, Enabled: ptr(false)})
-		}},
-		{"config", "configs/c.json", true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
-			return s.Changes().Patch(ctx, document.Config, "c", "staging", change.ValuePatch{Request: r, Value: node(t, "2")})
-		}},
-		{"log level", "log-levels/log-level.a.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
-			return s.Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Request: r, Level: ptr("INFO")})
 		}},
 		{"first log level", "log-levels/log-level.b.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
 			return s.Changes().PatchLogLevel(ctx, "b", change.LogLevelPatch{Request: r, Level: ptr("INFO"), Target: ptr("x")})
@@ -56,9 +47,6 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 		}},
 		{"restoration, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
 			return s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: r, CommitSHA: token, Mode: "restore"})
-		}},
-		{"document, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
-			return s.Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Request: r, Document: node(t, files[path("f")]), ExpectedCommitSHA: &token})
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,12 +1,9 @@
 package control_test
 
 import (
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
-	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/explanation"
 )
@@ -86,36 +83,6 @@ func TestAWarmEvaluationReadsNoMore(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestManyEvaluateWhileOthersWrite: each is answered from one state.
-func TestManyEvaluateWhileOthersWrite(t *testing.T) {
-	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", "")})
-	var group sync.WaitGroup
-	group.Go(func() {
-		for i := range 30 {
-			value := serves("bool", fmt.Sprint(i%2 == 0))
-			w.repo.Push(ada, "Both", map[string]string{path("a"): boolFlag("a", "", value), path("b"): boolFlag("b", "", value)})
-		}
-	})
-	for range 4 {
-		key := w.key(access.KindUser).Reveal()
-		group.Go(func() {
-			for range 30 {
-				session, err := w.service.SessionOf(ctx, key)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				answer, err := session.Evaluate(ctx, control.EvaluationQuery{Environment: "production", Question: explanation.Question{All: true, Explain: true}})
-				if err != nil || string(answer.Evaluations["a"].Value) != string(answer.Evaluations["b"].Value) {
-					t.Errorf("%v %v", answer, err)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
 }
 
 func TestAnEnvironmentThatIsTooLarge(t *testing.T) {

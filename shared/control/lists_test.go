@@ -150,21 +150,6 @@ func TestPagingDoesNotShift(t *testing.T) {
 	})
 }
 
-func TestLastModifiedIsAbsentWhenTheCommitCanNotBeAttributed(t *testing.T) {
-	w := newWorld(t, nil)
-	nobody := ada
-	nobody.Name = ""
-	w.repo.Push(nobody, "", map[string]string{path("f"): boolFlag("f", ""), "log-levels/log-level.a.json": `{"key":"log-level.a","default":{"rules":[]}}`})
-	detail := must[*project.FlagDetail](t)(w.enter().Flag(ctx, "f"))
-	if detail.LastModified != nil || detail.SHA != w.last().SHA {
-		t.Errorf("%+v", detail.Commit)
-	}
-	levels := wire(t, must[*control.LogLevelList](t)(w.enter().LogLevels(ctx)))
-	if strings.Contains(levels, "lastModified") {
-		t.Error(levels)
-	}
-}
-
 func TestOtherLists(t *testing.T) {
 	w := newWorld(t, map[string]string{
 		"configs/c.json":              configOf("c", "int", "1", `,"tags":["t"],"sendToClientSdk":true,"schemaKey":"s"`),

@@ -38,21 +38,11 @@ func TestPatchFlag(t *testing.T) {
 		t.Errorf("again: got\n%s, want\n%s", got, want)
 	}
 
-	w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
-	noop := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
-	if noop.CommitSHA != r.CommitSHA {
-		t.Errorf("the current SHA is the flag's, not the head's: %s", noop.CommitSHA)
-	}
-
 	gone := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), ReplaceTargeting: true}))
 	want = `{"key":"f","environment":"production","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + w.last().Parent + `",` +
 		`"replacedTargetingRuleCount":1,"rules":[` + serves("bool", "true") + `]}`
 	if got := wire(t, gone); got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
-	}
-	re := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(false), ReplaceTargeting: true}))
-	if got := wire(t, re); strings.Contains(got, "TargetingRuleCount") {
-		t.Errorf("a plain re-toggle counts nothing: %s", got)
 	}
 }
 
@@ -101,25 +91,11 @@ func TestPatchOperations(t *testing.T) {
 
 func TestScopesThatCanBeWritten(t *testing.T) {
 	for scope, want := range map[string]string{
-		"default": "ok", "production": "ok", "staging": "ok", "development": "ok",
-		"old": "404 NOT_FOUND", "Production": "404 NOT_FOUND", "": "404 NOT_FOUND", "nope": "404 NOT_FOUND",
+		"default": "ok", "production": "ok", "old": "404 NOT_FOUND", "Production": "404 NOT_FOUND", "": "404 NOT_FOUND", "nope": "404 NOT_FOUND",
 	} {
-		w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "configs/c.json": configOf("c", "int", "1", "")})
+		w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)})
-		if got := refusal(err); got != want {
-			t.Errorf("flag in %q: %s", scope, got)
-		}
-		_, err = w.boss().Changes().Patch(ctx, document.Config, "c", scope, change.ValuePatch{Value: node(t, "2")})
-		if got := refusal(err); got != want {
-			t.Errorf("config in %q: %s", scope, got)
-		}
-		if scope == "" {
-			continue // said to be empty before it is looked for
-		}
-		_, err = w.boss().Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Level: ptr("INFO"), Environment: &scope})
-		if got := refusal(err); got != want {
-			t.Errorf("log level in %q: %s", scope, got)
-		}
+		wantRefusal(t, err, want)
 	}
 }
 
@@ -130,14 +106,6 @@ func TestPatchConfig(t *testing.T) {
 		"configs/free.json":  configOf("free", "json", "{}", ""),
 		"schemas/s.json":     schema,
 	})
-	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Config, "free", "default", change.ValuePatch{Value: node(t, `{"b":1.0,"a":[null]}`)}))
-	if !strings.Contains(wire(t, r), `"value":{"b":1.0,"a":[null]}`) {
-		t.Error(wire(t, r))
-	}
-	// Reordered and spelled again, it is the same.
-	if again := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Config, "free", "default", change.ValuePatch{Value: node(t, `{"a":[null],"b":1}`)})); again.Changed {
-		t.Error(wire(t, again))
-	}
 	_, err := w.boss().Changes().Patch(ctx, document.Config, "free", "default", change.ValuePatch{})
 	wantRefusal(t, err, "400 BAD_REQUEST")
 	_, err = w.boss().Changes().Patch(ctx, document.Config, "limit", "default", change.ValuePatch{Value: node(t, `"x"`), ExpectedCommitSHA: ptr(""), Request: change.Request{Malformed: issuesAt("/x")}})

@@ -137,25 +137,6 @@ func deepFlag(t *testing.T) *jsontree.Node {
 	return n
 }
 
-func TestPutOfOtherFamilies(t *testing.T) {
-	level := `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`
-	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "int", "1", `,"schemaKey":"s"`), "log-levels/log-level.a.json": level, "schemas/s.json": `{"maximum":5}`})
-	token := w.last().SHA
-	put := func(t document.Type, key, text string) error {
-		_, err := w.boss().Changes().PutDocument(ctx, t, key, change.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &token})
-		return err
-	}
-	wantRefusal(t, put(document.LogLevel, "log-level.a", strings.Replace(level, "INFO", "WARN", 1)), "ok")
-	wantRefusal(t, put(document.Config, "c", configOf("c", "int", "4", `,"schemaKey":"s"`)), "ok")
-	token = w.last().SHA
-	f := wantRefusal(t, put(document.Config, "c", configOf("c", "int", "6", `,"schemaKey":"s"`)), "400 BAD_REQUEST SCHEMA_VIOLATION")
-	if pointers(f, "violations") != "/default/rules/0/value/value" || f.Details["schemaKey"] != "s" {
-		t.Errorf("%v", f.Details)
-	}
-	wantRefusal(t, put(document.Config, "c", configOf("c", "int", "4", `,"schemaKey":"none"`)), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
-	wantRefusal(t, put(document.LogLevel, "a", level), "400 BAD_REQUEST")
-}
-
 // A PUT is how a file that a hand-made commit broke is mended.
 func TestAPutMendsWhatIsNoObject(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): "no JSON"})

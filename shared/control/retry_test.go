@@ -8,13 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 )
@@ -189,20 +187,6 @@ func TestTriesEndWithTheRequest(t *testing.T) {
 	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
 }
 
-func TestARetriedWriteIsUsedOnce(t *testing.T) {
-	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	settings := w.settings()
-	used := 0
-	settings.Used = func(access.KeyRecord, time.Time) { used++ }
-	service := control.New(settings)
-	s := must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
-	w.meanwhile(w.pushes(path("g"), boolFlag("g", "")))
-	must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))
-	if used != 1 {
-		t.Errorf("used %d times", used)
-	}
-}
-
 // A forced push can take the head away from a request that was authenticated already.
 func TestARequestOutlivesAForcedPush(t *testing.T) {
 	for name, ask := range map[string]func(*control.Session) error{
@@ -257,48 +241,5 @@ func TestWhatACommitCanAnswer(t *testing.T) {
 		if n := w.repo.Count("Commit"); n != 1 {
 			t.Errorf("%v: tried %d times", test.err, n)
 		}
-	}
-}
-
-// Many writers and readers at once: no change is lost, every answer is true.
-func TestConcurrentWritersLoseNothing(t *testing.T) {
-	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	service := control.New(w.settings())
-	must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", change.LogLevelPatch{Level: ptr("INFO")}))
-	const writers, each = 8, 6
-	var all sync.WaitGroup
-	for i := range writers {
-		key := w.key(access.KindUser, "protected_engineer").Reveal()
-		all.Go(func() {
-			for j := range each {
-				s, err := service.SessionOf(ctx, key)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				target := fmt.Sprintf("com.w%d.n%d", i, j)
-				r, err := s.Changes().PatchLogLevel(ctx, "shop", change.LogLevelPatch{Level: ptr("DEBUG"), Target: &target})
-				if err != nil || !r.Changed {
-					t.Errorf("%v %v", r, fault.Of(err))
-				}
-				reader, _ := service.SessionOf(ctx, key)
-				if _, err := reader.LogLevels(ctx); err != nil {
-					t.Error(err)
-				}
-				if _, err := reader.Activity(ctx, feed.ActivityQuery{}); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	s := w.boss()
-	row := must[*control.LogLevelList](t)(s.LogLevels(ctx)).LogLevels[0]
-	if got := len(row.Scopes[0].Targets); got != writers*each {
-		t.Errorf("%d targets are there of %d", got, writers*each)
-	}
-	h := must[*feed.History](t)(s.History(ctx, document.LogLevel, "log-level.shop", feed.PageQuery{}))
-	if len(h.History) != 1+writers*each {
-		t.Errorf("%d commits", len(h.History))
 	}
 }

@@ -50,14 +50,6 @@ func TestDelete(t *testing.T) {
 	_, err = s.Document(ctx, document.Flag, "f", nil)
 	wantRefusal(t, err, "404 NOT_FOUND")
 	must[*control.StoredDocument](t)(s.Document(ctx, document.Flag, "f", &start))
-	history := must[*feed.History](t)(s.History(ctx, document.Flag, "f", feed.PageQuery{})).History
-	if len(history) != 2 || history[0].SHA != r.CommitSHA {
-		t.Errorf("the history is %+v", history)
-	}
-	entries := must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{Type: "feature_flag", Key: "f"})).Activity
-	if len(entries) != 2 || entries[0].Action != "deleted" || entries[0].Messages[0].Message != `flag "f" deleted` {
-		t.Errorf("the feed is %+v", entries)
-	}
 	_, err = w.remove(document.Flag, "f")
 	wantRefusal(t, err, "404 NOT_FOUND")
 

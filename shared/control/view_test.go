@@ -61,16 +61,6 @@ func TestEnvironmentsWithoutAWorkspaceFile(t *testing.T) {
 	}
 }
 
-func TestManyWorkspacesAreServed(t *testing.T) {
-	service, enter := workspaces(t, 200_000)
-	for range 300 {
-		enter(map[string]string{path("f"): boolFlag("f", "")})
-	}
-	if held := service.Held(); held > 200_000 || held < 100_000 {
-		t.Errorf("%d bytes are remembered", held)
-	}
-}
-
 // TestTheTextsOfWorkspacesAreForgotten once others were looked at, though lists
 // and checks need little of them.
 func TestTheTextsOfWorkspacesAreForgotten(t *testing.T) {
