@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/client"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
@@ -242,28 +241,5 @@ func TestAnswersNameAStreamServer(t *testing.T) {
 	}
 	if here := w.send("GET", "/ofrep/v1/events", "", ""); here.Code != 401 && here.Code != 404 {
 		t.Errorf("here: %d", here.Code)
-	}
-}
-
-// TestTheClientOfThisProjectFollows the stream of documents, and polls no more.
-func TestTheClientOfThisProjectFollows(t *testing.T) {
-	s := newStreaming(t, shop)
-	app, err := client.Open(ctx, client.Options{URL: s.URL, Key: s.key(access.KindSecretSDK, "production"), PollEvery: time.Hour})
-	must(t, err)
-	defer app.Close()
-	until := func(what string, is func() bool) {
-		t.Helper()
-		for begin := time.Now(); !is(); time.Sleep(time.Millisecond) {
-			if time.Since(begin) > time.Minute {
-				t.Fatal(what)
-			}
-		}
-	}
-	until("it opens no stream", app.Streaming)
-	version := app.Version()
-	s.commit(map[string]string{"configs/plain.json": ""})
-	until("a change does not arrive", func() bool { return app.Version() != version })
-	if s.hub.Open() != 1 {
-		t.Errorf("%d streams", s.hub.Open())
 	}
 }

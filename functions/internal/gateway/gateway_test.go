@@ -96,15 +96,6 @@ func TestABodyInBase64IsDecoded(t *testing.T) {
 	}
 }
 
-func TestAnEventMadeByHand(t *testing.T) {
-	event := events.APIGatewayV2HTTPRequest{QueryStringParameters: map[string]string{"a": "b c", "d": ""}}
-	event.RequestContext.HTTP.Method, event.RequestContext.HTTP.Path = "GET", "/v1/flags"
-	r, _ := seen(t, event)
-	if r.URL.EscapedPath() != "/v1/flags" || r.URL.RawQuery != "a=b+c&d=" {
-		t.Errorf("%s", r.URL)
-	}
-}
-
 // answered lets a handler answer the event.
 func answered(t *testing.T, handler http.HandlerFunc) events.APIGatewayV2HTTPResponse {
 	t.Helper()

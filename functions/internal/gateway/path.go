@@ -10,11 +10,7 @@ import (
 // escapedPath is the path as a client would have to send it so that nothing
 // of it is lost: each segment escaped by itself.
 func escapedPath(event *events.APIGatewayV2HTTPRequest) string {
-	path := event.RawPath
-	if path == "" {
-		path = event.RequestContext.HTTP.Path
-	}
-	path = withoutStage(path, event.RequestContext.Stage)
+	path := withoutStage(event.RawPath, event.RequestContext.Stage)
 	for _, read := range []func(string) (string, error){asItIs, url.PathUnescape} {
 		if escaped, fits := followRoute(event.RouteKey, event.PathParameters, path, read); fits {
 			return escaped

@@ -86,20 +86,7 @@ func address(event *events.APIGatewayV2HTTPRequest) *url.URL {
 	if err != nil { // it was escaped here, so this does not happen
 		decoded = escaped
 	}
-	return &url.URL{Path: decoded, RawPath: escaped, RawQuery: query(event)}
-}
-
-// query is the query as it was sent. Only an event that was made by hand has
-// the parameters and not the text.
-func query(event *events.APIGatewayV2HTTPRequest) string {
-	if event.RawQueryString != "" || len(event.QueryStringParameters) == 0 {
-		return event.RawQueryString
-	}
-	values := url.Values{}
-	for name, value := range event.QueryStringParameters {
-		values.Set(name, value)
-	}
-	return values.Encode()
+	return &url.URL{Path: decoded, RawPath: escaped, RawQuery: event.RawQueryString}
 }
 
 // KeepPlus takes a space for a plus in paths below a prefix. A base64 token
