@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,55 +103,6 @@ func TestTheLastGoodStateStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	step("reloaded: 0 flags, 0 configs")
-}
-
-// TestWhatIsBrokenKeepsNothingElseBack: a file is served as it last was good, or not at
-// all, and the others as they are.
-func TestWhatIsBrokenKeepsNothingElseBack(t *testing.T) {
-	segment := func(key, other string) string {
-		criteria := ""
-		if other != "" {
-			criteria = `{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"` + other + `"}}`
-		}
-		return `{"key":"` + key + `","type":"segment","valueType":"bool","default":{"rules":[{"criteria":[` + criteria + `],"value":{"type":"bool","value":true}}]}}`
-	}
-	on, off := flagFile("a", "true"), flagFile("a", "false")
-	const a, b, s, z = "feature-flags/a.json", "feature-flags/b.json", "segments/s.json", "segments/z.json"
-	for name, test := range map[string]struct{ before, edit, want map[string]string }{
-		"no JSON":            {map[string]string{a: on, b: flagFile("b", "true")}, map[string]string{a: "{", b: flagFile("b", "false")}, map[string]string{a: on, b: flagFile("b", "false")}},
-		"never good":         {map[string]string{a: on}, map[string]string{b: "{", a: off}, map[string]string{a: off}},
-		"one more and less":  {map[string]string{a: on, b: flagFile("b", "true")}, map[string]string{a: "{", b: "", z: segment("z", "")}, map[string]string{a: on, z: segment("z", "")}},
-		"another type":       {map[string]string{a: on}, map[string]string{a: segment("a", ""), z: segment("z", "")}, map[string]string{a: on, z: segment("z", "")}},
-		"a circle":           {map[string]string{s: segment("s", ""), a: on}, map[string]string{s: segment("s", "s"), a: off}, map[string]string{s: segment("s", ""), a: off}},
-		"a circle with some": {map[string]string{s: segment("s", "z"), z: segment("z", ""), a: on}, map[string]string{s: "{", z: segment("z", "s"), a: off}, map[string]string{s: segment("s", "z"), z: segment("z", ""), a: off}},
-		"who has its key":    {map[string]string{a: on}, map[string]string{"configs/A.json": "{\"key\":\"A\"}", b: flagFile("b", "true")}, map[string]string{a: on, b: flagFile("b", "true")}},
-		"the workspace file": {map[string]string{"svc.json": `{"environments":["development"]}`, a: on}, map[string]string{"svc.json": "[", a: off}, map[string]string{"svc.json": `{"environments":["development"]}`, a: off}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			put := func(files map[string]string) {
-				for path, text := range files {
-					write(t, dir, path, text)
-					if text == "" {
-						_ = os.Remove(filepath.Join(dir, path))
-					}
-				}
-			}
-			put(test.before)
-			d, err := Open(dir, "development", func(string) {})
-			if err != nil {
-				t.Fatal(err)
-			}
-			put(test.edit)
-			for range 2 {
-				d.update(datadir.Look(dir))
-				served, behind := d.Behind()
-				if got := fmt.Sprintf("%s", served.Files); !behind || got != fmt.Sprint(test.want) {
-					t.Errorf("served is\n%s, want\n%s", got, test.want)
-				}
-			}
-		})
-	}
 }
 
 func TestAVanishedDirectoryGoesOnBeingServed(t *testing.T) {

@@ -98,9 +98,9 @@ func TestEditsLeadWhereAStartDoes(t *testing.T) {
 						t.Fatal(err)
 					}
 				case 4:
-					write(t, dir, path, rapid.SampledFrom([]string{"{", "", `{"key":1}`}).Draw(rt, "broken"))
+					write(t, dir, path, rapid.SampledFrom([]string{"{", "", `{"key":1}`, strings.Replace(drawDocument(rt, "segments", key), "IN_SEG", "PROP_MATCHES", -1)}).Draw(rt, "broken"))
 				case 5, 6, 7:
-					write(t, dir, "svc.json", rapid.SampledFrom([]string{`{"environments":["development"]}`, `{"environments":["development","e"]}`, `{"environments":["development","f"]}`, `{"environments":["development","g"]}`, `{"environments":["other"]}`}).Draw(rt, "declared"))
+					write(t, dir, "svc.json", rapid.SampledFrom([]string{`{"environments":["development"]}`, `{"environments":["development","e"]}`, `{"environments":["development","f"]}`, `{"environments":["development","g"]}`, `{"environments":["other"]}`, "["}).Draw(rt, "declared"))
 				default:
 					write(t, dir, path, drawDocument(rt, folder, key))
 				}

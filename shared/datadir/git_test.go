@@ -10,61 +10,31 @@ import (
 	"svc.example/svc/shared/testing/testenv"
 )
 
-func put(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestGitIsWaitedFor: while git holds its lock, a pause is not the end of a
 // checkout.
 func TestGitIsWaitedFor(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "app", "our-config")
-	lock := filepath.Join(root, ".git", "index.lock")
-	put(t, filepath.Join(dir, "feature-flags", "a.json"), "1")
-	put(t, lock, "")
-	put(t, filepath.Join(root, ".git", "HEAD"), "")
+	tree(t, root, map[string]string{"app/our-config/feature-flags/a.json": "1", ".git/index.lock": "", ".git/HEAD": ""})
 	w := start(t, dir, Options{Quiet: 20 * time.Millisecond, AtMost: 40 * time.Millisecond, Recheck: -1})
-	put(t, filepath.Join(dir, "feature-flags", "a.json"), "2")
+	tree(t, dir, map[string]string{"feature-flags/a.json": "2"})
 	select {
 	case s := <-w.states:
 		t.Fatalf("reported in the middle of a checkout: %v", texts(s.Files))
 	case <-time.After(500 * time.Millisecond): // many times what ends a burst
 	}
-	put(t, filepath.Join(dir, "feature-flags", "b.json"), "2")
-	if err := os.Remove(lock); err != nil {
-		t.Fatal(err)
-	}
+	tree(t, dir, map[string]string{"feature-flags/b.json": "2"})
+	must(t, os.Remove(filepath.Join(root, ".git", "index.lock")))
 	if s := w.next(); len(s.Files) != 2 {
 		t.Errorf("the first report holds %v", texts(s.Files))
 	}
 }
 
-// TestALockLeftBehindIsPassedOver: a git that was killed must not stop reloads.
-func TestALockLeftBehindIsPassedOver(t *testing.T) {
+// TestHowLongGitIsWaitedFor: as long as one file comes after the other. A lock that a
+// killed git has left is ignored.
+func TestHowLongGitIsWaitedFor(t *testing.T) {
 	root := t.TempDir()
-	lock := filepath.Join(root, ".git", "index.lock")
-	put(t, lock, "")
-	put(t, filepath.Join(root, ".git", "HEAD"), "")
-	now := time.Now()
-	if !gitAtWork(root, now) {
-		t.Error("a fresh lock does not count")
-	}
-	if gitAtWork(root, now.Add(maxCheckout+time.Second)) {
-		t.Error("an old lock counts")
-	}
-}
-
-// TestASlowCheckoutIsWaitedFor: as long as one file comes after the other.
-func TestASlowCheckoutIsWaitedFor(t *testing.T) {
-	root := t.TempDir()
-	put(t, filepath.Join(root, ".git", "index.lock"), "")
-	put(t, filepath.Join(root, ".git", "HEAD"), "")
+	tree(t, root, map[string]string{".git/index.lock": "", ".git/HEAD": ""})
 	begun := time.Now()
 	for _, tt := range []struct {
 		name          string
@@ -73,7 +43,7 @@ func TestASlowCheckoutIsWaitedFor(t *testing.T) {
 	}{
 		{"another file has just come", 39 * time.Second, 40 * time.Second, true},
 		{"no file has come for long", 20 * time.Second, 40 * time.Second, false},
-		{"it takes for ever", 69 * time.Second, 70 * time.Second, false},
+		{"the lock is too old", 69 * time.Second, 70 * time.Second, false},
 	} {
 		w := &watch{dir: root, deadline: begun.Add(2 * time.Second), latest: begun.Add(tt.latest)}
 		if got := w.waitsForGit(begun.Add(tt.after)); got != tt.want {
@@ -101,7 +71,7 @@ func TestTheLockOfALinkedWorkTree(t *testing.T) {
 	if gitAtWork(linked, time.Now()) {
 		t.Error("at work without a lock")
 	}
-	put(t, filepath.Join(root, "main", ".git", "worktrees", "linked", "index.lock"), "")
+	tree(t, root, map[string]string{"main/.git/worktrees/linked/index.lock": ""})
 	if !gitAtWork(linked, time.Now()) {
 		t.Error("the lock is not found")
 	}

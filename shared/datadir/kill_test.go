@@ -39,18 +39,9 @@ var several = []Edit{
 func layout(t *testing.T) string {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
-	for path, text := range map[string]string{"feature-flags/a.json": "old a", "feature-flags/z.json": "old z", "configs/gone.json": "old gone",
-		"configs/kept.json": "kept", "configs/same.json": "same", "far.txt": "old far", "segments/target.json": "target"} {
-		path = filepath.Join(dir, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o640)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for link, to := range map[string]string{"configs/link.json": "../far.txt", "configs/away.json": "kept.json", "segments/forced.json": "target.json"} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Skip(err)
-		}
-	}
+	tree(t, dir, map[string]string{"feature-flags/a.json": "old a", "feature-flags/z.json": "old z", "configs/gone.json": "old gone",
+		"configs/kept.json": "kept", "configs/same.json": "same", "far.txt": "old far", "segments/target.json": "target",
+		"configs/link.json": "-> ../far.txt", "configs/away.json": "-> kept.json", "segments/forced.json": "-> target.json"})
 	return dir
 }
 
@@ -198,11 +189,7 @@ func TestAJournalIsObeyedWhereItWasWritten(t *testing.T) {
 	}
 	t.Run("among the files", func(t *testing.T) {
 		dir := layout(t)
-		for path, text := range map[string]string{workspace.OldJournal: `[{"At": "feature-flags/a.json", "SHA256": "` + sumOf([]byte("old a")) + `", "Next": "feature-flags/z.json"}]`} {
-			if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
+		tree(t, dir, map[string]string{workspace.OldJournal: `[{"At": "feature-flags/a.json", "SHA256": "` + sumOf([]byte("old a")) + `", "Next": "feature-flags/z.json"}]`})
 		lies := everything(t, dir)
 		if _, err := Unfinished(t.Context(), dir); !errors.Is(err, ErrFound) {
 			t.Error(err)

@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -184,29 +183,16 @@ func TestTooManyFiles(t *testing.T) {
 // TestBecameALinkOut is a file that was one when it was listed.
 func TestBecameALinkOut(t *testing.T) {
 	dir := t.TempDir()
-	tree(t, dir, map[string]string{"conf/configs/a.json": "a", "conf/configs/b.json": "b", "conf/segments/c.json": "c", "far/c.json": "secret"})
+	tree(t, dir, map[string]string{"conf/configs/a.json": "a", "conf/configs/b.json": "b", "conf/configs/gone.json": "c", "conf/configs/folder.json": "d", "conf/segments/c.json": "c", "far/c.json": "secret"})
 	l := list(filepath.Join(dir, "conf"), maxFiles, time.Now())
 	must(t, os.Remove(filepath.Join(dir, "conf/configs/b.json")))
 	must(t, os.RemoveAll(filepath.Join(dir, "conf/segments")))
-	tree(t, dir, map[string]string{"conf/configs/b.json": "-> ../../far/c.json", "conf/segments": "-> ../far"})
+	must(t, os.Remove(filepath.Join(dir, "conf/configs/gone.json")))
+	must(t, os.Remove(filepath.Join(dir, "conf/configs/folder.json")))
+	tree(t, dir, map[string]string{"conf/configs/b.json": "-> ../../far/c.json", "conf/segments": "-> ../far", "conf/configs/folder.json/": ""})
 	files := l.state(State{}, nil).Files
 	if want := map[string]string{"configs/a.json": "a"}; !maps.Equal(texts(files), want) {
 		t.Errorf("%v", texts(files))
-	}
-}
-
-// TestVanished is a file that goes away between the listing and the reading.
-func TestVanished(t *testing.T) {
-	dir := t.TempDir()
-	tree(t, dir, map[string]string{"configs/a.json": "a", "configs/b.json": "b", "configs/c.json": "c"})
-	l := list(dir, maxFiles, time.Now())
-	must(t, os.Remove(filepath.Join(dir, "configs/b.json")))
-	must(t, os.Remove(filepath.Join(dir, "configs/c.json")))
-	tree(t, dir, map[string]string{"configs/c.json/": ""})
-	state := l.state(State{}, nil)
-	files, problems := state.Files, state.Problems
-	if want := map[string]string{"configs/a.json": "a"}; !maps.Equal(texts(files), want) || problems != nil {
-		t.Errorf("%v, %v", texts(files), problems)
 	}
 }
 
@@ -281,15 +267,5 @@ func TestVersion(t *testing.T) {
 			t.Errorf("contents %d and %d have one version", i, j)
 		}
 		seen[v] = i
-	}
-}
-
-func TestLookIsLoadWithItsVersion(t *testing.T) {
-	dir := t.TempDir()
-	tree(t, dir, map[string]string{"svc.json": `{"environments":[]}`, "configs": "x"})
-	state := Look(dir)
-	files, problems := Load(dir)
-	if !maps.EqualFunc(state.Files, files, bytes.Equal) || state.Version() != Version(files) || !slices.Equal(state.Problems, problems) {
-		t.Errorf("%+v", state)
 	}
 }

@@ -2,38 +2,18 @@ package datadir
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"testing"
 )
 
 func TestWriteReplacesWhatItWasToldOf(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	put := func(path, text string) {
-		t.Helper()
-		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("configs/a.json", "old")
-	put("configs/b.json", "old b")
-	put("elsewhere.txt", "linked")
-	put("configs/kept.json", "kept")
-	for link, to := range map[string]string{"configs/in.json": filepath.Join(dir, "elsewhere.txt"), "configs/out.json": filepath.Join(outside, "x"), "configs/away.json": "kept.json"} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Skip(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(outside, "x"), []byte("out"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	tree(t, dir, map[string]string{"configs/a.json": "old", "configs/b.json": "old b", "elsewhere.txt": "linked", "configs/kept.json": "kept",
+		"configs/in.json": "-> " + filepath.Join(dir, "elsewhere.txt"), "configs/out.json": "-> " + filepath.Join(outside, "x"), "configs/away.json": "-> kept.json"})
+	must(t, os.Chmod(filepath.Join(dir, "configs/a.json"), 0o640))
+	tree(t, outside, map[string]string{"x": "out"})
 	for _, tt := range []struct {
 		name  string
 		edits []Edit
@@ -62,21 +42,16 @@ func TestWriteReplacesWhatItWasToldOf(t *testing.T) {
 	if text, _ := os.ReadFile(filepath.Join(outside, "x")); string(text) != "out" {
 		t.Errorf("outside there is %q", text)
 	}
-	var found []string
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
-		if !d.IsDir() {
-			path, _ = filepath.Rel(dir, path)
-			found = append(found, filepath.ToSlash(path))
-		}
-		return nil
-	})
-	if want := []string{"configs/a.json", "configs/in.json", "configs/kept.json", "configs/out.json", "elsewhere.txt", "feature-flags/c.json"}; !slices.Equal(found, want) {
-		t.Errorf("there is %q, want %q", found, want)
+	const want = `configs/a.json ----------: new
+configs/in.json L---------: new
+configs/kept.json ----------: kept
+configs/out.json L---------: out
+elsewhere.txt ----------: new
+feature-flags/c.json ----------: c`
+	if found := everything(t, dir); found != want {
+		t.Errorf("there is\n%s\nwant\n%s", found, want)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "configs/a.json")); err != nil || info.Mode().Perm() != 0o640 && runtime.GOOS != "windows" {
 		t.Error(info.Mode(), err)
-	}
-	if text, _ := os.ReadFile(filepath.Join(dir, "elsewhere.txt")); string(text) != "new" {
-		t.Errorf("behind the link there is %q", text)
 	}
 }

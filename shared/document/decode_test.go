@@ -3,11 +3,8 @@ package document
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-
-	"svc.example/svc/shared/jsontree"
 )
 
 func TestDecodeReadsTheView(t *testing.T) {
@@ -163,30 +160,6 @@ func TestSpotsLeadBack(t *testing.T) {
 	}
 	for range View(parse(t, threeRuleFlag)).Values() {
 		break // an iterator that goes on after its loop has ended panics
-	}
-}
-
-func TestDecodeOfLargeAndDeep(t *testing.T) {
-	rules := make([]string, 20_000)
-	for i := range rules {
-		rules[i] = `{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "` + strconv.Itoa(i) + strings.Repeat("x", 400) + `"}}`
-	}
-	text := `{"key": "k", "type": "config", "valueType": "string", "default": {"rules": [` + strings.Join(rules, ",") + `]}}`
-	if len(text) < 9<<20 {
-		t.Fatal("not large")
-	}
-	tree := parse(t, text)
-	if doc, issues := Decode(tree); len(issues) > 0 || len(doc.Default) != len(rules) {
-		t.Error("the large document was not read")
-	}
-	if issues := Validate(tree); len(issues) > 0 {
-		t.Errorf("%d issues", len(issues))
-	}
-
-	const levels = jsontree.MaxDepth - 10
-	deep := ofType("json", `{"type": "json", "value": `+strings.Repeat(`{"a":`, levels)+`null`+strings.Repeat(`}`, levels)+`}`)
-	if issues := Validate(parse(t, deep)); len(issues) > 0 {
-		t.Errorf("deep: %q", lines(issues))
 	}
 }
 

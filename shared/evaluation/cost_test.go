@@ -1,14 +1,12 @@
 package evaluation
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -185,26 +183,6 @@ func TestEvaluationsAgree(t *testing.T) {
 	}
 }
 
-func TestLargeExpressions(t *testing.T) {
-	problem := func(pattern string) string {
-		quoted, _ := json.Marshal(pattern)
-		return OperandProblem(source(t, flag("f", serve(criterion("PROP_MATCHES", "user.p", "string", string(quoted)), "x"))).Document.Default[0].Criteria[0])
-	}
-	for _, tt := range []struct{ pattern, words string }{
-		{`@acme\.com$`, ""},
-		{`^[a-z0-9]{3,50}$`, ""},
-		{`^.{0,1000}x$`, "a property of more than"},
-		{strings.Repeat("x{1000}", 100), "too large"},
-		{strings.Repeat("x", expression.MaxLength+1), "too large"},
-		{strings.Repeat(`\pL`, 2000), "too large"},
-		{`(((x{10}){10}){10}){10}`, "does not compile"},
-	} {
-		if got := problem(tt.pattern); !strings.Contains(got, tt.words) || tt.words == "" && got != "" {
-			t.Errorf("%.40s: %q", tt.pattern, got)
-		}
-	}
-}
-
 // TestTheExpressionsOfADocumentAreBounded together, and a document's share is
 // its own: whoever writes one document cannot spoil another's rules.
 func TestTheExpressionsOfADocumentAreBounded(t *testing.T) {
@@ -276,23 +254,4 @@ func hostileValue() *rapid.Generator[*jsontree.Node] {
 		}
 		return jsontree.NewString(text)
 	})
-}
-
-func BenchmarkHostileContext(b *testing.B) {
-	s := hostile(b, 300)
-	for name, p := range map[string]Property{
-		"megabyte": Text(strings.Repeat("x", 1<<20)), "matched": Text(strings.Repeat("x", 4096)), "free": Text(strings.Repeat("x", 64)),
-		"afforded": Text(strings.Repeat("x", 250)), "list": List(slicesOf("aaaaaaaa", 8000)), "short list": List(slicesOf("aaaaaaaa", 1000)),
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				f := s.NewFrame(testNow, func() float64 { return 0.5 })
-				f.Put(f.Slot([]byte("user"), []byte("p")), p)
-				for item := range s.Keys {
-					s.Evaluate(item, f)
-				}
-				f.Release()
-			}
-		})
-	}
 }

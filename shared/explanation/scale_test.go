@@ -88,31 +88,3 @@ func TestTheSizeOfAState(t *testing.T) {
 		t.Error("what is too large is compiled")
 	}
 }
-
-func BenchmarkCompile(b *testing.B) {
-	ws := many(10_000)
-	for b.Loop() {
-		if _, err := explanation.Compile(ws, environment, nil, 0); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkEvaluateAll(b *testing.B) {
-	ws := many(10_000)
-	state, err := explanation.Compile(ws, environment, nil, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, explained := range []bool{false, true} {
-		b.Run(fmt.Sprintf("explain=%v", explained), func(b *testing.B) {
-			q := asked(b, ws, somebody)
-			q.Explain = explained
-			for b.Loop() {
-				if _, err := state.Evaluate(b.Context(), q); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

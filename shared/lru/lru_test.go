@@ -7,33 +7,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTheLeastRecentlyUsedGoesFirst(t *testing.T) {
-	c := New[string, int](10)
-	c.Put("a", 1, 4)
-	c.Put("b", 2, 4)
-	c.Get("a")
-	c.Put("c", 3, 4)
-	if _, found := c.Get("b"); found || c.Held() != 8 {
-		t.Errorf("b is found: %v, %d bytes", found, c.Held())
-	}
-	if got := c.Values(); !slices.Equal(got, []int{3, 1}) {
-		t.Errorf("%v", got)
-	}
-}
-
-func TestTheValueUsedLastStaysHoweverLargeItIs(t *testing.T) {
-	c := New[string, int](10)
-	c.Put("a", 1, 4)
-	c.Put("b", 2, 400)
-	if got := c.Values(); !slices.Equal(got, []int{2}) || c.Held() != 400 {
-		t.Errorf("%v, %d bytes", got, c.Held())
-	}
-	c.Put("c", 3, 4)
-	if got := c.Values(); !slices.Equal(got, []int{3}) || c.Held() != 4 {
-		t.Errorf("%v, %d bytes", got, c.Held())
-	}
-}
-
 func TestAValueThatGrowsMakesOthersGo(t *testing.T) {
 	c := New[string, *int](10)
 	first := c.Share("a", 1, func() *int { return new(int) })

@@ -145,23 +145,3 @@ func TestStampSchema(t *testing.T) {
 		}
 	}
 }
-
-func TestSameDocument(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want bool
-	}{
-		{`{"$schema":"x","a":1.0,"b":{"c":1,"d":2}}`, `{"b":{"d":2e0,"c":1},"a":1,"$schema":"y"}`, true},
-		{`{"a":{"$schema":"x"}}`, `{"a":{"$schema":"y"}}`, false},
-		{`{"a":[1,2]}`, `{"a":[2,1]}`, false},
-		{`{"a":null}`, `{}`, false},
-		{`[]`, `{}`, false},
-	} {
-		if document.SameDocument(documents.Tree(t, tt.a), documents.Tree(t, tt.b)) != tt.want {
-			t.Errorf("document.SameDocument(%s, %s) != %v", tt.a, tt.b, tt.want)
-		}
-	}
-	if document.SameDocument(nil, documents.Tree(t, `{}`)) || !document.SameDocument(nil, nil) {
-		t.Error("nothing is the same as nothing only")
-	}
-}
