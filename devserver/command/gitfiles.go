@@ -1,28 +1,19 @@
 package command
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/problem"
-	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -94,7 +85,7 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 	if err != nil {
 		return nil, err
 	}
-	tree, err := g.tree(ctx, folder)
+	tree, err := g.tree(ctx, s.commit, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -143,85 +134,6 @@ func (g gitDirectory) exactly(ctx context.Context, revision string) (string, err
 		return refs[0] + rest, nil
 	}
 	return revision, nil
-}
-
-// gitTree is what a commit has below a directory.
-type gitTree struct {
-	entries map[string]gitEntry
-	folders map[string][]string // the names in each
-}
-
-type gitEntry struct {
-	mode, id string
-	size     int64
-}
-
-func (e gitEntry) is(kind string) bool { return strings.HasPrefix(e.mode, kind) }
-
-// Kinds of entries in git, by the first digits of their modes.
-const (
-	gitFile      = "100"
-	gitFolder    = "040"
-	gitLink      = "120"
-	gitSubmodule = "160"
-)
-
-// folder is the path and the id of the directory's tree at a commit, where the links lead
-// that its path had then: a change of one is a change of all files. The id is "" where there
-// was none.
-func (g gitDirectory) folder(ctx context.Context, commit string) (at, id string, err error) {
-	var wrong error
-	ids := map[string]string{".": commit}
-	at, ok := follow(filepath.ToSlash(g.Path), func(path string) (string, bool) {
-		if path == "." {
-			return "", false
-		}
-		t, err := g.tree(ctx, commit, "--", path)
-		wrong = cmp.Or(wrong, err)
-		e := t.entries[path]
-		if e.is(gitFolder) {
-			ids[path] = e.id
-		}
-		if e.is(gitSubmodule) {
-			wrong = fmt.Errorf("at the commit %s the path of the directory leads into the submodule %s, whose files are compared in its own repository", commit, terminal.Quote(path))
-		}
-		if !e.is(gitLink) {
-			return "", false
-		}
-		target := map[string][]byte{}
-		wrong = cmp.Or(wrong, g.contents(ctx, commit, map[string]string{path: e.id}, target))
-		return string(target[path]), true
-	})
-	if wrong == nil && !ok {
-		wrong = fmt.Errorf("at the commit %s the path of the directory is a symbolic link that leads out of the repository", commit)
-	}
-	return at, ids[at], wrong
-}
-
-// tree is what git has in a tree: all of it, or as the arguments say.
-func (g gitDirectory) tree(ctx context.Context, id string, args ...string) (gitTree, error) {
-	t := gitTree{map[string]gitEntry{}, map[string][]string{}}
-	if id == "" {
-		return t, nil
-	}
-	if len(args) == 0 {
-		args = []string{"-r"}
-	}
-	list, err := g.Run(ctx, nil, append([]string{"ls-tree", "--full-tree", "-z", "-l", id}, args...)...)
-	if err != nil {
-		return t, err
-	}
-	for line := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
-		about, file, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(about) // mode, type, id and size
-		if len(fields) != 4 {
-			continue
-		}
-		size, _ := strconv.ParseInt(fields[3], 10, 64)
-		t.entries[file] = gitEntry{fields[0], fields[2], size}
-		t.folders[path.Dir(file)] = append(t.folders[path.Dir(file)], path.Base(file))
-	}
-	return t, nil
 }
 
 // read reads the files of the layout, through symbolic links as they are followed on
@@ -332,58 +244,6 @@ func follow(file string, link func(path string) (target string, isLink bool)) (a
 		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return at, true
-}
-
-// contents reads objects, given by the file that each is of, into a map.
-func (g gitDirectory) contents(ctx context.Context, commit string, ids map[string]string, into map[string][]byte) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	var asked bytes.Buffer
-	var files []string
-	for file, id := range ids {
-		files = append(files, file)
-		fmt.Fprintln(&asked, id)
-	}
-	content, err := g.Run(ctx, &asked, "cat-file", "--batch")
-	if err != nil {
-		return err
-	}
-	in := bufio.NewReader(bytes.NewReader(content))
-	for _, file := range files {
-		line, err := in.ReadString('\n')
-		fields := strings.Fields(line) // id, type and size
-		if err != nil || len(fields) != 3 {
-			return fmt.Errorf("git does not have the file %s at the commit %s, as in a partial clone; it is not fetched for this: git fetch --refetch --no-filter gets everything", terminal.Quote(file), commit)
-		}
-		size, err := strconv.Atoi(fields[2])
-		if err != nil {
-			return err
-		}
-		text := make([]byte, size)
-		if _, err := io.ReadFull(in, text); err != nil {
-			return err
-		}
-		if _, err := in.Discard(1); err != nil {
-			return err
-		}
-		if nameOf(text, ids[file]) != ids[file] { // git looks at names when it fetches, and not when it reads
-			return fmt.Errorf("the object %s, the file %s at the commit %s, has another content than its name says: the repository is damaged, or somebody has changed what it holds; git fsck tells more", ids[file], terminal.Quote(file), commit)
-		}
-		into[file] = text
-	}
-	return nil
-}
-
-// nameOf is the name that git gives to a blob, in the form that the repository has.
-func nameOf(text []byte, like string) string {
-	if len(like) != sha256.Size*2 {
-		return object.Hash(object.Blob, text).String()
-	}
-	sum := sha256.New()
-	fmt.Fprintf(sum, "blob %d\x00", len(text))
-	sum.Write(text)
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func isJSON(text []byte) bool { return json.Valid(workspace.WithoutMark(text)) }

@@ -317,18 +317,65 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 // Git believes the name under which an object lies, and an archive may have another object
 // under the name of one that somebody trusts.
 func TestAnObjectUnderAFalseNameIsRefused(t *testing.T) {
-	c := newClone(t)
-	id := c.git("rev-parse", c.base+":svc/our-config/feature-flags/pay.json")
-	object := func(id string) string { return filepath.Join(c.top, ".git", "objects", id[:2], id[2:]) }
-	text, err := os.ReadFile(object(c.git("rev-parse", c.head+":svc/our-config/feature-flags/pay.json")))
-	if err = errors.Join(err, os.Remove(object(id)), os.WriteFile(object(id), text, 0o444)); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"diff", c.base}, {"diff", c.base, c.head}, {"eval", "pay", "--at", c.base, "--environment", "production"}} {
-		if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); out != "" || !strings.Contains(said, "has another content than its name says") {
-			t.Errorf("%v says:\n%s%s", args, out, said)
+	for _, place := range []string{":svc/our-config/feature-flags/pay.json", ":svc/our-config/feature-flags", ":svc", "^{tree}"} {
+		c := newClone(t)
+		id := c.git("rev-parse", c.base+place)
+		object := func(id string) string { return filepath.Join(c.top, ".git", "objects", id[:2], id[2:]) }
+		text, err := os.ReadFile(object(c.git("rev-parse", c.head+place)))
+		if err = errors.Join(err, os.Remove(object(id)), os.WriteFile(object(id), text, 0o444)); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"diff", c.base}, {"diff", c.base, c.head}, {"eval", "pay", "--at", c.base, "--environment", "production"}} {
+			if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); out != "" || !strings.Contains(said, "has another content than its name says") {
+				t.Errorf("%s: %v says:\n%s%s", place, args, out, said)
+			}
 		}
 	}
+}
+
+// A checkout makes files of names with a slash, and of names that are there twice, where a
+// review has other ones.
+func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
+	c := newClone(t)
+	entry := func(mode, name, id string) string { return mode + " " + name + "\x00" + unhex(t, id) }
+	pay := c.git("rev-parse", c.head+":svc/our-config/feature-flags/pay.json")
+	raw := func(commit string) string { // the tree of one, as git has it
+		var text strings.Builder
+		for line := range strings.Lines(c.git("ls-tree", commit)) {
+			fields := strings.Fields(line)
+			text.WriteString(entry(strings.TrimPrefix(fields[0], "0"), fields[3], fields[2]))
+		}
+		return text.String()
+	}
+	below := func(tree string) string { // it as the directory
+		return entry("40000", "svc", c.tree(entry("40000", "our-config", c.tree(tree))))
+	}
+	for name, text := range map[string]string{
+		"a slash above":  raw(c.base) + entry("100644", "svc/our-config/feature-flags/pay.json", pay),
+		"a slash within": below(raw(c.base+":svc/our-config") + entry("100644", "feature-flags/pay.json", pay)),
+		"a folder twice": raw(c.base) + entry("40000", "svc", c.git("rev-parse", c.head+":svc")),
+		"a file twice": below(strings.Replace(raw(c.base+":svc/our-config"), unhex(t, c.git("rev-parse", c.base+":svc/our-config/feature-flags")),
+			unhex(t, c.tree(raw(c.base+":svc/our-config/feature-flags")+entry("100644", "pay.json", pay))), 1)),
+	} {
+		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.tree(text))
+		for _, args := range [][]string{{"diff", c.base, hidden}, {"diff", hidden}, {"eval", "pay", "--at", hidden, "--environment", "production"}} {
+			if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); out != "" || !strings.Contains(said, "git writes no such tree") {
+				t.Errorf("%s: %v says:\n%s%s", name, args, out, said)
+			}
+		}
+	}
+}
+
+// tree stores the text of a tree that git itself would not write.
+func (c *clone) tree(text string) string {
+	c.t.Helper()
+	cmd := exec.Command("git", "-C", c.top, "hash-object", "-t", "tree", "--literally", "-w", "--stdin")
+	cmd.Stdin = strings.NewReader(text)
+	out, err := cmd.Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // Of what is too large to be read, diff says that it was changed, wherever it lies.
@@ -507,7 +554,7 @@ func unhex(t *testing.T, text string) string {
 	t.Helper()
 	id, err := hex.DecodeString(text)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(err, text)
 	}
 	return string(id)
 }
