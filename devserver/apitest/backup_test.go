@@ -86,7 +86,7 @@ func TestBackupsBesideWriters(t *testing.T) {
 	all := make([]taken, rounds)
 	for n := range all {
 		time.Sleep(300 * time.Millisecond) // so that there is something new, and packs are merged at times
-		_, err := command(t.Context(), svcbinary.Swift, "key", "create", "--kind", "service-account", "--name", fmt.Sprint("ci-", n), "--role", "engineer", "--data", w.dir)
+		_, err := command(t.Context(), "key", "create", "--kind", "service-account", "--name", fmt.Sprint("ci-", n), "--role", "engineer", "--data", w.dir)
 		must(t, err)
 		all[n] = taken{path: filepath.Join(t.TempDir(), "backup.tar"), keys: audited(t, w.dir)}
 		for i := range acknowledged {
@@ -94,18 +94,17 @@ func TestBackupsBesideWriters(t *testing.T) {
 				all[n].before = append(all[n].before, *commit)
 			}
 		}
-		_, err = command(t.Context(), svcbinary.Swift, "backup", all[n].path, "--data", w.dir)
+		_, err = command(t.Context(), "backup", all[n].path, "--data", w.dir)
 		must(t, err)
 	}
 	end()
 	working.Wait()
 	p.stop(t)
-	quiet(t, p.Log)
 	live := gitIn(t, w.repository())
 	dir := ""
 	for n, b := range all {
 		dir = filepath.Join(t.TempDir(), "restored")
-		out, err := command(t.Context(), svcbinary.Swift, "restore", b.path, "--data", dir)
+		out, err := command(t.Context(), "restore", b.path, "--data", dir)
 		must(t, err)
 		git := gitIn(t, filepath.Join(dir, local.RepositoryName))
 		git.Sound(t)
@@ -134,7 +133,6 @@ func TestBackupsBesideWriters(t *testing.T) {
 		t.Errorf("a key in what was restored: %v", err)
 	}
 	again.stop(t)
-	quiet(t, again.Log)
 	t.Logf("%s commits beside %d backups", live.Run(t, "rev-list", "--count", "main"), rounds)
 }
 
@@ -175,7 +173,7 @@ func TestKilledBackups(t *testing.T) {
 	must(t, err)
 	folder := t.TempDir()
 	archive, dir := filepath.Join(folder, "backup.tar"), filepath.Join(folder, "restored")
-	_, err = command(t.Context(), svcbinary.Swift, "backup", archive, "--data", w.dir)
+	_, err = command(t.Context(), "backup", archive, "--data", w.dir)
 	must(t, err)
 	rounds, killed := 60, 0
 	if testing.Short() {
@@ -192,7 +190,7 @@ func TestKilledBackups(t *testing.T) {
 			}
 		}
 		check := filepath.Join(folder, "check")
-		_, err := command(t.Context(), svcbinary.Swift, "restore", archive, "--data", check)
+		_, err := command(t.Context(), "restore", archive, "--data", check)
 		must(t, err)
 		must(t, os.RemoveAll(check))
 		if _, err := os.Stat(dir); err == nil {

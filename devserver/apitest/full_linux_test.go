@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/apiload"
-	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // TestAFullDisk: a write is refused with the reason, a backup fails with it and an earlier
@@ -27,7 +26,7 @@ func TestAFullDisk(t *testing.T) {
 	must(t, os.CopyFS(w.dir, os.DirFS(before.dir)))
 	s := &site{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
 	s.start()
-	t.Cleanup(func() { s.p.stop(t) })
+	t.Cleanup(func() { must(t, s.p.Stop()) })
 	const path, on, off = "/v1/flags/redesign/environments/staging", `{"enabled": true}`, `{"enabled": false}`
 	s.expect(200, `"changed":true`, "PATCH", path, on)
 	archive := filepath.Join(disk, "backup.tar")
@@ -40,7 +39,7 @@ func TestAFullDisk(t *testing.T) {
 		s.expect(503, "the disk is full, and nothing was written", "PATCH", path, off)
 	}
 	s.expect(200, `"redesign"`, "GET", "/v1/flags", "")
-	_, err := command(t.Context(), svcbinary.Swift, "backup", archive, "--data", w.dir)
+	_, err := command(t.Context(), "backup", archive, "--data", w.dir)
 	if text, _ := os.ReadFile(archive); err == nil || !strings.Contains(err.Error(), "no space left on device") || string(text) != "an earlier backup" {
 		t.Errorf("%v, and the archive is %.100q", err, text)
 	}

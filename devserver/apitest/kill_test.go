@@ -41,8 +41,7 @@ func TestManyClientsSeeOneOrderAcrossKills(t *testing.T) {
 		if !l.Await(total*(n+1)/(kills+1)+r.IntN(total/(2*kills)), ended) {
 			t.Fatalf("the load ended before kill %d", n+1)
 		}
-		p.Kill()
-		quiet(t, p.Log)
+		p.kill(t)
 		p = launch(t, svcbinary.Watched, w, port)
 	}
 	<-ended
@@ -50,5 +49,4 @@ func TestManyClientsSeeOneOrderAcrossKills(t *testing.T) {
 	l.JudgeAll(t, git).Demand(t)
 	git.Agrees(t, l.Client, p.base, w.keys[0], apiload.Items...)
 	p.stop(t)
-	quiet(t, p.Log)
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/apiload"
-	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // TestWhatRootMakesTheServiceCanRead: an administrator makes keys as root in the
@@ -43,11 +42,11 @@ func TestWhatRootMakesTheServiceCanRead(t *testing.T) {
 		{"usage"},
 		{"backup", archive},
 	} {
-		if _, err := command(t.Context(), svcbinary.Swift, append(args, "--data", w.dir)...); err != nil {
+		if _, err := command(t.Context(), append(args, "--data", w.dir)...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := command(t.Context(), svcbinary.Swift, "restore", archive, "--data", restored); err != nil {
+	if _, err := command(t.Context(), "restore", archive, "--data", restored); err != nil {
 		t.Fatal(err)
 	}
 	each(filepath.Dir(w.dir), func(path string, entry fs.DirEntry) {

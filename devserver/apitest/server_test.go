@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -64,14 +65,6 @@ func (w workplace) issueKey(t testing.TB, m access.KeyRequest) string {
 	return key.Reveal()
 }
 
-// quiet fails a test whose server had something to report.
-func quiet(t testing.TB, log *svcbinary.Log) {
-	t.Helper()
-	if err := log.Quiet(); err != nil {
-		t.Error(err)
-	}
-}
-
 // process is svc api as a process of its own.
 type process struct {
 	*svcbinary.Server
@@ -89,17 +82,26 @@ func launch(t testing.TB, binary func() (string, error), w workplace, port strin
 	return &process{server, "http://127.0.0.1:" + port}
 }
 
-// stop asks the process to end, and demands that it ends well.
+// kill ends the process in the middle of what it does. It must have reported nothing.
+func (p *process) kill(t testing.TB) {
+	t.Helper()
+	p.Kill()
+	if err := p.Log.Quiet(); err != nil {
+		t.Error(err)
+	}
+}
+
+// stop asks the process to end, which it must do well, having reported nothing.
 func (p *process) stop(t testing.TB) {
 	t.Helper()
-	if err := p.Stop(); err != nil {
+	if err := errors.Join(p.Stop(), p.Log.Quiet()); err != nil {
 		t.Error(err)
 	}
 }
 
 // command runs another svc beside the one that serves.
-func command(ctx context.Context, binary func() (string, error), args ...string) (string, error) {
-	path, err := binary()
+func command(ctx context.Context, args ...string) (string, error) {
+	path, err := svcbinary.Swift()
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ func (s *site) start() {
 
 func (s *site) restart() {
 	s.t.Helper()
-	s.p.stop(s.t)
+	must(s.t, s.p.Stop())
 	s.start()
 }
 
@@ -232,7 +232,7 @@ func TestACursorOutlivesTheCache(t *testing.T) {
 		cursors[list] = get(list + "limit=2").NextCursor
 		rest[list] = shas(get(list + "limit=100&cursor=" + cursors[list]))
 	}
-	s.p.stop(t)
+	must(t, s.p.Stop())
 	must(t, os.Remove(filepath.Join(s.dir, "history.cache")))
 	s.start()
 	for _, list := range lists {

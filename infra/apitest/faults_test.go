@@ -55,7 +55,7 @@ func TestFaultsAndKills(t *testing.T) {
 	f.mend()
 	merged := <-compacted
 	counts := l.Report(t)
-	f.tell(l, merged)
+	f.tell(merged)
 	if n := counts["commits"]; full() && n < manyWrites {
 		t.Errorf("%d acknowledged commits, want at least %d", n, manyWrites)
 	}
@@ -86,10 +86,10 @@ func (h *service) compact(ctx context.Context, t *testing.T) (merged int) {
 }
 
 // tell logs what the run was like.
-func (f *fleet) tell(l *apiload.Load, merged int) {
+func (f *fleet) tell(merged int) {
 	f.Helper()
 	counts := f.counts()
-	f.Logf("%d writes of %d clients; %v; %d answers of 503", l.Writes(), writers, counts, f.refused.Load())
+	f.Logf("%v; %d answers of 503", counts, f.refused.Load())
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	total, kinds := 0, []string{}

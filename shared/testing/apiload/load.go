@@ -58,8 +58,7 @@ type Load struct {
 }
 
 func New(t testing.TB, base string) *Load {
-	l := &Load{Base: base + "/v1", Client: NewHTTPClient(t), Began: time.Now()}
-	return l
+	return &Load{Base: base + "/v1", Client: NewHTTPClient(t), Began: time.Now()}
 }
 
 func NewHTTPClient(t testing.TB) *http.Client {
@@ -265,15 +264,4 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// Writes is how many requests that change something were sent.
-func (l *Load) Writes() int {
-	n := 0
-	for _, r := range l.Records {
-		if r.Op.Writes() {
-			n++
-		}
-	}
-	return n
 }

@@ -2,12 +2,8 @@ package faultproxy
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,9 +17,7 @@ import (
 // years ahead of the store's, or behind it, is the store's being behind, or
 // ahead. Requests are passed on as they came.
 type Clock struct {
-	server   *http.Server
-	listener net.Listener
-
+	server
 	lock   sync.Mutex
 	ahead  time.Duration
 	stored map[string]time.Duration // how far ahead it was, by the object's path
@@ -32,33 +26,9 @@ type Clock struct {
 // StartClock begins to listen on a free port of the loopback interface, with a
 // clock that is ahead of the server's.
 func StartClock(target string, ahead time.Duration) (*Clock, error) {
-	to, err := url.Parse(target)
-	if err != nil || to.Host == "" {
-		return nil, fmt.Errorf("%q is no address of a server, such as http://127.0.0.1:8000", target)
-	}
 	c := &Clock{ahead: ahead, stored: map[string]time.Duration{}}
-	if c.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return nil, err
-	}
-	forward := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(to)
-			r.Out.Host = r.In.Host // it is signed
-		},
-		Transport:      &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
-		ModifyResponse: c.change,
-		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	}
-	c.server = &http.Server{Handler: forward, ReadHeaderTimeout: time.Minute}
-	go func() { _ = c.server.Serve(c.listener) }() // until Close
-	return c, nil
+	return c, c.listen(target, nil, c.change)
 }
-
-// URL is the proxy's address, to be used instead of the server's.
-func (c *Clock) URL() string { return "http://" + c.listener.Addr().String() }
-
-// Close ends the proxy and all its connections.
-func (c *Clock) Close() error { return c.server.Close() }
 
 // Pass lets time pass at the store.
 func (c *Clock) Pass(d time.Duration) {

@@ -7,10 +7,9 @@
 //	proxy, err := faultproxy.Start(standin.DynamoDB(t), faultproxy.Plan{Seed: 1, Rates: faultproxy.Rates{faultproxy.Throttle: 0.05}})
 //	config, err := standin.Config(ctx, proxy.URL())
 //
-// Faults come by chance, from the seed, at the rates of the plan; or one at a
-// time, where a test wants it (Once). Counts tells what was injected. Before
-// and After of a plan are called around each request, for a test that kills
-// the program between two steps.
+// Faults come by chance, from the seed, at the rates of the plan. Counts tells what was
+// injected. Before and After of a plan are called around each request, for a test that
+// kills the program between two steps.
 //
 // A Clock is a proxy in front of an S3 server that only gives it another time.
 //

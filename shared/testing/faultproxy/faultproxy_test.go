@@ -16,16 +16,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 
-	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/testing/faultproxy"
 	"svc.example/svc/shared/testing/standin"
 )
 
 var ctx = context.Background()
 
-func start(t *testing.T, target string, plan faultproxy.Plan) (*faultproxy.Proxy, aws.Config) {
+func start(t *testing.T, target string) (*faultproxy.Proxy, aws.Config) {
 	t.Helper()
-	proxy, err := faultproxy.Start(target, plan)
+	proxy, err := faultproxy.Start(target, faultproxy.Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,10 +40,10 @@ func start(t *testing.T, target string, plan faultproxy.Plan) (*faultproxy.Proxy
 	return proxy, config
 }
 
-func openS3(t *testing.T, plan faultproxy.Plan) (*faultproxy.Proxy, *s3.Client, string) {
+func openS3(t *testing.T) (*faultproxy.Proxy, *s3.Client, string) {
 	t.Helper()
 	name := standin.Bucket(t, standin.S3Client(t))
-	proxy, config := start(t, standin.S3(t), plan)
+	proxy, config := start(t, standin.S3(t))
 	once := func(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 	return proxy, s3.NewFromConfig(config, standin.PathStyle, once), name
 }
@@ -57,10 +56,15 @@ func codeOf(err error) string {
 	return ""
 }
 
+// always is a plan in which each request of an operation has a fault.
+func always(kind faultproxy.Kind, operation string) faultproxy.Plan {
+	return faultproxy.Plan{Seed: 3, Rates: faultproxy.Rates{kind: 1}, Only: func(r *http.Request) bool { return faultproxy.Operation(r) == operation }}
+}
+
 // TestS3Words: each fault as a client sees it, and whether the request was
 // carried out.
 func TestS3Words(t *testing.T) {
-	proxy, client, name := openS3(t, faultproxy.Plan{Seed: 1})
+	proxy, client, name := openS3(t)
 	for _, test := range []struct {
 		kind faultproxy.Kind
 		code string
@@ -78,7 +82,7 @@ func TestS3Words(t *testing.T) {
 		{faultproxy.Delay, "", true, true},
 	} {
 		key := "key of " + string(test.kind)
-		proxy.Once(test.kind, nil)
+		proxy.Set(always(test.kind, "PUT"))
 		_, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &name, Key: &key, Body: strings.NewReader("text"), IfNoneMatch: aws.String("*")})
 		if (err == nil) != test.fine || codeOf(err) != test.code {
 			t.Errorf("%s: %v", test.kind, err)
@@ -95,13 +99,12 @@ func TestS3Words(t *testing.T) {
 }
 
 func TestCutOff(t *testing.T) {
-	proxy, client, name := openS3(t, faultproxy.Plan{})
-	b := bucket.New(client, name)
-	content := bytes.Repeat([]byte("0123456789"), 1000)
-	if _, err := b.Put(ctx, "key", bucket.Bytes(content)); err != nil {
+	proxy, client, name := openS3(t)
+	content := strings.Repeat("0123456789", 1000)
+	if _, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &name, Key: aws.String("key"), Body: strings.NewReader(content)}); err != nil {
 		t.Fatal(err)
 	}
-	proxy.Once(faultproxy.CutOff, nil)
+	proxy.Set(always(faultproxy.CutOff, "GET"))
 	out, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &name, Key: aws.String("key")})
 	if err != nil {
 		t.Fatal(err)
@@ -110,13 +113,9 @@ func TestCutOff(t *testing.T) {
 	if _, err := got.ReadFrom(out.Body); err == nil || got.Len() >= len(content) {
 		t.Errorf("%d bytes came, and %v", got.Len(), err)
 	}
-	proxy.Once(faultproxy.CutOff, nil)
-	if got, _, err := b.Get(ctx, "key"); err != nil || !bytes.Equal(got, content) {
-		t.Errorf("a reader that tries again has %d bytes, %v", len(got), err)
-	}
 }
 
-func openDynamoDB(t *testing.T, plan faultproxy.Plan) (*faultproxy.Proxy, *dynamodb.Client, string) {
+func openDynamoDB(t *testing.T) (*faultproxy.Proxy, *dynamodb.Client, string) {
 	t.Helper()
 	plain := standin.DynamoDBClient(t)
 	table := standin.Table(t, plain)
@@ -128,7 +127,7 @@ func openDynamoDB(t *testing.T, plan faultproxy.Plan) (*faultproxy.Proxy, *dynam
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy, config := start(t, standin.DynamoDB(t), plan)
+	proxy, config := start(t, standin.DynamoDB(t))
 	return proxy, dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }), table
 }
 
@@ -145,7 +144,7 @@ func transaction(table string, keys ...string) *dynamodb.TransactWriteItemsInput
 }
 
 func TestDynamoDBWords(t *testing.T) {
-	proxy, client, table := openDynamoDB(t, faultproxy.Plan{Seed: 3})
+	proxy, client, table := openDynamoDB(t)
 	there := func(key string) bool {
 		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: row(key), ConsistentRead: aws.Bool(true)})
 		if err != nil {
@@ -154,9 +153,9 @@ func TestDynamoDBWords(t *testing.T) {
 		return out.Item != nil
 	}
 	codes := map[string]bool{}
+	proxy.Set(always(faultproxy.Throttle, "TransactWriteItems"))
 	for i := range 20 {
 		key := fmt.Sprint("throttled ", i)
-		proxy.Once(faultproxy.Throttle, nil)
 		_, err := client.TransactWriteItems(ctx, transaction(table, key, key+"b"))
 		if codes[codeOf(err)] = true; err == nil || there(key) {
 			t.Errorf("throttled: %v", err)
@@ -167,7 +166,7 @@ func TestDynamoDBWords(t *testing.T) {
 		t.Errorf("throttling says %v", codes)
 	}
 
-	proxy.Once(faultproxy.Conflict, func(r *http.Request) bool { return faultproxy.Operation(r) == "TransactWriteItems" })
+	proxy.Set(always(faultproxy.Conflict, "TransactWriteItems"))
 	_, err := client.TransactWriteItems(ctx, transaction(table, "a", "b", "c"))
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) || len(cancelled.CancellationReasons) != 3 {
@@ -182,14 +181,14 @@ func TestDynamoDBWords(t *testing.T) {
 	if guilty != 1 || there("a") {
 		t.Errorf("%d items are in conflict", guilty)
 	}
-	proxy.Once(faultproxy.Conflict, nil)
+	proxy.Set(always(faultproxy.Conflict, "PutItem"))
 	_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: row("d")})
 	var conflict *types.TransactionConflictException
 	if !errors.As(err, &conflict) {
 		t.Errorf("a conflict of one item: %v", err)
 	}
 	for kind, done := range map[faultproxy.Kind]bool{faultproxy.LostAnswer: true, faultproxy.LateError: true, faultproxy.Error: false, faultproxy.Unavailable: false, faultproxy.Drop: false, faultproxy.Reset: false, faultproxy.CutOff: true} {
-		proxy.Once(kind, nil)
+		proxy.Set(always(kind, "TransactWriteItems"))
 		if _, err := client.TransactWriteItems(ctx, transaction(table, string(kind))); err == nil || there(string(kind)) != done {
 			t.Errorf("%s: %v; carried out: %v", kind, err, there(string(kind)))
 		}
@@ -197,8 +196,8 @@ func TestDynamoDBWords(t *testing.T) {
 }
 
 func TestPartial(t *testing.T) {
-	proxy, client, table := openDynamoDB(t, faultproxy.Plan{})
-	proxy.Once(faultproxy.Partial, nil)
+	proxy, client, table := openDynamoDB(t)
+	proxy.Set(always(faultproxy.Partial, "BatchWriteItem"))
 	var writes []types.WriteRequest
 	var keys []map[string]types.AttributeValue
 	for i := range 5 {
@@ -214,10 +213,10 @@ func TestPartial(t *testing.T) {
 	if err != nil || len(read.Responses[table]) != 4 || len(read.UnprocessedKeys) != 0 {
 		t.Fatalf("%+v, %v", read, err)
 	}
-	if _, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: wrote.UnprocessedItems}); err != nil {
+	if _, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: wrote.UnprocessedItems}); err != nil { // of one, which is done
 		t.Fatal(err)
 	}
-	proxy.Once(faultproxy.Partial, nil)
+	proxy.Set(always(faultproxy.Partial, "BatchGetItem"))
 	read, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: get})
 	if err != nil || len(read.Responses[table]) != 4 || len(read.UnprocessedKeys[table].Keys) != 1 || !*read.UnprocessedKeys[table].ConsistentRead {
 		t.Fatalf("%+v, %v", read, err)

@@ -19,52 +19,57 @@ import (
 
 // Proxy passes requests on to a server, except when it does not.
 type Proxy struct {
-	server   *http.Server
-	listener net.Listener
-	forward  *httputil.ReverseProxy
-
+	server
 	lock   sync.Mutex
 	plan   Plan
 	chance *rand.Rand
 	counts Counts
-	once   []once
-}
-
-// once is a fault for the next request that matches.
-type once struct {
-	kind  Kind
-	match func(*http.Request) bool
 }
 
 // Start begins to listen on a free port of the loopback interface.
 func Start(target string, plan Plan) (*Proxy, error) {
-	to, err := url.Parse(target)
-	if err != nil || to.Host == "" {
-		return nil, fmt.Errorf("%q is no address of a server, such as http://127.0.0.1:8000", target)
-	}
 	p := &Proxy{}
 	p.Set(plan)
-	if p.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return nil, err
+	return p, p.listen(target, http.HandlerFunc(p.serve), nil)
+}
+
+// server is a server before another one.
+type server struct {
+	forward  *httputil.ReverseProxy
+	http     *http.Server
+	listener net.Listener
+}
+
+func (s *server) listen(target string, handler http.Handler, change func(*http.Response) error) error {
+	to, err := url.Parse(target)
+	if err != nil || to.Host == "" {
+		return fmt.Errorf("%q is no address of a server, such as http://127.0.0.1:8000", target)
 	}
-	p.forward = &httputil.ReverseProxy{
+	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return err
+	}
+	s.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
 			r.Out.Host = r.In.Host // it is signed
 		},
-		Transport:    &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		Transport:      &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
+		ModifyResponse: change,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: time.Minute}
-	go func() { _ = p.server.Serve(p.listener) }() // until Close
-	return p, nil
+	if handler == nil {
+		handler = s.forward
+	}
+	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.http.Serve(s.listener) }() // until Close
+	return nil
 }
 
 // URL is the proxy's address, to be used instead of the server's.
-func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
+func (s *server) URL() string { return "http://" + s.listener.Addr().String() }
 
 // Close ends the proxy and all its connections.
-func (p *Proxy) Close() error { return p.server.Close() }
+func (s *server) Close() error { return s.http.Close() }
 
 // Set replaces the plan, for the requests that come from now on. The zero
 // Plan lets everything through.
@@ -75,14 +80,6 @@ func (p *Proxy) Set(plan Plan) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.plan, p.chance = plan, rand.New(rand.NewPCG(plan.Seed, 0))
-}
-
-// Once injects a fault into the next request that matches, whatever the plan
-// says. A nil match is the next one that can have it.
-func (p *Proxy) Once(kind Kind, match func(*http.Request) bool) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	p.once = append(p.once, once{kind, match})
 }
 
 // Counts tells what has happened so far.
@@ -107,13 +104,6 @@ func (p *Proxy) decide(r *request) decision {
 	d.delay = time.Duration(p.chance.Int64N(int64(p.plan.Slow)))
 	if d.kind = p.plan.draw(p.chance); p.plan.Only != nil && !p.plan.Only(r.Request) {
 		d.kind = ""
-	}
-	for i, o := range p.once {
-		if (o.match == nil || o.match(r.Request)) && r.canHave(o.kind) {
-			d.kind = o.kind
-			p.once = append(p.once[:i:i], p.once[i+1:]...)
-			break
-		}
 	}
 	if !r.canHave(d.kind) {
 		d.kind = ""

@@ -31,7 +31,7 @@ func (r *request) operation() string {
 }
 
 // Operation is the name of a request's DynamoDB operation, or the method of
-// one to S3: what a plan's Only and a match of Once look at.
+// one to S3: what a plan's Only looks at.
 func Operation(r *http.Request) string {
 	in := request{Request: r}
 	if operation := in.operation(); operation != "" {

@@ -148,12 +148,12 @@ Resources:
       CodeUri: functions/f
       Policies:
         - Statement:
-            - {Sid: Rows, Effect: Allow, Action: 'dynamodb:GetItem', Resource: !GetAtt T.Arn,
+            - {Sid: Rows, Effect: Allow, Action: 'dynamodb:GetItem', Resource: !Sub ['arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}', {Name: !Ref T}],
                Condition: {'ForAllValues:StringLike': {'dynamodb:LeadingKeys': [head/*]}, 'ForAllValues:StringEquals': {'dynamodb:Attributes': [pk, commit]},
                  StringEqualsIfExists: {'dynamodb:Select': SPECIFIC_ATTRIBUTES}, 'Null': {'dynamodb:Attributes': 'false'}}}
-            - {Sid: Together, Effect: Allow, Action: 'dynamodb:PutItem', Resource: !GetAtt T.Arn, Condition: {'ForAnyValue:StringEquals': {'dynamodb:EnclosingOperation': TransactWriteItems}}}
-            - {Sid: Objects, Effect: Allow, Action: ['s3:GetObject'], Resource: !Sub '${B.Arn}/w/*/pack/*'}
-            - {Sid: New, Effect: Allow, Action: 's3:PutObject', Resource: !Sub '${B.Arn}/*', Condition: {'Null': {'s3:if-none-match': 'false'}}}
+            - {Sid: Together, Effect: Allow, Action: 'dynamodb:PutItem', Resource: !Sub ['arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}', {Name: !Ref T}], Condition: {'ForAnyValue:StringEquals': {'dynamodb:EnclosingOperation': TransactWriteItems}}}
+            - {Sid: Objects, Effect: Allow, Action: ['s3:GetObject'], Resource: !Sub ['arn:${AWS::Partition}:s3:::${Name}/w/*/pack/*', {Name: !Ref B}]}
+            - {Sid: New, Effect: Allow, Action: 's3:PutObject', Resource: !Sub ['arn:${AWS::Partition}:s3:::${Name}/*', {Name: !Ref B}], Condition: {'Null': {'s3:if-none-match': 'false'}}}
 `
 
 func policyOf(t *testing.T, text string) (*Policy, error) {
@@ -195,9 +195,10 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 		"a denial":           {"Effect: Allow, Action: ['s3", "Effect: Deny, Action: ['s3"},
 		"all actions":        {"['s3:GetObject']", "['s3:*']"},
 		"another condition":  {"ForAnyValue:StringEquals': {'dynamodb:Enclosing", "ForAnyValue:StringNotEquals': {'dynamodb:Enclosing"},
-		"all resources":      {"Resource: !Sub '${B.Arn}/w/*/pack/*'", "Resource: '*'"},
-		"another resource":   {"!Sub '${B.Arn}/w", "!Sub '${C.Arn}/w"},
-		"more that is there": {"${B.Arn}/w", "${B.Arn}/${T}/w"},
+		"all resources":      {"Resource: !Sub ['arn:${AWS::Partition}:s3:::${Name}/w/*/pack/*', {Name: !Ref B}]", "Resource: '*'"},
+		"another resource":   {"*', {Name: !Ref B}]}", "*', {Name: !Ref C}]}"},
+		"a table's ARN":      {"!Sub ['arn:${AWS::Partition}:s3:::${Name}/w/*/pack/*', {Name: !Ref B}]", "!GetAtt T.Arn"},
+		"more that is there": {"${Name}/w", "${Name}/${T}/w"},
 	} {
 		text := strings.Replace(policies, change[0], change[1], 1)
 		if text == policies {

@@ -79,31 +79,22 @@ func newStatement(t *template.Template, s template.Statement, names Names) (stat
 	return one, nil
 }
 
-// arnOf resolves !GetAtt X.Arn, !Sub ${X.Arn} with a path, and !Sub of an ARN in which
-// ${Name} is a table or a bucket that the template or a parameter names.
+// arnOf resolves !GetAtt X.Arn, and !Sub of an ARN in which ${Name} is a table or a bucket
+// that the template or a parameter names.
 func arnOf(t *template.Template, resource any, names Names) (string, error) {
 	if parts, isList := template.At(resource, "Fn::Sub").([]any); isList && len(parts) == 2 {
 		return arnOfName(t, fmt.Sprint(parts[0]), template.At(parts[1], "Name"), names)
 	}
-	var id, path string
-	if list, isList := template.At(resource, "Fn::GetAtt").([]any); isList && len(list) == 2 && list[1] == "Arn" {
-		id = fmt.Sprint(list[0])
-	} else if text, isText := template.At(resource, "Fn::Sub").(string); isText && strings.HasPrefix(text, "${") {
-		inner, rest, closed := strings.Cut(text[len("${"):], "}")
-		name, isARN := strings.CutSuffix(inner, ".Arn")
-		if closed && isARN && !strings.Contains(rest, "${") {
-			id, path = name, rest
-		}
-	}
-	name, known := names[id]
-	if !known {
+	list, isList := template.At(resource, "Fn::GetAtt").([]any)
+	if !isList || len(list) != 2 || list[1] != "Arn" {
 		return "", fmt.Errorf("the resource %v is not understood", resource)
 	}
-	arn := map[string]func(string) string{"AWS::DynamoDB::Table": tableARN, "AWS::S3::Bucket": bucketARN, "AWS::SQS::Queue": queueARN}[t.Resources[id].Type]
-	if arn == nil {
-		return "", fmt.Errorf("%s is no table, bucket or queue", id)
+	id := fmt.Sprint(list[0])
+	name, known := names[id]
+	if !known || t.Resources[id].Type != "AWS::SQS::Queue" {
+		return "", fmt.Errorf("%s is no queue whose name is known", id)
 	}
-	return arn(name) + path, nil
+	return queueARN(name), nil
 }
 
 // beginnings are how the ARNs of tables and buckets begin in a template.
