@@ -12,7 +12,7 @@ import (
 
 const module = "svc.example/svc/"
 
-// links says what a function must not link, and why.
+// links are what a function must not link, and why.
 var links = []struct {
 	groups []string // nil: all
 	but    []string

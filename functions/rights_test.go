@@ -63,7 +63,7 @@ func but(groups ...string) []string {
 
 const pack = "workspaces/w/objects/pack/pack-1.pack"
 
-// What the groups may ask of AWS: who is listed may, who is not may not. That they
+// What the groups may ask of AWS: those listed may, the others may not. That they
 // may ask all that they do ask, and nothing that they do not, infra/apitest shows;
 // this is about who may what, and about what nobody may.
 var rightsOf = []struct {

@@ -214,8 +214,8 @@ func TestWhatTakesAPlaceOfTheLayoutIsRefused(t *testing.T) {
 // TestWhatWasImperfectMayStaySo: a push is refused for what it brings in.
 func TestWhatWasImperfectMayStaySo(t *testing.T) {
 	p := newPusher(t)
-	p.put("Break", map[string]string{"configs/bad.json": "{\n"})
-	p.work.Run(t, "pull", "-q")
+	p.commit(map[string]string{"configs/bad.json": "{\n"})
+	p.bare.Run(t, "fetch", "-q", p.work.Dir, "HEAD:main") // which runs no hook
 	p.commit(map[string]string{"README.md": "hello"})
 	p.push("", "HEAD:main")
 	p.commit(map[string]string{"configs/worse.json": "{\n"})

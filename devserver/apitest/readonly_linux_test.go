@@ -15,7 +15,7 @@ import (
 )
 
 // TestWhatCannotBeWritten: a server that could not write says so when it is
-// started, and not to whoever is first to write.
+// started, and not at the first write.
 func TestWhatCannotBeWritten(t *testing.T) {
 	before := newWorkplace(t, apiload.Fixture(), 0)
 	for _, path := range []string{".", "repository.git", "repository.git/objects/pack", "repository.git/refs/heads", "svc.db", "telemetry.db"} {
@@ -24,7 +24,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 			must(t, os.CopyFS(w.dir, os.DirFS(before.dir)))
 			must(t, os.Chmod(w.dir, 0o700))
 			path := filepath.Join(w.dir, path)
-			must(t, os.MkdirAll(path, 0o777)) // a folder is no file, whoever asks
+			must(t, os.MkdirAll(path, 0o777))
 			readOnly(t, path)
 			service, err := embedded.Open(background(t), w.dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 			if err == nil {

@@ -126,7 +126,7 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 		{"a sound table", func() harm { return nil }, apiload.Judges{}},
 		{"a table without its condition", func() harm { return changing(unconditional) }, apiload.Judges{Porcupine: true, History: true}},
 		{"a table that forgets keys", func() harm { return changing(forgetful) }, apiload.Judges{History: true}},
-		{"a table that hides who waits", func() harm { return misreading(hiding) }, apiload.Judges{History: true}},
+		{"a table that hides waiting writes", func() harm { return misreading(hiding) }, apiload.Judges{History: true}},
 		{"a table with old news", outdated, apiload.Judges{Porcupine: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 )
 
 // residentAtMost follows a process to its end, and returns the most kilobytes that it had
-// resident. What the system tells of a child that has ended includes the memory of whoever
-// started it.
+// resident. What the system tells of a child that has ended includes the memory of its
+// parent.
 func residentAtMost(pid int) (most int64) {
 	for ; ; time.Sleep(2 * time.Millisecond) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // invocation is the time that a request has, as a function's has.
 const invocation = 8 * time.Second
 
-// beInstance serves until the process is killed, or whoever started it is gone.
+// beInstance serves until the process is killed, or its parent is gone.
 func beInstance(text string) error {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -105,7 +105,7 @@ var rules = []struct {
 	{
 		who:     []string{"shared/change"},
 		reaches: []string{module + "shared/control"},
-		why:     "a change is made for whoever control has admitted",
+		why:     "a change is made after control has admitted its caller",
 	},
 	{
 		who:     []string{"shared/served"},

@@ -7,7 +7,7 @@
 //     for the next request of this instance.
 //   - What is kept stays within Settings.SnapshotBytes: the workspace that was
 //     not used for longest goes first. A workspace that alone has more is not
-//     read: whoever asks for it is told what it needs, and the others are served.
+//     read: its requests are told what it needs, and the others are served.
 package repositories
 
 import (
@@ -71,7 +71,7 @@ func (o *opened) Commit(ctx context.Context, base *repository.Snapshot, draft re
 	return s, o.all.explain(err)
 }
 
-// explain says what a workspace needs that is too large for this function.
+// explain tells what a workspace needs that is too large for this function.
 func (r *Repositories) explain(err error) error {
 	var large *repository.TooLarge
 	if !errors.As(err, &large) {

@@ -16,7 +16,7 @@ type client struct {
 	number int
 	key    string
 	seed   uint64
-	dice   *rand.Rand // of the operation at hand
+	dice   *rand.Rand // of this operation
 	step
 	twin   *twins              // nil for a client that has its key to itself
 	second bool                // of the two

@@ -24,7 +24,7 @@ func (g Git) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(g.Program, append(identity, args...)...)
 	cmd.Dir = g.Dir
-	// Nothing of whoever runs the tests.
+	// Nothing of the person who runs the tests.
 	cmd.Env = append(cmd.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "LC_ALL=C")
 	return cmd
 }

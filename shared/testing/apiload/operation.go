@@ -153,7 +153,7 @@ type Answer struct {
 	Changed, Created bool
 	Text             string // canonical: the document, the rules, the detail, the row
 	Listed           map[string]string
-	Reason           string // in words, for whoever reads a report
+	Reason           string // in words, for reports
 
 	Replayed bool   // it is the answer of an earlier request under the same Idempotency-Key
 	body     string // as it came

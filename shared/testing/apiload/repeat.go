@@ -9,7 +9,7 @@ import (
 // foldRepeats makes one record of all requests that one commit was the answer to:
 // those of a principal under one Idempotency-Key. From when the first of them was
 // sent until the first answer that tells of it, it has happened, and none of those
-// without an answer will happen any more. It says what is wrong with the answers.
+// without an answer will happen any more. It returns what is wrong with the answers.
 func (l *Load) foldRepeats() (problems []string) {
 	groups := map[string][]Record{}
 	var kept []Record

@@ -107,7 +107,7 @@ func startOn(t testing.TB, storage string) *Engine {
 		"--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false",
 		"--data-root="+dir+"/data", "--exec-root="+dir+"/exec", "--pidfile="+dir+"/pid",
 		"--containerd-namespace=svc-"+id, "--containerd-plugins-namespace=svc-plugins-"+id)
-	lifeline, err := cmd.StdinPipe()
+	dieWithParent, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func startOn(t testing.TB, storage string) *Engine {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	stop := func() { _ = lifeline.Close(); <-ended }
+	stop := func() { _ = dieWithParent.Close(); <-ended }
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if _, err := e.run(nil, "info"); err == nil {
 			t.Cleanup(stop)

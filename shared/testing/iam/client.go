@@ -32,9 +32,9 @@ func Policies(path string, names Names) (map[string]*Policy, error) {
 	return all, nil
 }
 
-// Judge says what is denied of an HTTP request; nil when all of it is allowed.
+// Check returns what is denied of an HTTP request; nil when all of it is allowed.
 // It notes which rights the request uses.
-func (p *Policy) Judge(r *http.Request, body []byte) error {
+func (p *Policy) Check(r *http.Request, body []byte) error {
 	all, err := Requests(r, body)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c Client) Do(r *http.Request) (*http.Response, error) {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	if err := c.Policy.Judge(r, body); err != nil {
+	if err := c.Policy.Check(r, body); err != nil {
 		c.Denied(r.Context(), err)
 		return nil, err
 	}

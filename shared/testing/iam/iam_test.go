@@ -181,7 +181,7 @@ func TestRightsThatNothingUses(t *testing.T) {
 	all := len(p.Rights())
 	r := httptest.NewRequest("POST", "/", nil)
 	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
-	if err := p.Judge(r, []byte(`{"TableName": "t", "Key": {"pk": {"S": "head/w"}}, "ProjectionExpression": "pk"}`)); err != nil {
+	if err := p.Check(r, []byte(`{"TableName": "t", "Key": {"pk": {"S": "head/w"}}, "ProjectionExpression": "pk"}`)); err != nil {
 		t.Fatal(err)
 	}
 	unused := p.Unused()

@@ -83,7 +83,7 @@ func (r *Repository) headLocked() repository.Head {
 	return head
 }
 
-// Push makes a commit as `git push` does: whoever, whatever the message.
+// Push makes a commit as `git push` does, by anybody and with any message.
 func (r *Repository) Push(by repository.Signature, message string, files map[string]string) repository.Commit {
 	draft := repository.Draft{Author: by, Committer: by, Message: message}
 	for _, path := range slices.Sorted(maps.Keys(files)) {

@@ -23,7 +23,7 @@ type Counts map[string]Count
 
 // Meter counts. It may be installed in any number of clients.
 type Meter struct {
-	// Only says which requests count; nil is all.
+	// Only reports whether a request counts; nil is all.
 	Only func(context.Context) bool
 
 	lock   sync.Mutex

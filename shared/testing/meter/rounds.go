@@ -12,7 +12,7 @@ import (
 // the longest chain of which each began when the one before had ended. It may
 // be installed in any number of clients. The zero value is ready.
 type Rounds struct {
-	// Only says which requests are followed; nil is all.
+	// Only reports whether a request is followed; nil is all.
 	Only func(context.Context) bool
 
 	lock    sync.Mutex

@@ -109,7 +109,7 @@ func (p program) startAt(path string, port string) (string, error) {
 	cmd := exec.Command("/bin/sh", append([]string{"-c", guard, "sh", dir, path}, p.args(port, data)...)...)
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Dir = dir
-	lifeline, err := cmd.StdinPipe() // open until this process ends
+	dieWithParent, err := cmd.StdinPipe() // open until this process ends
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +121,7 @@ func (p program) startAt(path string, port string) (string, error) {
 	endpoint := "http://127.0.0.1:" + port
 	if err := awaitAnswer(endpoint+p.probe, ended); err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "log")) // for the message only
-		_ = lifeline.Close()
+		_ = dieWithParent.Close()
 		return "", fmt.Errorf("starting %s: %w\n%s", p.name, err, log)
 	}
 	return endpoint, nil

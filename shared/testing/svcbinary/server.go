@@ -83,7 +83,7 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Log is what a server writes, by many hands.
+// Log is what a server writes, by several goroutines.
 type Log struct {
 	lock sync.Mutex
 	text bytes.Buffer
