@@ -28,7 +28,7 @@ func TestEveryOperatorHasWords(t *testing.T) {
 
 // TestATreeStaysInItsLines, whatever documents and contexts hold.
 func TestATreeStaysInItsLines(t *testing.T) {
-	hostile := jsontree.NewString("\x1b[2J\n└─ ✓ " + strings.Repeat("x", 500))
+	hostile := jsontree.NewString("\x1b[2J\n  ✓ " + strings.Repeat("x", 500))
 	source, index := evaluation.EnvironmentRules, 0
 	answer := &explanation.Evaluations{Environment: "prod\nuction", Evaluations: map[string]*explanation.Evaluation{"k\n": {
 		Value: []byte("\"a\u202eb\""), ValueType: document.StringValue, RuleSource: &source, RuleIndex: &index, Truncated: true,
@@ -44,7 +44,7 @@ func TestATreeStaysInItsLines(t *testing.T) {
 	if len(lines) != 11 || strings.ContainsAny(text, "\x1b\u202e") {
 		t.Errorf("%d lines:\n%s", len(lines), text)
 	}
-	for _, want := range []string{"matches what is confidential", "it has no rules", "as there is no user.", "0 to 50: confidential", "50 to 100: too long to be shown", "└─ and more than is told"} {
+	for _, want := range []string{"matches what is confidential", "it has no rules", "as there is no user.", "0 to 50: confidential", "50 to 100: too long to be shown", "\n  and more than is told"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

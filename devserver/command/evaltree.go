@@ -15,13 +15,12 @@ import (
 // evaluationTree shows an evaluation to a person:
 //
 //	new-checkout = true (bool, production at 3f786850)
-//	├─ ✗ rule 0 of production
-//	│  └─ ✗ user.plan is one of "beta", where it is "free"
-//	└─ ✓ rule 1 of production
-//	   └─ ✓ always
+//	  ✗ rule 0 of production
+//	    ✗ user.plan is one of "beta", where it is "free"
+//	  ✓ rule 1 of production
+//	    ✓ always
 func evaluationTree(key string, answer *explanation.Evaluations) string {
 	e := answer.Evaluations[key]
-	t := tree{environment: answer.Environment}
 	value := string(e.Value)
 	switch {
 	case e.Confidential:
@@ -37,33 +36,26 @@ func evaluationTree(key string, answer *explanation.Evaluations) string {
 	if e.Reason == evaluation.Overridden {
 		where += ", overridden on this machine"
 	}
-	fmt.Fprintf(&t.text, "%s = %s (%s, %s)\n", terminal.Escape(key), terminal.Escape(value), e.ValueType, terminal.Escape(where))
-	t.rules("", e.Explanation, func(r evaluation.TriedRule) string {
-		switch r.RuleSource {
-		case evaluation.DefaultRules:
-			return fmt.Sprintf("rule %d of the default rules", r.Index)
-		case evaluation.OverrideRules:
-			return fmt.Sprintf("override %d, of this machine", r.Index)
-		}
-		return fmt.Sprintf("rule %d of %s", r.Index, t.environment)
-	}, e.Truncated)
+	t := tree{names: map[evaluation.RuleSource]string{
+		evaluation.DefaultRules: "rule %d of the default rules", evaluation.OverrideRules: "override %d, of this machine",
+		evaluation.EnvironmentRules: "rule %d of " + strings.ReplaceAll(answer.Environment, "%", "%%"),
+	}}
+	t.line(0, "%s = %s (%s, %s)", key, value, e.ValueType, where)
+	t.rules(1, e.Explanation)
+	if e.Truncated {
+		t.line(1, "and more than is told")
+	}
 	return t.text.String()
 }
 
 // tree is a tree as it is printed, line by line.
 type tree struct {
-	environment string
-	text        strings.Builder
+	names map[evaluation.RuleSource]string // of rules
+	text  strings.Builder
 }
 
-// branch prints a line, and returns what stands before the lines below it.
-func (t *tree) branch(before string, last bool, format string, args ...any) (below string) {
-	arm, below := "├─ ", "│  "
-	if last {
-		arm, below = "└─ ", "   "
-	}
-	t.text.WriteString(before + arm + terminal.Escape(fmt.Sprintf(format, args...)) + "\n")
-	return before + below
+func (t *tree) line(depth int, format string, args ...any) {
+	t.text.WriteString(strings.Repeat("  ", depth) + terminal.Escape(fmt.Sprintf(format, args...)) + "\n")
 }
 
 func mark(holds bool) string {
@@ -73,26 +65,26 @@ func mark(holds bool) string {
 	return "✗"
 }
 
-func (t *tree) rules(before string, rules []evaluation.TriedRule, name func(evaluation.TriedRule) string, more bool) {
-	for i, r := range rules {
-		line := name(r)
-		if r.Member != nil && !*r.Member {
-			line += ": no member"
+func (t *tree) rules(depth int, rules []evaluation.TriedRule) {
+	for _, r := range rules {
+		name := t.names[r.RuleSource]
+		if depth > 1 {
+			name = "rule %d of the segment"
 		}
-		below := t.branch(before, i == len(rules)-1 && !more, "%s %s", mark(r.Matched), line)
-		for j, c := range r.Criteria {
-			t.criterion(below, j == len(r.Criteria)-1 && r.Split == nil, c)
+		if r.Member != nil && !*r.Member {
+			name += ": no member"
+		}
+		t.line(depth, "%s "+name, mark(r.Matched), r.Index)
+		for _, c := range r.Criteria {
+			t.criterion(depth+1, c)
 		}
 		if r.Split != nil {
-			t.split(below, r.Split)
+			t.split(depth+1, r.Split)
 		}
-	}
-	if more {
-		t.branch(before, true, "and more than is told")
 	}
 }
 
-func (t *tree) criterion(before string, last bool, c evaluation.TriedCriterion) {
+func (t *tree) criterion(depth int, c evaluation.TriedCriterion) {
 	line := words(c)
 	if c.PropertyName != "" && c.Operator != document.AlwaysTrue {
 		line = c.PropertyName + " " + line
@@ -104,30 +96,27 @@ func (t *tree) criterion(before string, last bool, c evaluation.TriedCriterion) 
 			line += ", where it is " + shown(c.Actual)
 		}
 	}
-	below := t.branch(before, last, "%s %s", mark(c.Holds), line)
-	if c.Segment == nil {
-		return
+	t.line(depth, "%s %s", mark(c.Holds), line)
+	if c.Segment != nil && len(c.Segment) == 0 {
+		t.line(depth+1, "it has no rules")
 	}
-	if len(c.Segment) == 0 {
-		t.branch(below, true, "it has no rules")
-	}
-	t.rules(below, c.Segment, func(r evaluation.TriedRule) string { return fmt.Sprintf("rule %d of the segment", r.Index) }, false)
+	t.rules(depth+1, c.Segment)
 }
 
-func (t *tree) split(before string, s *evaluation.TriedSplit) {
+func (t *tree) split(depth int, s *evaluation.TriedSplit) {
 	by := "by chance"
 	if s.Hash != nil {
 		by = fmt.Sprintf("by %s, whose hash is %d", s.Property, *s.Hash)
 	} else if s.Property != "" {
 		by = "by chance, as there is no " + s.Property
 	}
-	below := t.branch(before, true, "split %s: at %s of 100", by, percent(s.Point))
-	for i, arm := range s.Arms {
+	t.line(depth, "split %s: at %s of 100", by, percent(s.Point))
+	for _, arm := range s.Arms {
 		value := "confidential"
 		if !arm.Confidential {
 			value = shown(arm.Value)
 		}
-		t.branch(below, i == len(s.Arms)-1, "%s %s to %s: %s", mark(arm.Chosen), percent(arm.From), percent(arm.To), value)
+		t.line(depth+1, "%s %s to %s: %s", mark(arm.Chosen), percent(arm.From), percent(arm.To), value)
 	}
 }
 
@@ -155,11 +144,9 @@ func words(c evaluation.TriedCriterion) string {
 	if line == "" {
 		line = c.Operator + " (which means nothing here)"
 	}
-	switch c.Operator {
-	case document.AlwaysTrue, "IS_PRESENT", "IS_NOT_PRESENT":
-		return line
-	}
 	switch {
+	case c.Operator == document.AlwaysTrue, c.Operator == "IS_PRESENT", c.Operator == "IS_NOT_PRESENT":
+		return line
 	case c.Confidential:
 		return line + " what is confidential"
 	case c.Expected == nil:
