@@ -25,15 +25,10 @@ last seen, or until you delete them.`,
 	return cmd
 }
 
-// contextSearch is what svc contexts search looks for.
-type contextSearch struct {
-	contextType, query, environment string
-	limit                           int
-}
-
 func newContextsSearch(in Invocation) *cobra.Command {
 	var f remoteFlags
-	var s contextSearch
+	var environment string
+	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "search <type> <query>",
@@ -46,20 +41,25 @@ covers the 20,000 contexts of the type and environment that were seen last.`,
   svc contexts search team "" --environment production --limit 100 --json`,
 		Args: cli.Arguments(`a query of several words stands in quotes, and "" finds all`),
 		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			s.contextType, s.query = args[0], args[1]
-			if s.limit < 1 || s.limit > 100 {
+			if limit < 1 || limit > 100 {
 				return cli.Usagef("--limit must be a number from 1 to 100")
+			}
+			query := url.Values{"limit": {strconv.Itoa(limit)}}
+			for name, value := range map[string]string{"type": args[0], "query": args[1], "environment": environment} {
+				if value != "" {
+					query.Set(name, value)
+				}
 			}
 			api, err := in.remote(cmd, f)
 			if err != nil {
 				return err
 			}
-			return in.searchContexts(cmd.Context(), api, s, asJSON)
+			return in.searchContexts(cmd.Context(), api, query, asJSON)
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.environment, "environment", "", "only contexts seen in this environment")
-	flags.IntVar(&s.limit, "limit", 20, "how many to show, 1 to 100")
+	flags.StringVar(&environment, "environment", "", "only contexts seen in this environment")
+	flags.IntVar(&limit, "limit", 20, "how many to show, 1 to 100")
 	flags.BoolVar(&asJSON, "json", false, "print the API's answer")
 	f.add(cmd)
 	return cmd
@@ -75,13 +75,7 @@ type foundContext struct {
 	LastSeenAt  string  `json:"lastSeenAt"`
 }
 
-func (in Invocation) searchContexts(ctx context.Context, api *remote.Client, s contextSearch, asJSON bool) error {
-	query := url.Values{"limit": {strconv.Itoa(s.limit)}}
-	for name, value := range map[string]string{"type": s.contextType, "query": s.query, "environment": s.environment} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+func (in Invocation) searchContexts(ctx context.Context, api *remote.Client, query url.Values, asJSON bool) error {
 	var answer struct {
 		Contexts []foundContext `json:"contexts"`
 	}
@@ -97,11 +91,10 @@ func (in Invocation) searchContexts(ctx context.Context, api *remote.Client, s c
 	}
 	rows := [][]string{{"TYPE", "KEY", "NAME", "EMAIL", "ENVIRONMENT", "LAST SEEN"}}
 	for _, c := range answer.Contexts {
-		name := "-"
+		name, email := "-", "-"
 		if c.Name != nil {
 			name = terminal.Printable(*c.Name)
 		}
-		email := "-"
 		if c.Email != "" {
 			email = terminal.Printable(c.Email)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -118,8 +117,9 @@ again has it saved again.`,
 			if err != nil {
 				return err
 			}
-			path, query := contextPath(args[0], args[1])
-			if err := api.Delete(cmd.Context(), path, query); err != nil {
+			// Not in the path: not all that a type and a key may hold comes through gateways in one.
+			query := url.Values{"type": {args[0]}, "key": {args[1]}}
+			if err := api.Delete(cmd.Context(), "/contexts/-/-", query); err != nil {
 				return err
 			}
 			fmt.Fprintf(in.Stderr, "the %s %s is forgotten\n", terminal.Printable(args[0]), terminal.Quote(args[1]))
@@ -128,15 +128,4 @@ again has it saved again.`,
 	}
 	f.add(cmd)
 	return cmd
-}
-
-// plain is what comes through a path as it is, whatever gateway is on the way.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_@:-][A-Za-z0-9._@:-]*$`)
-
-// contextPath is where a context is deleted.
-func contextPath(contextType, key string) (path string, query url.Values) {
-	if plain.MatchString(contextType) && plain.MatchString(key) {
-		return "/contexts/" + contextType + "/" + key, nil
-	}
-	return "/contexts/-/-", url.Values{"type": {contextType}, "key": {key}}
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"os"
@@ -81,37 +80,6 @@ func TestTheTreeIsTheGuides(t *testing.T) {
 	c := cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: t.TempDir()}
 	if status := Main(t.Context(), args, c); status != 0 || !strings.Contains(guides.Read(t, guideToServe), "\n"+command+"\n") || !strings.Contains(guides.Read(t, guideToServe), "```\n"+out.String()+"```") {
 		t.Errorf("the guide does not show %s with\n%s", command, out.String())
-	}
-}
-
-// TestTheTokenOfMakeRun: the curl line that make run prints asks for a context.
-func TestTheTokenOfMakeRun(t *testing.T) {
-	token := regexp.MustCompile(`(?m)^TOKEN = (\S+)$`).FindStringSubmatch(guides.Read(t, "Makefile"))
-	if token == nil {
-		t.Fatal("the Makefile has no TOKEN")
-	}
-	text, err := base64.RawURLEncoding.DecodeString(token[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var context map[string]map[string]any
-	if err := json.Unmarshal(text, &context); err != nil || context["user"]["key"] == nil {
-		t.Errorf("the token holds %s: %v", text, err)
-	}
-}
-
-// TestMakeRunLeavesTheDefaultsFree: the commands that the README goes on with
-// work in the same checkout, while it runs and afterwards.
-func TestMakeRunLeavesTheDefaultsFree(t *testing.T) {
-	makefile := guides.Read(t, "Makefile")
-	for variable, command := range map[string]*cobra.Command{"SERVE_PORT": newServe(Invocation{&cli.Caller{}}), "API_PORT": newAPI(Invocation{&cli.Caller{}})} {
-		port := regexp.MustCompile(`(?m)^` + variable + ` +\?= (\d+)$`).FindStringSubmatch(makefile)
-		if taken := command.Flags().Lookup("port").DefValue; port == nil || port[1] == taken {
-			t.Errorf("%s is %v, and svc %s needs %s", variable, port, command.Name(), taken)
-		}
-	}
-	if !regexp.MustCompile(`bin/svc api --data \$\(RUN_DATA\)`).MatchString(makefile) {
-		t.Errorf("make run leaves its workspace in %s", defaultData)
 	}
 }
 

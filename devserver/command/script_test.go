@@ -106,9 +106,18 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return
 	}
+	prints(ts, text, err)
+}
+
+func prints(ts *testscript.TestScript, text string, err error) {
 	ts.Check(err)
 	_, err = io.WriteString(ts.Stdout(), text)
 	ts.Check(err)
+}
+
+// basic is a header with an SDK key.
+func basic(key string) []string {
+	return []string{"Authorization:Basic " + base64.StdEncoding.EncodeToString([]byte("1:"+key))}
 }
 
 // await polls a URL until its answer matches, or for a minute.
@@ -159,31 +168,23 @@ func keyEnv(ts *testscript.TestScript, _ bool, args []string) {
 // patch prints the answer to PATCH url with a key and a body.
 func patch(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := send(http.MethodPatch, args[0], args[2], []string{"Authorization:Bearer " + args[1]})
-	ts.Check(err)
-	_, err = io.WriteString(ts.Stdout(), text)
-	ts.Check(err)
+	prints(ts, text, err)
 }
 
 // poll prints what a browser with an SDK key is told, for a token of a context.
 func poll(ts *testscript.TestScript, _ bool, args []string) {
-	credentials := base64.StdEncoding.EncodeToString([]byte("1:" + args[1]))
 	token := "e30"
 	if len(args) > 2 {
 		token = args[2]
 	}
-	text, err := fetch(args[0]+"/api/v2/configs/eval-with-context/"+token, []string{"Authorization:Basic " + credentials})
-	ts.Check(err)
-	_, err = io.WriteString(ts.Stdout(), text)
-	ts.Check(err)
+	text, err := fetch(args[0]+"/api/v2/configs/eval-with-context/"+token, basic(args[1]))
+	prints(ts, text, err)
 }
 
 // reportTelemetry prints the answer to telemetry that an SDK key sends.
 func reportTelemetry(ts *testscript.TestScript, _ bool, args []string) {
-	credentials := base64.StdEncoding.EncodeToString([]byte("1:" + args[1]))
-	text, err := send(http.MethodPost, args[0]+"/api/v1/telemetry/", ts.ReadFile(args[2]), []string{"Authorization:Basic " + credentials})
-	ts.Check(err)
-	_, err = io.WriteString(ts.Stdout(), text)
-	ts.Check(err)
+	text, err := send(http.MethodPost, args[0]+"/api/v1/telemetry/", ts.ReadFile(args[2]), basic(args[1]))
+	prints(ts, text, err)
 }
 
 // mistakes writes a document with so many rules that are none, a line each.

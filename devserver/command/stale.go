@@ -240,16 +240,9 @@ func (v *staleView) notes() (notes []string) {
 		notes = append(notes, fmt.Sprintf("what was not evaluated in %s is not known yet: evaluations are counted since %s", cli.Plural(v.days, "day"), v.since))
 	}
 	if v.recent > 0 {
-		notes = append(notes, fmt.Sprintf("%s changed in the last %s left out", counted(v.recent), cli.Plural(v.days, "day")))
+		notes = append(notes, fmt.Sprintf("left out, as changed in the last %s: %s", cli.Plural(v.days, "day"), cli.Plural(v.recent, "item")))
 	}
 	return notes
-}
-
-func counted(n int) string {
-	if n == 1 {
-		return "1 item that was"
-	}
-	return fmt.Sprint(n, " items that were")
 }
 
 func (l *staleList) add(item staleItem) {

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,7 +8,6 @@ import (
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/terminal"
 )
 
 func newUsage(in Invocation) *cobra.Command {
@@ -43,7 +40,7 @@ svc api serves the data directory.`,
 			if asJSON {
 				return cli.JSON(in.Stdout, usage)
 			}
-			return in.printUsage(usage)
+			return cli.Table(in.Stdout, cli.UsageRows(usage))
 		}),
 	}
 	flags := cmd.Flags()
@@ -51,19 +48,4 @@ svc api serves the data directory.`,
 	flags.StringVar(&month, "month", "", "month in UTC, like 2026-11 (default the current one)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-func (in Invocation) printUsage(u telemetry.Usage) error {
-	rows := [][]string{{"MONTH", "TYPE", "KEYS"}}
-	for _, t := range u.Types {
-		rows = append(rows, []string{string(u.Month), terminal.Printable(t.Type), strconv.Itoa(t.Keys)})
-	}
-	if u.OtherTypes > 0 {
-		rows = append(rows, []string{string(u.Month), fmt.Sprintf("(%d other types)", u.OtherTypes), strconv.Itoa(u.OtherKeys())})
-	}
-	rows = append(rows, []string{string(u.Month), "(all)", strconv.Itoa(u.Keys)})
-	if u.NotCounted > 0 {
-		rows = append(rows, []string{string(u.Month), "(not counted, at most)", strconv.Itoa(u.NotCounted)})
-	}
-	return cli.Table(in.Stdout, rows)
 }

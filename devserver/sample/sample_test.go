@@ -7,12 +7,16 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
+// TestSamplesVerify, and are in the stored form.
 func TestSamplesVerify(t *testing.T) {
 	for name, files := range map[string][]File{"all": All(), "minimal": Minimal()} {
 		content := map[string][]byte{}
 		folders := map[workspace.Folder]int{}
 		for _, f := range files {
 			content[f.Path] = f.Content
+			if tree, err := jsontree.Parse(f.Content); err != nil || string(tree.Encode()) != string(f.Content) {
+				t.Errorf("%s is not as it would be stored: %v", f.Path, err)
+			}
 			if folder, _, ok := workspace.SplitPath(f.Path); ok {
 				folders[folder]++
 			}
@@ -31,19 +35,6 @@ func TestSamplesVerify(t *testing.T) {
 		}
 		if _, ok := content[workspace.File]; !ok {
 			t.Errorf("%s: no %s", name, workspace.File)
-		}
-	}
-}
-
-func TestSamplesAreInTheStoredForm(t *testing.T) {
-	for _, f := range All() {
-		tree, err := jsontree.Parse(f.Content)
-		if err != nil {
-			t.Errorf("%s: %v", f.Path, err)
-			continue
-		}
-		if got := string(tree.Encode()); got != string(f.Content) {
-			t.Errorf("%s is not as it would be stored:\n%s", f.Path, got)
 		}
 	}
 }

@@ -188,18 +188,12 @@ reported in a month (MTK, by type of context).`,
 }
 
 func usageTable(u admin.Usage) [][]string {
-	row := func(name string, value any) []string { return []string{name, fmt.Sprint(value)} }
-	rows := [][]string{row("month", u.Month), row("context keys (MTK)", u.Keys)}
-	for _, t := range u.Types {
-		rows = append(rows, row("  "+terminal.Printable(t.Type), t.Keys))
+	rows := cli.UsageRows(u.Usage)
+	for _, row := range []struct {
+		name  string
+		value any
+	}{{"documents", u.Documents}, {"schemas", u.Schemas}, {"commits", u.Commits}, {"live keys", u.LiveKeys}, {"packs", u.Packs}, {"objects in the bucket", u.Objects}, {"bytes of them", u.Bytes}} {
+		rows = append(rows, []string{row.name, fmt.Sprint(row.value)})
 	}
-	if u.OtherTypes > 0 {
-		rows = append(rows, row(fmt.Sprintf("  (%d other types)", u.OtherTypes), u.OtherKeys()))
-	}
-	if u.NotCounted > 0 {
-		rows = append(rows, row("not counted, at most", u.NotCounted))
-	}
-	return append(rows,
-		row("documents", u.Documents), row("schemas", u.Schemas), row("commits", u.Commits),
-		row("live keys", u.LiveKeys), row("packs", u.Packs), row("objects in the bucket", u.Objects), row("bytes of them", u.Bytes))
+	return rows
 }

@@ -178,16 +178,21 @@ func (w *Workspace) putBack(ctx context.Context, dir string, progress Progress) 
 			return nil, err
 		}
 	}
+	return objects, w.putPacks(ctx, git, packs, progress)
+}
+
+// putPacks stores packs of a repository on disk.
+func (w *Workspace) putPacks(ctx context.Context, git string, names []string, progress Progress) error {
 	told := progress.of("storing", "packs")
-	for i, name := range packs {
+	for i, name := range names {
 		for _, extension := range []string{".pack", ".idx"} { // an index is only where its pack is
 			if err := w.putFile(ctx, w.prefix()+odb.PackPath(name, extension), packPath(git, name, extension)); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		told(i+1, len(packs))
+		told(i+1, len(names))
 	}
-	return objects, nil
+	return nil
 }
 
 func withoutThose(all, those []string) []string {

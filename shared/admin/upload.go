@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -96,20 +95,10 @@ func (w *Workspace) upload(ctx context.Context, git *source.Repository, progress
 	if err != nil {
 		return nil, err
 	}
-	told := progress.of("storing", "packs")
-	for i, name := range p.packs.names() {
-		told(i, len(p.packs.names()))
-		content, err := os.ReadFile(packPath(p.dir, name, ".pack"))
-		index, indexErr := os.ReadFile(packPath(p.dir, name, ".idx"))
-		if err = errors.Join(err, indexErr); err == nil {
-			err = w.objects.PutPack(ctx, name, content, index)
-		}
-		if err != nil {
-			p.close()
-			return nil, err
-		}
+	if err := w.putPacks(ctx, p.dir, p.packs.names(), progress); err != nil {
+		p.close()
+		return nil, err
 	}
-	told(len(p.packs.names()), len(p.packs.names()))
 	return p, nil
 }
 

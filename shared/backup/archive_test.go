@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,32 +54,6 @@ func files(text []byte) (map[string]string, error) {
 		return err
 	})
 	return found, err
-}
-
-func TestAnArchiveIsAnOrdinaryTarFile(t *testing.T) {
-	text := made(t, "registry.json", "audit.log", aPack+".pack", aPack+".idx")
-	got, err := files(text)
-	if err != nil || len(got) != 4 || len(got[aPack+".idx"]) != 900 {
-		t.Fatalf("%d files, %v", len(got), err)
-	}
-	r := tar.NewReader(bytes.NewReader(text))
-	for {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(r)
-		if want, ours := got[h.Name]; err != nil || ours && string(content) != want || h.Mode != 0o600 || !h.ModTime.Equal(at) || h.Typeflag != tar.TypeReg {
-			t.Errorf("archive/tar reads %+v, %d bytes, %v", h, len(content), err)
-		}
-		delete(got, h.Name)
-	}
-	if len(got) > 0 {
-		t.Errorf("archive/tar does not see %v", slices.Collect(maps.Keys(got)))
-	}
 }
 
 // TestNoPartOfAnArchivePasses: wherever it ends, and whatever was changed in it.

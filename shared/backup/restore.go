@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
@@ -29,7 +30,7 @@ type Restored struct {
 // Restore makes a data directory of an archive. The directory must be new or empty. It
 // gets its name when everything is there, and flushed.
 func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) {
-	if err := checkFree(dir); err != nil {
+	if _, err := checkout.CheckFree(dir); err != nil {
 		return Restored{}, err
 	}
 	unfinished, discard, err := atomicfile.Unfinished(dir)
@@ -45,7 +46,8 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 		return r, err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // only an empty directory goes
-		return r, checkFree(dir)
+		_, err := checkout.CheckFree(dir)
+		return r, err
 	}
 	return r, local.Install(unfinished, dir)
 }
@@ -61,24 +63,6 @@ func (r *Restored) restoreTelemetry(ctx context.Context, dir string) error {
 		return err
 	}
 	return os.Remove(path) // svc api would not forget in it whom it is to forget
-}
-
-// checkFree refuses a directory that holds something.
-func checkFree(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(dir); err != nil {
-			return nil
-		}
-		return fmt.Errorf("%s is a symbolic link to what does not exist: name a directory that is new", dir)
-	}
-	if err != nil {
-		return fmt.Errorf("%s is no directory that a backup could be restored to: %w", dir, err)
-	}
-	if len(entries) > 0 {
-		return fmt.Errorf("%s is not empty, and a backup is restored to a new directory only: name another one", dir)
-	}
-	return nil
 }
 
 // Unpack extracts an archive into an empty directory, which no other process uses yet. Its

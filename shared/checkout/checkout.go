@@ -19,29 +19,33 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
+// CheckFree refuses a place where a directory is to be made and something is already, but
+// for an empty directory. It reports whether there is nothing yet.
+func CheckFree(target string) (isNew bool, err error) {
+	entries, err := os.ReadDir(target) // a link may lead to a directory
+	info, unknown := os.Lstat(target)
+	switch {
+	case err == nil && len(entries) > 0:
+		return false, fmt.Errorf("%s is not empty; name a directory that is new", target)
+	case err == nil:
+		return false, nil
+	case errors.Is(unknown, fs.ErrNotExist):
+		return true, nil
+	case unknown == nil && info.Mode()&fs.ModeSymlink != 0 && errors.Is(err, fs.ErrNotExist):
+		leads, _ := os.Readlink(target)
+		return false, fmt.Errorf("%s is a symbolic link to %s, which does not exist; name a directory that is new", target, leads)
+	case unknown == nil && !info.IsDir():
+		return false, fmt.Errorf("%s exists and is not a directory; name a new one", target)
+	}
+	return false, err
+}
+
 // Fill has work fill a directory that is new or empty. When work fails, the
 // directory is as it was.
 func Fill(target string, work func() error) error {
-	_, err := os.Lstat(target)
-	isNew := errors.Is(err, fs.ErrNotExist)
-	info, err := os.Stat(target) // a link may lead to a directory
-	leads, _ := os.Readlink(target)
-	switch {
-	case isNew:
-	case leads != "" && errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is a symbolic link to %s, which does not exist; name a directory that is new", target, leads)
-	case err != nil:
+	isNew, err := CheckFree(target)
+	if err != nil {
 		return err
-	case !info.IsDir():
-		return fmt.Errorf("%s exists and is not a directory; name a new one", target)
-	default:
-		entries, err := os.ReadDir(target)
-		if err != nil {
-			return err
-		}
-		if len(entries) > 0 {
-			return fmt.Errorf("%s is not empty; name a directory that is new", target)
-		}
 	}
 	if err := work(); err != nil {
 		return errors.Join(err, empty(target, isNew))

@@ -9,77 +9,71 @@ import (
 
 	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/testing/gitobjects"
 )
 
-// TestNothingOutside: a tree that somebody made up writes nothing beside the
-// directory, nor into its .git.
-func TestNothingOutside(t *testing.T) {
-	for _, name := range []string{"..", ".git", ".GIT", "GIT~1", ".", ".g\u200cit", ".git\ufeff"} {
-		parent := t.TempDir()
-		target := filepath.Join(parent, "out")
-		git, err := checkout.Init(target, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		blob := gitobjects.Blob("evil")
-		inner := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "evil", ID: blob.ID})
-		root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFolder, Name: name, ID: inner.ID})
-		commit := gitobjects.Commit(root)
-		gitobjects.StoreIn(t, git, blob, inner, root, commit)
-		if err := checkout.Commit(t.Context(), target, commit.ID.String()); err == nil || !strings.Contains(err.Error(), "cannot be written") {
-			t.Errorf("a folder %q: %v", name, err)
-		}
-		for _, path := range []string{filepath.Join(parent, "evil"), filepath.Join(git, "evil"), filepath.Join(target, "evil")} {
-			if _, err := os.Stat(path); err == nil {
-				t.Errorf("a folder %q has led to %s", name, path)
-			}
-		}
-	}
-}
-
-// TestTwoOfOneName: a link and a folder of one name would lead through the link.
-func TestTwoOfOneName(t *testing.T) {
-	parent := t.TempDir()
-	target := filepath.Join(parent, "out")
+// commit writes a root with objects, which it returns the directory of.
+func commit(t *testing.T, root []object.TreeEntry, objects ...pack.Object) (target string, err error) {
+	t.Helper()
+	target = filepath.Join(t.TempDir(), "out")
 	git, err := checkout.Init(target, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob, link := gitobjects.Blob("evil"), gitobjects.Blob(".git")
-	inner := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "evil", ID: blob.ID})
-	root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeSymlink, Name: "a", ID: link.ID}, object.TreeEntry{Mode: object.ModeFolder, Name: "A", ID: inner.ID})
-	commit := gitobjects.Commit(root)
-	gitobjects.StoreIn(t, git, blob, link, inner, root, commit)
-	if err := checkout.Commit(t.Context(), target, commit.ID.String()); err == nil {
-		t.Error("it was written")
+	tree := gitobjects.Tree(t, root...)
+	commit := gitobjects.Commit(tree)
+	gitobjects.StoreIn(t, git, append(objects, tree, commit)...)
+	return target, checkout.Commit(t.Context(), target, commit.ID.String())
+}
+
+func file(name string, of pack.Object) object.TreeEntry {
+	return object.TreeEntry{Mode: object.ModeFile, Name: name, ID: of.ID}
+}
+
+func folder(name string, of pack.Object) object.TreeEntry {
+	return object.TreeEntry{Mode: object.ModeFolder, Name: name, ID: of.ID}
+}
+
+func link(name string, of pack.Object) object.TreeEntry {
+	return object.TreeEntry{Mode: object.ModeSymlink, Name: name, ID: of.ID}
+}
+
+// TestNothingOutside: a tree that somebody made up writes nothing beside the
+// directory, nor into its .git, also not through a link of the same name.
+func TestNothingOutside(t *testing.T) {
+	evil, leads := gitobjects.Blob("evil"), gitobjects.Blob(".git")
+	inner := gitobjects.Tree(t, file("evil", evil))
+	roots := map[string][]object.TreeEntry{"a link and a folder": {link("a", leads), folder("A", inner)}}
+	for _, name := range []string{"..", ".git", ".GIT", "GIT~1", ".", ".g\u200cit", ".git\ufeff"} {
+		roots[name] = []object.TreeEntry{folder(name, inner)}
+	}
+	for name, root := range roots {
+		target, err := commit(t, root, evil, leads, inner)
+		if err == nil || !strings.Contains(err.Error(), "cannot be written") {
+			t.Errorf("%q: %v", name, err)
+		}
+		for _, path := range []string{"../evil", ".git/evil", "evil"} {
+			if _, err := os.Stat(filepath.Join(target, path)); err == nil {
+				t.Errorf("%q has led to %s", name, path)
+			}
+		}
 	}
 }
 
 // TestLinksComeLast: file systems have names for the same that nobody here knows,
 // so nothing is written while there is a link that it could be written through.
 func TestLinksComeLast(t *testing.T) {
-	target := filepath.Join(t.TempDir(), "out")
-	git, err := checkout.Init(target, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blob, link := gitobjects.Blob("text"), gitobjects.Blob(".git")
-	// Its last file is not there: that is how far it comes.
-	lost := object.Hash(object.Blob, []byte("lost"))
-	inner := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeSymlink, Name: "link", ID: link.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "text", ID: blob.ID})
-	entries := []object.TreeEntry{
-		{Mode: object.ModeFolder, Name: "a", ID: inner.ID}, {Mode: object.ModeSymlink, Name: "s", ID: link.ID},
-		{Mode: object.ModeFile, Name: "t", ID: blob.ID}, {Mode: object.ModeFile, Name: "z", ID: lost},
-	}
-	for _, complete := range []bool{false, true} {
+	text, leads, lost := gitobjects.Blob("text"), gitobjects.Blob(".git"), gitobjects.Blob("lost")
+	inner := gitobjects.Tree(t, link("link", leads), file("text", text))
+	root := []object.TreeEntry{folder("a", inner), link("s", leads), file("t", text), file("z", lost)}
+	for _, complete := range []bool{false, true} { // that the last file is lost is how far it comes
+		objects := []pack.Object{text, leads, inner}
 		if complete {
-			entries = entries[:3]
+			objects = append(objects, lost)
 		}
-		root := gitobjects.Tree(t, entries...)
-		commit := gitobjects.Commit(root)
-		gitobjects.StoreIn(t, git, blob, link, inner, root, commit)
-		if err := checkout.Commit(t.Context(), target, commit.ID.String()); (err == nil) != complete {
+		target, err := commit(t, root, objects...)
+		if (err == nil) != complete {
 			t.Fatal(err)
 		}
 		for _, path := range []string{"a/link", "s"} {
@@ -95,21 +89,14 @@ func TestLinksComeLast(t *testing.T) {
 
 // TestNothingIsHandedOnThatMovesFiles, which a journal of an older svc did.
 func TestNothingIsHandedOnThatMovesFiles(t *testing.T) {
-	target := filepath.Join(t.TempDir(), "out")
-	git, err := checkout.Init(target, "")
+	const next, journal = ".svc-next-ABCDEFGHIJKLMNOPQRSTUVWX23", ".svc-write.json"
+	text := gitobjects.Blob("text")
+	inner := gitobjects.Tree(t, file(next, text), file(journal, text))
+	target, err := commit(t, []object.TreeEntry{file(next, text), file(journal, text), folder("conf", inner), file("kept", text)}, text, inner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob := gitobjects.Blob("text")
-	left := []object.TreeEntry{{Mode: object.ModeFile, Name: ".svc-next-ABCDEFGHIJKLMNOPQRSTUVWX23", ID: blob.ID}, {Mode: object.ModeFile, Name: ".svc-write.json", ID: blob.ID}}
-	inner := gitobjects.Tree(t, left...)
-	root := gitobjects.Tree(t, append(left, object.TreeEntry{Mode: object.ModeFolder, Name: "conf", ID: inner.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "kept", ID: blob.ID})...)
-	commit := gitobjects.Commit(root)
-	gitobjects.StoreIn(t, git, blob, inner, root, commit)
-	if err := checkout.Commit(t.Context(), target, commit.ID.String()); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]bool{"kept": true, left[0].Name: true, left[1].Name: false, "conf/" + left[0].Name: true, "conf/" + left[1].Name: false} {
+	for path, want := range map[string]bool{"kept": true, next: true, journal: false, "conf/" + next: true, "conf/" + journal: false} {
 		if _, err := os.Lstat(filepath.Join(target, path)); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}

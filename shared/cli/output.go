@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -24,6 +25,22 @@ func Table(out io.Writer, rows [][]string) error {
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	return w.Flush()
+}
+
+// UsageRows show what telemetry has counted in a month.
+func UsageRows(u telemetry.Usage) [][]string {
+	row := func(name string, value any) []string { return []string{name, fmt.Sprint(value)} }
+	rows := [][]string{row("month", u.Month), row("context keys (MTK)", u.Keys)}
+	for _, t := range u.Types {
+		rows = append(rows, row("  "+terminal.Printable(t.Type), t.Keys))
+	}
+	if u.OtherTypes > 0 {
+		rows = append(rows, row(fmt.Sprintf("  (%d other types)", u.OtherTypes), u.OtherKeys()))
+	}
+	if u.NotCounted > 0 {
+		rows = append(rows, row("not counted, at most", u.NotCounted))
+	}
+	return rows
 }
 
 // JSON prints a value for people and programs.
