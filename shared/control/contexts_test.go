@@ -141,21 +141,6 @@ func TestImpactWithinItsTime(t *testing.T) {
 	}
 }
 
-func TestForgetContext(t *testing.T) {
-	contexts := &fakeContexts{}
-	w := newWorld(t, nil)
-	settings := w.settings()
-	settings.Contexts = contexts
-	w.service = control.New(settings)
-	must[*control.Forgotten](t)(w.enter("engineer").ForgetContext(ctx, control.Forgetting{Type: "user", Key: "u-1"}))
-	if got := strings.Join(contexts.forgotten, "; "); got != "user u-1 in development, old, staging, production" {
-		t.Error(got)
-	}
-	if _, err := w.enter("engineer").ForgetContext(ctx, control.Forgetting{Type: "user", Key: "u-2"}); refusal(err) != "404 NOT_FOUND" {
-		t.Error(err)
-	}
-}
-
 // TestWhoMayForget: who may edit what is shared by all environments.
 func TestWhoMayForget(t *testing.T) {
 	w := newWorld(t, nil)

@@ -178,9 +178,8 @@ func TestWritersTakeTurns(t *testing.T) {
 
 func TestTriesEndWithTheRequest(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	s := w.boss()
 	service := control.New(w.settings()) // with its own pause
-	s = must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
+	s := must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
 	ending, end := context.WithCancel(ctx)
 	w.repo.Before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
 	_, err := s.Changes().Patch(ending, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})

@@ -34,11 +34,10 @@ func Reference() Group {
 
 // memo keeps what an operation answers, packed too: it is the same every time.
 type memo struct {
-	mu    sync.Mutex
-	pages map[memoKey]*page
+	pages sync.Map // func() *page, by memoKey
 }
 
-// memoKey is an operation of a server, or a file that all servers have.
+// memoKey is an operation of a server, or a file.
 type memoKey struct {
 	server *server
 	name   string
@@ -51,17 +50,8 @@ func (m *memo) page(c *call, contentType string, build func(*server) []byte) *pa
 }
 
 func (m *memo) keep(key memoKey, build func() *page) *page {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p := m.pages[key]
-	if p == nil {
-		p = build()
-		if m.pages == nil {
-			m.pages = map[memoKey]*page{}
-		}
-		m.pages[key] = p
-	}
-	return p
+	made, _ := m.pages.LoadOrStore(key, sync.OnceValue(build))
+	return made.(func() *page)()
 }
 
 // stamped is the description with the addresses at which it is served, and the

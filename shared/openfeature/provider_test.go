@@ -202,9 +202,6 @@ func TestMergingRule8FlatKeysMergeFirstThenReplaceNamedContexts(t *testing.T) {
 	check("a flat key replaces the whole native context", plan(native, flat("user.name", "Ada")), "nobody")
 	check("so does a targeting key", plan(native, of.NewEvaluationContext("u", nil)), "keyed")
 	check("other named contexts survive", plan(native, flat("device.os", "plan9")), "pro")
-	check("mapping splits at the first dot", plan(t.Context(), flat("user.plan", "pro")), "pro")
-	check("and no other", plan(t.Context(), flat("user.plan.x", "pro")), "nobody")
-	check("nested", plan(t.Context(), flat("user", map[string]any{"plan": "pro"})), "pro")
 	check("nothing is left behind", plan(native, flat()), "pro")
 
 	// Tiers merge per flat key: the client's plan and the call's name are one

@@ -19,12 +19,15 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/dice"
 	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/workspace"
 )
 
 // hosted is a workspace whose ledger keeps texts, versions and the place of a
@@ -247,11 +250,13 @@ func TestWhatPollsCost(t *testing.T) {
 // stored snapshot and its briefs, one that has followed, and one that has read the
 // whole workspace from git answer alike, in every byte.
 func TestSnapshotsServeWhatGitServes(t *testing.T) {
-	contexts := []string{`{}`, `{"user":{"key":"a","plan":"b"}}`, `{"user":{"key":"abc","plan":["a","c"]},"":{"plan":"d"}}`}
 	briefed, broken := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
+		d := dice.New(rapid.Uint64().Draw(rt, "seed"))
+		contexts := []string{`{}`, d.Context(), d.Context()}
 		h := newHosted(t)
-		h.commit(true, map[string]string{"svc.json": `{"environments":["production","staging"]}`, "feature-flags/first.json": flagText("first", "", "true")})
+		first, _ := d.Workspace(t, "production").Item(document.Flag, "flag-0")
+		h.commit(true, map[string]string{"svc.json": `{"environments":["production","staging"]}`, first.Path: string(first.Text)})
 		warm := h.instance()
 		ask := func(instance http.Handler) (all string) {
 			for _, environment := range []string{"production", "staging"} {
@@ -263,10 +268,10 @@ func TestSnapshotsServeWhatGitServes(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 8).Draw(rt, "commits") {
 			files := map[string]string{}
+			ws := d.Workspace(t, "production")
 			for range rapid.IntRange(1, 4).Draw(rt, "files") {
-				folder := rapid.SampledFrom([]string{"feature-flags", "feature-flags", "configs", "segments", "log-levels", "schemas"}).Draw(rt, "folder")
-				key := rapid.SampledFrom(map[string][]string{"feature-flags": {"a", "b", "c", "d", "e"}, "configs": {"m", "A", "b"}, "segments": {"s", "t"}, "log-levels": {"log-level.x"}, "schemas": {"q"}}[folder]).Draw(rt, "key")
-				files[folder+"/"+key+".json"] = drawFile(rt, folder, key)
+				path, text := drawFile(d, ws)
+				files[path] = text
 			}
 			if rapid.IntRange(0, 6).Draw(rt, "declares") == 0 {
 				files["svc.json"] = rapid.SampledFrom([]string{`{"environments":["production","staging","other"]}`, `{"environments":["production","staging"]}`, `{`}).Draw(rt, "declared")
@@ -299,71 +304,24 @@ func TestSnapshotsServeWhatGitServes(t *testing.T) {
 	}
 }
 
-func flagText(key, own, value string) string {
-	return fmt.Sprintf(`{"key":%q,"type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":%s}}]},"environments":[%s]}`, key, value, own)
-}
-
-// drawFile draws a file: a document of any type, something broken, or nothing.
-func drawFile(t *rapid.T, folder, key string) string {
-	switch rapid.IntRange(0, 12).Draw(t, "kind") {
+// drawFile draws a file of a workspace: a document, now and then one whose key another has
+// too, something broken, or nothing.
+func drawFile(d dice.Dice, ws *workspace.Workspace) (path, text string) {
+	drawn := ws.Items[d.IntN(len(ws.Items))]
+	switch d.IntN(16) {
 	case 0, 1:
-		return ""
-	case 2:
-		return rapid.SampledFrom([]string{"{", `{"key":1}`, `[]`, "\xef\xbb\xbf{}", `{"key":"x","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"bool","value":3}}]}}`}).Draw(t, "broken")
+		return drawn.Path, ""
+	case 2, 3:
+		return drawn.Path, []string{"{", `{"key":1}`, `[]`, "\xef\xbb\xbf{}", `{"key":"x","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"bool","value":3}}]}}`}[d.IntN(5)]
+	case 4:
+		config, _ := ws.Item(document.Config, "config-0")
+		return "configs/FLAG-0.json", strings.Replace(string(config.Text), "config-0", "FLAG-0", 1)
+	case 5:
+		return "log-levels/log-level.x.json", `{"key":"log-level.x","type":"log_level","valueType":"log_level","default":{"rules":[{"criteria":[],"value":{"type":"log_level","value":"INFO"}}]}}`
+	case 6:
+		return "schemas/q.json", `{"type":"object"}`
 	}
-	if folder == "schemas" {
-		return `{"type":"object"}`
-	}
-	type shape struct{ documentType, valueType, value, other string }
-	values := map[string][]shape{
-		"feature-flags": {{"feature_flag", "bool", `true`, `false`}, {"feature_flag", "string", `"é\n\u0041"`, `"b"`}, {"feature_flag", "int", `"12"`, `3e1`}, {"feature_flag", "json", `{"a": [1, {"b": null}]}`, `[]`}, {"feature_flag", "string_list", `["a", "b"]`, `[]`}},
-		"configs":       {{"config", "double", `1.50`, `"2"`}, {"config", "duration", `"PT1S"`, `"P1D"`}},
-		"segments":      {{"segment", "bool", `true`, `false`}},
-		"log-levels":    {{"log_level", "log_level", `"INFO"`, `"WARN"`}},
-	}[folder]
-	s := rapid.SampledFrom(values).Draw(t, "shape")
-	value := rapid.Custom(func(t *rapid.T) string {
-		plain := fmt.Sprintf(`{"type":%q,"value":%s}`, s.valueType, rapid.SampledFrom([]string{s.value, s.other}).Draw(t, "value"))
-		switch rapid.IntRange(0, 9).Draw(t, "value's kind") {
-		case 0:
-			return strings.Replace(plain, "{", `{"confidential":true,`, 1)
-		case 1:
-			return `{"type":"string","value":"c2VjcmV0","decryptWith":"m"}`
-		case 2:
-			return `{"type":"provided","value":{"source":"ENV_VAR","lookup":"X"}}`
-		case 3, 4:
-			return fmt.Sprintf(`{"type":"weighted_values","value":{"hashByPropertyName":%q,"weightedValues":[{"weight":%d,"value":%s},{"weight":1,"value":{"type":%q,"value":%s}}]}}`,
-				rapid.SampledFrom([]string{"user.key", "user.plan", ""}).Draw(t, "hashed"), rapid.IntRange(0, 100_000).Draw(t, "weight"), plain, s.valueType, s.other)
-		}
-		return plain
-	})
-	criterion := rapid.Custom(func(t *rapid.T) string {
-		return rapid.SampledFrom([]string{
-			`{"operator":"ALWAYS_TRUE"}`, `{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["b", "c"]}}`,
-			`{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"s"}}`, `{"operator":"NOT_IN_SEG","valueToMatch":{"type":"string","value":"t"}}`,
-			`{"operator":"PROP_MATCHES","propertyName":"user.key","valueToMatch":{"type":"string","value":"^a"}}`,
-			`{"operator":"PROP_MATCHES","propertyName":"user.key","valueToMatch":{"type":"string","value":"("}}`,
-			`{"operator":"PROP_DOES_NOT_MATCH","propertyName":"user.key","valueToMatch":{"type":"string","value":"x{900}y{900}"}}`,
-			`{"operator":"PROP_BEFORE","propertyName":"svc.current-time","valueToMatch":{"type":"string","value":"2031-01-01T00:00:00Z"}}`,
-			`{"operator":"PROP_IS_ONE_OF","propertyName":"svc.current-time","valueToMatch":{"type":"string_list","value":["1"]}}`,
-			`{"operator":"IN_INT_RANGE","propertyName":"user.age","valueToMatch":{"type":"int_range","value":{"start":1,"end":2}}}`,
-			`{"operator":"IS_PRESENT","propertyName":"plan"}`, `{"operator":"LATER","propertyName":"plan","valueToMatch":{"type":"x"}}`,
-		}).Draw(t, "criterion")
-	})
-	rule := rapid.Custom(func(t *rapid.T) string {
-		return fmt.Sprintf(`{"criteria":[%s],"value":%s}`, strings.Join(rapid.SliceOfN(criterion, 0, 2).Draw(t, "criteria"), ","), value.Draw(t, "of rule"))
-	})
-	rules := func(name string) string { return strings.Join(rapid.SliceOfN(rule, 0, 3).Draw(t, name), ",") }
-	var own []string
-	for _, environment := range []string{"production", "staging", "elsewhere"} {
-		if rapid.Bool().Draw(t, environment) {
-			own = append(own, fmt.Sprintf(`{"id":%q,"rules":[%s]}`, environment, rules("own")))
-		}
-	}
-	variants := rapid.SampledFrom([]string{``, fmt.Sprintf(`{"name":"on","value":{"type":%q,"value":%s}}`, s.valueType, s.value), `{"value":{"type":"bool","value":true}}`}).Draw(t, "variants")
-	return fmt.Sprintf(`{"key":%q,"type":%q,"valueType":%q,"id":%q,"description":%q,"sendToClientSdk":%t,"default":{"rules":[%s]},"environments":[%s],"variants":[%s]}`,
-		key, s.documentType, s.valueType, rapid.SampledFrom([]string{"", "17"}).Draw(t, "id"), rapid.SampledFrom([]string{"one", "two"}).Draw(t, "description"),
-		folder == "configs" && rapid.Bool().Draw(t, "sent"), rules("default"), strings.Join(own, ","), variants)
+	return drawn.Path, string(drawn.Text)
 }
 
 // TestBriefsThatTellNothing: those that are damaged, or of another format, are as if

