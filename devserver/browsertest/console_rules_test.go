@@ -94,11 +94,11 @@ func TestConsoleAddsARule(t *testing.T) {
 		values := call[[]string](t, p.tab, `() => [...document.querySelectorAll("#known-values option")].map((one) => one.value)`)
 		return values, strings.Contains(strings.Join(values, " "), "enterprise")
 	})
-	p.write(t, ".draft.opened .chips input", "pro")
-	p.press(t, "\r")
 	p.write(t, ".draft.opened .chips input", "enterprise")
-	p.press(t, "\t") // it is taken as soon as the field is left
-	p.click(t, ".draft.opened .add-criterion")
+	p.press(t, "\r")
+	long := strings.Repeat("p", 80)
+	p.write(t, ".draft.opened .chips input", long)
+	p.click(t, ".draft.opened .add-criterion") // the field is left, its text becomes a chip, and the click lands all the same
 	p.choose(t, ".draft.opened .criterion:nth-child(2) [aria-label=Operator]", "NOT_IN_SEG")
 	p.choose(t, ".draft.opened [aria-label=Segment]", "beta-testers")
 	p.says(t, "dialog .messages", "1 targeting rule added")
@@ -108,7 +108,7 @@ func TestConsoleAddsARule(t *testing.T) {
 	file := w.fileOf(t, "feature-flags/strange.json")
 	rules := `{"x-rule":2.0,"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","x-criterion":3.0,"valueToMatch":{"type":"string_list","value":["free"],"x-operand":4.0}}],"value":{"type":"bool","value":false,"x-value":5.0}},` +
 		`{"criteria":[{"operator":"PROP_IS_FUZZY","propertyName":"user.mood","valueToMatch":{"type":"mood","value":{"level":9.0}}}],"value":{"type":"bool","value":true}},`
-	added := `{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["pro","enterprise"]}},{"operator":"NOT_IN_SEG","valueToMatch":{"type":"string","value":"beta-testers"}}],"value":{"type":"bool","value":true}},`
+	added := `{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["enterprise","` + long + `"]}},{"operator":"NOT_IN_SEG","valueToMatch":{"type":"string","value":"beta-testers"}}],"value":{"type":"bool","value":true}},`
 	for _, want := range []string{`"x-unknown":{"big":12345678901234567890,"deep":[1.50,null]}`, `"x-default":1.0`, `"rules":[` + rules + `{"criteria"`, rules + added} {
 		if !strings.Contains(file, want) {
 			t.Errorf("the document lacks %s:\n%s", want, file)

@@ -1,11 +1,32 @@
 // A list of texts that is written one by one.
-import { useState } from "./lib";
+import { useRef, useState } from "./lib";
 import { plain } from "./words";
 import { Icon } from "./icons";
 
 const mostChips = 40;
 
-/** Several texts. What stands in the input belongs to them as soon as it is left. */
+let held = false;
+let waiting: (() => void) | undefined;
+const release = () => {
+  const run = waiting;
+  held = false;
+  waiting = undefined;
+  run?.();
+};
+addEventListener("mousedown", () => (held = true), true);
+addEventListener("click", release, true); // before the handler of what is clicked
+for (const end of ["mouseup", "dragend"]) addEventListener(end, () => setTimeout(release), true);
+
+/**
+ * Runs what moves the page: at once, or when the button of the mouse is released, so that
+ * a click reaches what it was aimed at.
+ */
+function whenReleased(run: () => void) {
+  if (held) waiting = run;
+  else run();
+}
+
+/** Several texts. What stands in the input belongs to them once it is left. */
 export function Texts({
   list,
   set,
@@ -30,6 +51,8 @@ export function Texts({
     setText("");
     if (wanted.length) set([...list, ...wanted]);
   };
+  const commit = useRef(() => {});
+  commit.current = () => add([text]); // to the list as it is when the mouse is released
   const key = (event: KeyboardEvent) => {
     if (event.key === "Enter" && text) (event.preventDefault(), add([text]));
     else if (event.key === "Backspace" && !text && list.length) set(list.slice(0, -1));
@@ -85,7 +108,7 @@ export function Texts({
         onInput={input}
         onKeyDown={key}
         onPaste={paste}
-        onBlur={() => add([text])}
+        onBlur={() => whenReleased(() => commit.current())}
       />
     </div>
   );
