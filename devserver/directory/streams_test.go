@@ -15,7 +15,7 @@ import (
 
 const plainFlag = `{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}}`
 
-// TestStreamsOfADirectory tell of edits; with a key, who has its token.
+// TestStreamsOfADirectory: a stream reports edits; with a key it takes the key's token.
 func TestStreamsOfADirectory(t *testing.T) {
 	for _, tt := range []struct{ key, presented, address string }{
 		{"", "", "/ofrep/v1/events"},

@@ -95,10 +95,10 @@ func NewPush(ctx context.Context, api *remote.Client, dir string, o PushOptions)
 	if p.last.foreign {
 		return nil, errors.New("what " + StateName + " notes of the last pull was not written by you on this machine, so nobody can tell what was changed since; svc pull first")
 	}
-	var unread []workspace.Problem
-	p.files, unread = datadir.Load(dir)
+	state := datadir.Look(dir)
+	p.files = state.Files
 	_, problems := workspace.ReadAndVerify(p.files)
-	wrong := slices.DeleteFunc(slices.Concat(unread, problems, p.Overlooked), func(p workspace.Problem) bool { return p.Severity == workspace.Warning })
+	wrong := slices.DeleteFunc(slices.Concat(state.Problems, problems, p.Overlooked), func(p workspace.Problem) bool { return p.Severity == workspace.Warning })
 	if len(wrong) > 0 {
 		return nil, &Unverified{wrong}
 	}

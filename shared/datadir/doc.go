@@ -20,11 +20,10 @@
 //     from the one before.
 //   - Watch never gives up: whatever happens to the directory, or to the
 //     system's supply of watches, it reports the next state that it finds.
-//   - Those who write take turns by Lock, whichever process they are in. Who reads
-//     never waits.
+//   - Writers take turns by Lock, whichever process they are in. Readers never wait.
 //   - Of a change of several files all is done or nothing, also where its process is
 //     killed: while files get their places, a journal says which they are and what was
-//     there lies beside them. Whoever writes next takes back what was done, but for what
+//     there lies beside them. The next writer takes back what was done, but for what
 //     an editor has written since.
 //   - Files of the directory are data: the journal lies in the user's state directory,
 //     and one among the files is obeyed by nobody. Who only reads writes nothing.

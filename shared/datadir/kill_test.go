@@ -146,10 +146,10 @@ func TestAKilledWriteIsDoneAsAWholeOrNotAtAll(t *testing.T) {
 		lies := everything(t, dir)
 		unfinished, err := Unfinished(t.Context(), dir)
 		if err != nil || everything(t, dir) != lies {
-			t.Errorf("after %d steps: who only reads has written, or is told %v", steps, err)
+			t.Errorf("after %d steps: a reader has written, or gets %v", steps, err)
 		}
 		if seen := withoutLeft(lies); len(unfinished) == 0 && seen != old && seen != new {
-			t.Errorf("after %d steps: who only reads is not told that a half is done\n%s", steps, lies)
+			t.Errorf("after %d steps: a reader is not told that a half is done\n%s", steps, lies)
 		}
 		for again := 1; killed(t, dir, again, restoresVariable+"=yes"); again++ {
 		}

@@ -38,7 +38,8 @@ type State struct {
 	listing listing // that Files were read by
 }
 
-// Look reads a datadir.
+// Look reads a datadir, and says what could not be read. What the files say is for
+// workspace.Read to judge.
 func Look(dir string) State {
 	return list(dir, maxFiles, time.Now()).state(State{}, nil)
 }
@@ -47,13 +48,6 @@ func Look(dir string) State {
 // that have changed since.
 func LookAgain(dir string, before State) State {
 	return list(dir, maxFiles, time.Now()).state(before, nil)
-}
-
-// Load reads the files of a datadir, path in the layout to content, and says
-// what could not be read. What the files say is for workspace.Read to judge.
-func Load(dir string) (files map[string][]byte, problems []workspace.Problem) {
-	state := Look(dir)
-	return state.Files, state.Problems
 }
 
 // versionLength is the length of a commit's name in git, so that a version

@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,7 +29,7 @@ func asNobody(t *testing.T, do func()) {
 	<-done
 }
 
-func TestLoadPermissionDenied(t *testing.T) {
+func TestLookPermissionDenied(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	tree(t, dir, map[string]string{
@@ -47,11 +46,7 @@ func TestLoadPermissionDenied(t *testing.T) {
 	close("configs", 0)
 	close("segments", 0o444) // its names can be read and no more
 	asNobody(t, func() {
-		files, problems := Load(dir)
-		if want := map[string]string{"feature-flags/a.json": "a"}; !maps.Equal(texts(files), want) {
-			t.Errorf("files %v", texts(files))
-		}
-		checkProblems(t, problems, []string{
+		checkLook(t, dir, map[string]string{"feature-flags/a.json": "a"}, []string{
 			"fatal configs: permission denied: it cannot be read",
 			"fatal feature-flags/secret.json: permission denied: it cannot be read",
 			"fatal segments: permission denied: it cannot be read",
@@ -60,7 +55,7 @@ func TestLoadPermissionDenied(t *testing.T) {
 	})
 	close(".", 0)
 	asNobody(t, func() {
-		_, problems := Load(dir)
+		problems := Look(dir).Problems
 		for _, p := range problems {
 			if p.Severity.String() != "fatal" || !strings.HasSuffix(p.Message, "permission denied: it cannot be read") {
 				t.Errorf("%v", p)

@@ -35,7 +35,7 @@ func lines(problems []workspace.Problem) []string {
 	return out
 }
 
-func TestLoad(t *testing.T) {
+func TestLook(t *testing.T) {
 	big := strings.Repeat("x", document.MaxSize)
 	whole := map[string]string{
 		"svc.json": "w", "feature-flags/a.json": "a", "configs/b.json": "b", "log-levels/log-level.c.json": "c",
@@ -101,13 +101,19 @@ func TestLoad(t *testing.T) {
 				tt.files[path] = strings.ReplaceAll(content, "$DIR", dir)
 			}
 			tree(t, dir, tt.files)
-			files, problems := Load(dir)
-			if !maps.Equal(texts(files), tt.want) {
-				t.Errorf("files %v", slices.Sorted(maps.Keys(files)))
-			}
-			checkProblems(t, problems, tt.problems)
+			checkLook(t, dir, tt.want, tt.problems)
 		})
 	}
+}
+
+// checkLook holds what a look finds against files, and the beginnings of problems.
+func checkLook(t *testing.T, dir string, files map[string]string, problems []string) {
+	t.Helper()
+	state := Look(dir)
+	if got := texts(state.Files); !maps.Equal(got, files) {
+		t.Errorf("the files are %v", slices.Sorted(maps.Keys(got)))
+	}
+	checkProblems(t, state.Problems, problems)
 }
 
 func checkProblems(t *testing.T, problems []workspace.Problem, want []string) {
@@ -118,7 +124,7 @@ func checkProblems(t *testing.T, problems []workspace.Problem, want []string) {
 	}
 }
 
-func TestLoadNoDirectory(t *testing.T) {
+func TestLookNoDirectory(t *testing.T) {
 	dir := t.TempDir()
 	tree(t, dir, map[string]string{"file": "x", "link": "-> nope"})
 	for name, want := range map[string]string{
@@ -127,21 +133,16 @@ func TestLoadNoDirectory(t *testing.T) {
 		"file/x": "fatal .: the config directory " + dir + "/file/x: it cannot be read: not a directory",
 		"link":   "fatal .: the config directory " + dir + "/link: this is a symbolic link to nope",
 	} {
-		files, problems := Load(filepath.Join(dir, name))
-		checkProblems(t, problems, []string{want})
-		if len(files) != 0 {
-			t.Errorf("%s: files %v", name, files)
-		}
+		checkLook(t, filepath.Join(dir, name), nil, []string{want})
 	}
 }
 
-// TestLoadHuge is a file that could not be read into memory at all.
-func TestLoadHuge(t *testing.T) {
+// TestLookHuge is a file that could not be read into memory at all.
+func TestLookHuge(t *testing.T) {
 	dir := t.TempDir()
 	tree(t, dir, map[string]string{"configs/huge.json": ""})
 	must(t, os.Truncate(filepath.Join(dir, "configs/huge.json"), 1<<40))
-	_, problems := Load(dir)
-	checkProblems(t, problems, []string{"fatal configs/huge.json: 1099511627776 bytes; a file may have at most 1048576"})
+	checkLook(t, dir, nil, []string{"fatal configs/huge.json: 1099511627776 bytes; a file may have at most 1048576"})
 }
 
 // TestReadAllGrowing is a file that has more in it than its size said.

@@ -23,7 +23,7 @@ import (
 // ErrHeld is the error of Lock where others go on writing.
 var ErrHeld = errors.New("another svc is writing files of the directory; try it again")
 
-// lockPatience is how long others are waited for, who take some milliseconds each; a pull
+// lockPatience is how long to wait for other writers. Each takes some milliseconds; a pull
 // of a large workspace takes seconds.
 const lockPatience = 10 * time.Second
 

@@ -18,14 +18,14 @@ const (
 	maxOverlooked = 20      // problems of a folder; the rest is counted
 )
 
-// Overlooked refuses what Load leaves out and another program would obey, and points
+// Overlooked refuses what Look leaves out and another program would obey, and points
 // out what its author may have meant to be a document: files of a folder in another spelling or format, folders below
 // one, files that lie beside the folders or in another one, and folders that
 // look like one of the layout.
 func Overlooked(dir string) []workspace.Problem {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil // Load says so
+		return nil // Look says so
 	}
 	defer root.Close()
 	o, inGit := overlooking{root: root}, gitOf(dir) != ""
@@ -115,7 +115,7 @@ func (o *overlooking) repositories() {
 		switch name := strings.ToLower(path.Base(at)); { // not every disk tells capital letters from small ones
 		case looked > maxLooked:
 			return fs.SkipAll
-		case err != nil: // where it matters, Load says so
+		case err != nil: // where it matters, Look says so
 		case name == ".git" && e.IsDir():
 			return fs.SkipDir
 		case name == "head", name == "objects", name == "refs", name == "commondir":
@@ -169,7 +169,7 @@ func folderNames() string {
 }
 
 // entries are the names in a folder, in order; none when it cannot be read,
-// which Load says.
+// which Look says.
 func (o *overlooking) entries(folder string) []fs.DirEntry {
 	f, err := o.root.Open(folder)
 	if err != nil {

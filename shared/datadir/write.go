@@ -203,8 +203,8 @@ func (w *writing) finish() error {
 	return w.replace()
 }
 
-// replace is finish for a file that was found to be as it was a moment ago. Somebody
-// may have put another in its place since, who holds no lock: an editor.
+// replace is finish for a file that was found to be as it was a moment ago. An editor,
+// which holds no lock, may have put another in its place since.
 func (w *writing) replace() error {
 	switch {
 	case w.SHA256 == "":

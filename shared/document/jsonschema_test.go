@@ -44,8 +44,8 @@ func TestCompileSchemaRefuses(t *testing.T) {
 	}
 }
 
-// A schema comes from whoever may write to the workspace; the files of the
-// machine that compiles it are not theirs to read.
+// Anyone who may write to the workspace may write a schema, and must not read files of
+// the machine that compiles it.
 func TestCompileSchemaReadsNoFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.json")
 	if err := os.WriteFile(path, []byte(`{"type": "string"}`), 0o600); err != nil {

@@ -184,7 +184,7 @@ func TestEvaluationsAgree(t *testing.T) {
 }
 
 // TestTheExpressionsOfADocumentAreBounded together, and a document's share is
-// its own: whoever writes one document cannot spoil another's rules.
+// its own: the author of one document cannot break another's rules.
 func TestTheExpressionsOfADocumentAreBounded(t *testing.T) {
 	var rules []string
 	for i := range 100 {

@@ -92,6 +92,7 @@ func served(t testing.TB, s compiled, key, context string) string {
 
 func TestOperators(t *testing.T) {
 	list := func(items ...string) string { return `["` + strings.Join(items, `","`) + `"]` }
+	held, failed := map[string]bool{}, map[string]bool{}
 	for _, tt := range []struct {
 		operator, operandType, operand string
 		holds, fails                   []string // values of user.p; "" leaves the property out
@@ -147,6 +148,8 @@ func TestOperators(t *testing.T) {
 		{"IS_NOT_PRESENT", "bool", `true`, []string{"", `null`}, []string{`""`, `0`, `false`, `{}`}},
 		{"PROP_SOUNDS_LIKE", "string", `"a"`, nil, []string{"", `"a"`}},
 	} {
+		held[tt.operator] = held[tt.operator] || len(tt.holds) > 0
+		failed[tt.operator] = failed[tt.operator] || len(tt.fails) > 0
 		s := compile("test", source(t, flag("f", serve(criterion(tt.operator, "user.p", tt.operandType, tt.operand), "yes"))))
 		for want, values := range map[string][]string{"yes": tt.holds, "-": tt.fails} {
 			for _, value := range values {
@@ -158,6 +161,11 @@ func TestOperators(t *testing.T) {
 					t.Errorf("%s %s over %s serves %s, want %s", tt.operator, tt.operand, context, got, want)
 				}
 			}
+		}
+	}
+	for operator := range operators {
+		if !held[operator] || !failed[operator] {
+			t.Errorf("%s has no context in which it holds, or none in which it does not", operator)
 		}
 	}
 }
@@ -369,7 +377,7 @@ func TestSplitArms(t *testing.T) {
 	}
 }
 
-// Whoever sets all weights to 0 means that nobody is served by the rule.
+// TestASplitWithoutWeightServesNothing: all weights at 0 mean that the rule serves nobody.
 func TestASplitWithoutWeightServesNothing(t *testing.T) {
 	in := criterion("IN_SEG", "", "string", `"s"`)
 	nobody := strings.ReplaceAll(weighted("user.key", 0, 0), `{"type":"string","value":"arm0"}`, `{"type":"bool","value":true}`)

@@ -19,7 +19,7 @@ func OlderCurrentTime(propertyName string) bool {
 }
 
 // Frame is one context laid out for one snapshot. Get it with NewFrame, fill
-// it with Set or SetFlat, and give it back with Release.
+// it with Put, and give it back with Release.
 type Frame struct {
 	snapshot   *Snapshot
 	random     func() float64
@@ -69,7 +69,7 @@ func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
 	f.generation++
 	f.random, f.spent = random, 0
 	if s.timeSlot >= 0 {
-		f.put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
+		f.Put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
 	}
 	return f
 }
@@ -123,12 +123,7 @@ func (f *Frame) writable(name []byte) int {
 
 // Put sets the property at a slot that Slot or FlatSlot found. It comes before
 // the first Evaluate: what a test has decided stays decided.
-func (f *Frame) Put(slot int, p Property) { f.put(slot, p) }
-
-// Has reports whether the property at a slot is present.
-func (f *Frame) Has(slot int) bool { return f.properties[slot].Kind != Absent }
-
-func (f *Frame) put(i int, p Property) {
+func (f *Frame) Put(i int, p Property) {
 	slot := &f.snapshot.slots[i]
 	if cost := slot.price.of(&p); cost > budget-f.spent {
 		p = Property{Kind: OtherProperty}
@@ -147,6 +142,9 @@ func (f *Frame) put(i int, p Property) {
 		f.properties[i].words = slot.known(p.List)
 	}
 }
+
+// Has reports whether the property at a slot is present.
+func (f *Frame) Has(slot int) bool { return f.properties[slot].Kind != Absent }
 
 // known are the numbers of those texts that rules compare with.
 func (s *slot) known(texts []string) []int32 {

@@ -110,7 +110,7 @@ func (s *Source) readGit(ctx context.Context, path string, display func(string) 
 		return err
 	}
 	s.Files = tree.Files
-	if files, _ := datadir.Load(path); len(files) > 0 && datadir.Version(files) != datadir.Version(s.Files) {
+	if found := datadir.Look(path); len(found.Files) > 0 && found.Version() != datadir.Version(s.Files) {
 		s.note("%s has changes that are not committed; they are not imported", display(path))
 	}
 	return s.check(path, s.Files, tree.WrongKinds(), display)

@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestFormat: what is stored is read by other versions of svc. Whoever changes this
+// TestFormat: what is stored is read by other versions of svc. A change of it
 // raises Format.
 func TestFormat(t *testing.T) {
 	const want = "1:000106000231370100026f6e08060322782201010f0009757365722e706c616e0108090c5b2270726f222c22c3a9225d040d1902f0a204080603227822ac020a0600016b03227922021d0c01010e0000000806032270220009656c73657768657265080100080603226522"
