@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/git"
@@ -66,6 +67,9 @@ func layOut(in Invocation, dir string, samples bool) error {
 		return fmt.Errorf("%s is a file; name a directory", dir)
 	case leads != "" && errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s is a symbolic link to %s, which does not exist; name a directory that is new", dir, leads)
+	}
+	if err := datadir.RefuseGits(target); err != nil {
+		return fmt.Errorf("nothing written: %s: %w", dir, err)
 	}
 	if _, err := git.Locate(target); err != nil {
 		return fmt.Errorf("nothing written: %w", err)

@@ -106,7 +106,7 @@ func (in Invocation) pullInto(flag string) (string, error) {
 		}
 	}
 	dir, err := in.discover(flag)
-	if err != nil && flag == "" && in.Getenv(datadir.Variable) == "" {
+	if errors.Is(err, datadir.ErrNone) {
 		return "", fmt.Errorf("there is no ./%s and no ./.svc to pull into, and %s is not set; name one with --datadir, and it is created", defaultDatadir, datadir.Variable)
 	}
 	return dir, err

@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"svc.example/svc/shared/terminal"
 )
+
+// ErrNone is the error of Discover where there is none, and nobody has named one.
+var ErrNone = errors.New("no config directory")
 
 // Variable is the environment variable that names a datadir.
 const Variable = "SVC_DIR"
@@ -35,7 +40,7 @@ func Discover(flag string, getenv func(string) string, workdir string) (string, 
 	if dir := getenv(Variable); dir != "" {
 		return given(Variable, dir, workdir)
 	}
-	return "", fmt.Errorf("no config directory: there is no ./our-config and no ./.svc in %s, and %s is not set; name one with --datadir, or create one with `svc init`", workdir, Variable)
+	return "", fmt.Errorf("%w: there is no ./our-config and no ./.svc in %s, and %s is not set; name one with --datadir, or create one with `svc init`", ErrNone, workdir, Variable)
 }
 
 // given is a datadir that somebody named: it has to be there.
@@ -61,6 +66,9 @@ func directory(path string) (there bool, problem string) {
 	if info != nil && !info.IsDir() {
 		return false, "this is a file, and a config directory is expected"
 	}
+	if err := RefuseGits(path); err != nil {
+		return false, err.Error()
+	}
 	return info != nil, problem
 }
 
@@ -73,4 +81,12 @@ func absolute(path, workdir string) (string, error) {
 		return "", errors.New("the working directory cannot be found: " + plain(err))
 	}
 	return path, nil
+}
+
+// RefuseGits refuses a path that leads, through links perhaps, into a .git.
+func RefuseGits(path string) error {
+	if end, err := filepath.EvalSymlinks(path); err == nil && isGits(end) {
+		return errors.New("this lies in a .git, which is git's own: " + terminal.Escape(end))
+	}
+	return nil
 }

@@ -166,8 +166,11 @@ func (r record) check() error {
 }
 
 // writable reports whether a path lies in the directory, and in nothing that is git's own.
-func writable(path string) bool {
-	return filepath.IsLocal(path) && !slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool {
+func writable(path string) bool { return filepath.IsLocal(path) && !isGits(path) }
+
+// isGits reports whether a path leads through a .git.
+func isGits(path string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool {
 		return strings.EqualFold(name, ".git")
 	})
 }
