@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -141,23 +140,6 @@ func TestMalformedDigestIsRefused(t *testing.T) {
 			t.Errorf("%q: error %v, digest changed: %t", text, err, digest != access.Digest{1})
 		}
 	}
-}
-
-func FuzzDigest(f *testing.F) {
-	f.Add([]byte(strings.Repeat("0f", 32)))
-	f.Add([]byte(strings.Repeat("0F", 32)))
-	f.Add([]byte(strings.Repeat("zz", 32)))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var digest access.Digest
-		if digest.UnmarshalText(text) != nil {
-			return
-		}
-		again, err := digest.MarshalText()
-		if err != nil || !strings.EqualFold(string(again), string(text)) {
-			t.Errorf("%q became %q, %v", text, again, err)
-		}
-	})
 }
 
 func TestEffectiveRoles(t *testing.T) {

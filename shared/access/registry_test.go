@@ -97,6 +97,11 @@ func TestIssueKey(t *testing.T) {
 			t.Errorf("%s: %+v, %v", kind, p, err)
 		}
 	}
+	for _, at := range []time.Time{registryNow, registryNow.Add(time.Minute)} {
+		if revoked, err := r.RevokeKey(t.Context(), key.ID(), at); err != nil || !revoked.RevokedAt.Equal(registryNow) {
+			t.Errorf("revoked at %v: %+v, %v", at, revoked, err)
+		}
+	}
 	if len(m.state.Principals) != 2 || len(m.state.Keys) != 3 {
 		t.Errorf("%d principals, %d keys", len(m.state.Principals), len(m.state.Keys))
 	}

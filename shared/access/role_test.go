@@ -38,11 +38,3 @@ func TestPermissionsByRole(t *testing.T) {
 		})
 	}
 }
-
-func TestNoRoleGivesAKeyAnOrganizationPermission(t *testing.T) {
-	for _, permission := range access.Permissions(access.Roles()) {
-		if !strings.HasPrefix(string(permission), "config.edit.") {
-			t.Errorf("%s reached a key", permission)
-		}
-	}
-}

@@ -10,11 +10,11 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// AtATime bounds the files that are announced before they are read.
-const AtATime = 2000
+// atATime bounds the files that are announced before they are read.
+const atATime = 2000
 
 // ReadTree is Tree for Objects that can read any object by its id. If announce
-// is not nil, it is told which blobs are read next, at most AtATime, so that
+// is not nil, it is told which blobs are read next, at most atATime, so that
 // those that lie close together can be fetched together. Files of more than max
 // bytes together are TooLarge, if max is not 0, and those of more than MaxTexts
 // ErrTooMuch.
@@ -58,7 +58,7 @@ func ReadFolders(read object.Read, commit object.ID) (Tree, error) {
 
 func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(blobs []object.ID), max int64) error {
 	left := int64(MaxTexts)
-	for some := range slices.Chunk(LayoutFiles(*t), AtATime) {
+	for some := range slices.Chunk(LayoutFiles(*t), atATime) {
 		ids := make([]object.ID, len(some))
 		for i, f := range some {
 			ids[i] = object.ParseID(f.Blob)

@@ -16,32 +16,6 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// TestAnEditIsToldOnce: the row is part of the transaction, whatever becomes of
-// its answer.
-func TestAnEditIsToldOnce(t *testing.T) {
-	f := &fates{}
-	table := newTable(t, f.inject)
-	ws := newWorkspace(t, table)
-	key := admit(t, table, ws)
-	registry := table.Registry(ws)
-	told := 2
-	for name, coming := range map[string][]fate{
-		"throttled": times(2, fate{before: throttled}), "conflict": times(2, fate{before: conflict}),
-		"reset before": times(1, fate{before: errReset}), "answer lost": times(1, fate{after: errReset}),
-	} {
-		principals, err := registry.Principals(background)
-		must(t, err)
-		f.set("TransactWriteItems", coming...)
-		must(t, registry.SetDisabled(background, key.Principal(), !principals[0].Disabled))
-		told++
-		entries, err := registry.Audit(background)
-		must(t, err)
-		if len(entries) != told {
-			t.Errorf("%s: %d edits are told of %d", name, len(entries), told)
-		}
-	}
-}
-
 func TestLastUses(t *testing.T) {
 	sent := &requests{}
 	table := newTable(t, sent.count)

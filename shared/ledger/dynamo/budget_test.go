@@ -18,66 +18,35 @@ import (
 	"svc.example/svc/shared/repository/pack"
 )
 
-// heap is objects in memory, found by their places alone.
-type heap struct {
-	mu        sync.Mutex
-	packs     map[string][]byte
-	snapshots map[string][]byte
-	calls     []string
+// placed are objects in memory, found by their places alone.
+type placed struct {
+	mu    sync.Mutex
+	packs map[string][]byte
 }
-
-func newHeap() *heap { return &heap{packs: map[string][]byte{}, snapshots: map[string][]byte{}} }
 
 var errNone = errors.New("nothing is there")
 
-func (h *heap) note(call string) func() {
-	h.mu.Lock()
-	h.calls = append(h.calls, call)
-	return h.mu.Unlock
-}
-
-func (h *heap) PutPack(ctx context.Context, name string, content, _ []byte) error {
-	defer h.note("PutPack")()
-	h.packs[name] = content
+func (p *placed) PutPack(ctx context.Context, name string, content, _ []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.packs[name] = content
 	return ctx.Err()
 }
 
-func (h *heap) Release(string) {}
+func (p *placed) Release(string) {}
 
-func (h *heap) Blob(_ context.Context, t repository.Touch) ([]byte, error) {
-	defer h.note("Blob")()
-	if h.packs[t.Pack] == nil {
+func (p *placed) Blob(_ context.Context, t repository.Touch) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.packs[t.Pack] == nil {
 		return nil, errNone
 	}
-	_, content, err := pack.Read(bytes.NewReader(h.packs[t.Pack]), t.Offset, t.Length, func(pack.Header) int64 { return math.MaxInt64 })
+	_, content, err := pack.Read(bytes.NewReader(p.packs[t.Pack]), t.Offset, t.Length, func(pack.Header) int64 { return math.MaxInt64 })
 	return content, err
 }
 
-func (h *heap) Tree(context.Context, repository.Head) (repository.Tree, error) {
-	defer h.note("Tree")()
+func (p *placed) Tree(context.Context, repository.Head) (repository.Tree, error) {
 	return repository.Tree{}, errNone
-}
-
-func (h *heap) PutSnapshot(_ context.Context, name string, content []byte) error {
-	defer h.note("PutSnapshot")()
-	h.snapshots[name] = content
-	return nil
-}
-
-func (h *heap) Snapshot(_ context.Context, name string) ([]byte, error) {
-	defer h.note("Snapshot")()
-	if h.snapshots[name] == nil {
-		return nil, errNone
-	}
-	return h.snapshots[name], nil
-}
-
-func (h *heap) take() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	calls := h.calls
-	h.calls = nil
-	return calls
 }
 
 // shop is a workspace whose requests are counted.
@@ -87,13 +56,13 @@ type shop struct {
 	sent    *requests
 	ws      access.ID
 	key     access.Key
-	objects *heap
+	objects *snapshotStore
 	repo    *repository.Repository
 	now     time.Time
 }
 
 func newShop(t *testing.T) *shop {
-	s := &shop{T: t, sent: &requests{}, objects: newHeap(), now: noon}
+	s := &shop{T: t, sent: &requests{}, objects: keeper(&placed{packs: map[string][]byte{}}), now: noon}
 	s.table = newTable(t, s.sent.count)
 	s.ws = newWorkspace(t, s.table)
 	s.key = admit(t, s.table, s.ws)

@@ -16,7 +16,6 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/ledgertest"
 	"svc.example/svc/shared/testing/standin"
@@ -109,18 +108,16 @@ func gitDir(t testing.TB) (dir, git string) {
 	return dir, git
 }
 
-// snapshotStore is objects on disk that keep snapshots, in memory.
+// snapshotStore is objects beside which snapshots are kept, in memory. It counts what is
+// asked of it.
 type snapshotStore struct {
-	*disk.Objects
+	repository.Objects
 	mu        sync.Mutex
 	snapshots map[string][]byte
 	calls     []string
 }
 
-func newSnapshotStore(t testing.TB, dir string) *snapshotStore {
-	t.Helper()
-	objects, err := disk.Open(dir)
-	must(t, err)
+func keeper(objects repository.Objects) *snapshotStore {
 	return &snapshotStore{Objects: objects, snapshots: map[string][]byte{}}
 }
 

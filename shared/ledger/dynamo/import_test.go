@@ -152,11 +152,6 @@ func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repos
 	}
 }
 
-// keeper is the objects of an origin, with snapshots.
-func keeper(objects *disk.Objects) *snapshotStore {
-	return &snapshotStore{Objects: objects, snapshots: map[string][]byte{}}
-}
-
 func TestImport(t *testing.T) {
 	oracle, wantHead, objects := origin(t, history(60))
 	table := newTable(t)

@@ -1,10 +1,8 @@
 package dynamo_test
 
 import (
-	"crypto/rand"
 	"errors"
 	"testing"
-	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/dynamo"
@@ -46,38 +44,4 @@ func TestWorkspaces(t *testing.T) {
 	if _, err := nowhere.Keys(background); !errors.Is(err, access.ErrNotFound) {
 		t.Errorf("its keys: %v", err)
 	}
-}
-
-func TestRegistry(t *testing.T) {
-	table := newTable(t)
-	ws := newWorkspace(t, table)
-	registry := table.Registry(ws)
-	ada := access.Principal{Type: access.PrincipalUser, ID: newID(t), Name: "Ada", Email: "ada@example.com", Roles: []string{"engineer"}}
-	must(t, registry.CreatePrincipal(background, ada))
-	access0 := version(t, table, ws)
-	key, err := access.NewKey(rand.Reader, access.KindSecretSDK, ws, ada.ID)
-	must(t, err)
-	record := access.RecordOf(key, "backend", noon)
-	record.Environment, record.ExpiresAt = "production", noon.Add(time.Hour)
-	must(t, registry.CreateKey(background, record))
-	e, err := table.Authenticate(background, key, "")
-	must(t, err)
-	if e.Key != record || e.Principal.Name != "Ada" || e.Workspace.Name != "shop" || e.Head.Access != access0+1 {
-		t.Errorf("entered as %+v", e)
-	}
-
-	revoked, err := registry.RevokeKey(background, key.ID(), noon)
-	must(t, err)
-	again, err := registry.RevokeKey(background, key.ID(), noon.Add(time.Minute))
-	must(t, err)
-	if !revoked.RevokedAt.Equal(noon) || !again.RevokedAt.Equal(noon) {
-		t.Errorf("revoked at %v, and again at %v", revoked.RevokedAt, again.RevokedAt)
-	}
-}
-
-func version(t *testing.T, table *dynamo.Table, ws access.ID) int64 {
-	t.Helper()
-	head, err := table.Ledger(ws).Head(background)
-	must(t, err)
-	return head.Access
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/testing/memory"
 )
 
@@ -26,7 +27,9 @@ func (s stored) Snapshot(ctx context.Context, name string) ([]byte, error) {
 func TestSnapshotsThatShareNothingAreNotKept(t *testing.T) {
 	table := newTable(t)
 	dir, _ := gitDir(t)
-	objects := stored{newSnapshotStore(t, dir)}
+	onDisk, err := disk.Open(dir)
+	must(t, err)
+	objects := stored{keeper(onDisk)}
 	ledger := eager{table.Ledger(newWorkspace(t, table))}
 	writer, reader := repository.New(ledger, objects), repository.New(ledger, objects)
 	random := rand.New(rand.NewPCG(1, 2))

@@ -1,21 +1,15 @@
 package local
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/object"
 )
 
 // However the cache is cut or damaged, what counts of it is the beginning that is whole.
@@ -104,84 +98,4 @@ func TestACacheThatCannotBeWritten(t *testing.T) {
 	l = opened(t, dir, Options{})
 	write(t, l, "a", "2")
 	agree(t, l, 2)
-}
-
-func TestProgressIsTold(t *testing.T) {
-	l := started(t)
-	g := gitIn(t, l.Repository())
-	fastImport(t, g, 2*progressStep+1, 3)
-	var heard []int
-	must(t, l.Close())
-	l = opened(t, l.dir, Options{Progress: func(n int) { heard = append(heard, n) }})
-	if !slices.Equal(heard, []int{progressStep, 2 * progressStep}) {
-		t.Errorf("heard %v", heard)
-	}
-	agree(t, l, 2*progressStep+1)
-}
-
-// Whatever commit goes in comes out, and nothing else.
-func TestRowsRoundTrip(t *testing.T) {
-	id := rapid.StringMatching(`[0-9a-f]{39}[1-9a-f]`)
-	signature := rapid.Custom(func(t *rapid.T) repository.Signature {
-		s := repository.Signature{Name: rapid.String().Draw(t, "name"), Email: rapid.String().Draw(t, "email")}
-		if rapid.Bool().Draw(t, "dated") {
-			s.When = time.Unix(rapid.Int64Range(0, 1<<38).Draw(t, "seconds"), 0).UTC()
-			if minutes := rapid.IntRange(-14*60, 14*60).Draw(t, "zone"); minutes != 0 {
-				s.When = s.When.In(time.FixedZone("", minutes*60))
-			}
-		}
-		return s
-	})
-	touch := rapid.Custom(func(t *rapid.T) repository.Touch {
-		touch := repository.Touch{Path: rapid.String().Draw(t, "path"), Created: rapid.Bool().Draw(t, "created")}
-		if rapid.Bool().Draw(t, "exists") {
-			touch.Blob = id.Draw(t, "blob")
-		}
-		return touch
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		want := repository.Commit{
-			SHA: id.Draw(t, "sha"), Tree: rapid.OneOf(id, rapid.Just("")).Draw(t, "tree"), Sequence: 7,
-			Author: signature.Draw(t, "author"), Committer: signature.Draw(t, "committer"), Message: rapid.String().Draw(t, "message"),
-			Touched: rapid.SliceOfN(touch, 1, 4).Draw(t, "touches"),
-		}
-		parents := make([]object.ID, rapid.IntRange(0, 3).Draw(t, "parents"))
-		for i := range parents {
-			parents[i] = object.ParseID(id.Draw(t, "parent"))
-			want.Parent = parents[0].String()
-		}
-		r := headerOf(want, parents).withTouches(want.Touched).asHead(rapid.Bool().Draw(t, "head"))
-		if !r.isWhole() || !slices.Equal(r.parents(), parents) {
-			t.Fatalf("parents %v, whole %t", r.parents(), r.isWhole())
-		}
-		if got := r.commit(7, r.places()...); fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
-			t.Fatalf("got\n%#v, want\n%#v", got, want)
-		}
-		for i, place := range r.places() {
-			if blob, exists := r.blobAt(place); exists != (want.Touched[i].Blob != "") || exists && blob.String() != want.Touched[i].Blob {
-				t.Fatalf("touch %d has the blob %s, %t", i, blob, exists)
-			}
-		}
-	})
-}
-
-// fastImport makes a line of commits on main, each of which sets one of some
-// flags.
-func fastImport(t testing.TB, g repo, commits, flags int) {
-	t.Helper()
-	cmd := exec.Command("git", "fast-import", "--quiet", "--force")
-	cmd.Dir = g.dir
-	in, err := cmd.StdinPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	w := bufio.NewWriterSize(in, 1<<16)
-	for n := range commits {
-		text := fmt.Sprintf("{\"revision\": %d}\n", n)
-		message := fmt.Sprintf("production: enabled set to %t\n\nSvc-Principal: service_account/0123456789abcdef\n", n%2 == 0)
-		fmt.Fprintf(w, "commit refs/heads/main\nauthor Ada Lovelace <ada@example.com> %d +0100\ncommitter svc <noreply@svc> %[1]d +0000\n", 1_700_000_000+n)
-		fmt.Fprintf(w, "data %d\n%sM 100644 inline feature-flags/flag-%d.json\ndata %d\n%s\n", len(message), message, n%flags, len(text), text)
-	}
-	must(t, w.Flush())
-	must(t, in.Close())
-	must(t, cmd.Wait())
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
@@ -212,36 +211,6 @@ func TestPermissions(t *testing.T) {
 	_, err := addUser(t, l.Registry(), "ada")
 	must(t, err)
 	check("edited")
-}
-
-// The file is read again whenever it is another one, also when size and time
-// are those of the one before, and its inode has become free meanwhile.
-func TestAReplacedFileIsNoticed(t *testing.T) {
-	l := started(t)
-	ada, err := addUser(t, l.Registry(), "ada")
-	must(t, err)
-	moment := time.Now()
-	set := func(roles ...string) {
-		t.Helper()
-		other, err := OpenRegistry(l.dir)
-		must(t, err)
-		must(t, other.SetRoles(background, ada.ID, roles))
-		must(t, os.Chtimes(other.path(), moment, moment))
-		must(t, other.Close())
-	}
-	for n := range 100 {
-		want := []string{"admin", "support"}
-		if n%2 == 0 {
-			slices.Reverse(want)
-		}
-		set("member")
-		set(want...)
-		all, err := l.Registry().Principals(background)
-		must(t, err)
-		if !slices.Equal(all[0].Roles, want) {
-			t.Fatalf("change %d was not noticed", n)
-		}
-	}
 }
 
 func TestRegistryFilesThatAreRefused(t *testing.T) {

@@ -40,7 +40,7 @@ type extents struct {
 }
 
 // maxFetched bounds what a Reader keeps of packs: twice what is prefetched at
-// a time (repository.AtATime), at the length of a large document.
+// a time (repository.ReadTree), at the length of a large document.
 const maxFetched = 64 << 20
 
 // find returns an extent with all of the bytes asked for. Since none lies within

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository/object"
 )
@@ -214,7 +215,7 @@ type inMemory struct{ *bytes.Reader }
 
 func (inMemory) Close() error { return nil }
 
-func source(t *testing.T, content, index []byte) Source {
+func source(t rapid.TB, content, index []byte) Source {
 	t.Helper()
 	x, err := ParseIndex(index)
 	if err != nil {

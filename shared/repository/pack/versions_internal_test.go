@@ -34,15 +34,7 @@ func packOf(t rapid.TB, objects ...Object) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sourceOf(t, p.Bytes, p.Index)
-}
-
-func sourceOf(t rapid.TB, content, index []byte) Source {
-	x, err := ParseIndex(index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Source{Size: int64(len(content)), Index: x, Open: func() (Bytes, error) { return inMemory{bytes.NewReader(content)}, nil }}
+	return source(t, p.Bytes, p.Index)
 }
 
 // mergeAndCheck merges sources and reads everything: what is a difference is one
@@ -121,7 +113,7 @@ func TestMergingVersions(t *testing.T) {
 				sources = append(sources, merged...)
 			}
 			out, made := mergeAndCheck(r, sources, want)
-			merged = []Source{sourceOf(r, out, made.Index)}
+			merged = []Source{source(r, out, made.Index)}
 			// What a crash has left beside the pack that was made of it.
 			mergeAndCheck(r, append(slices.Clone(merged), sources...), want)
 		}
@@ -142,7 +134,7 @@ func TestManyVersionsAreLeftWhereTheyAre(t *testing.T) {
 	slices.Reverse(sources)
 	newer, older := sources[:manyOlder/2], sources[manyOlder/2:]
 	first, made := mergeAndCheck(t, older, objectsIn(older, want))
-	out, _ := mergeAndCheck(t, append(slices.Clone(newer), sourceOf(t, first, made.Index)), want)
+	out, _ := mergeAndCheck(t, append(slices.Clone(newer), source(t, first, made.Index)), want)
 	if !bytes.Contains(out, first[headerLength:len(first)-TrailerLength]) {
 		t.Error("the older versions were packed again")
 	}
@@ -153,7 +145,7 @@ func TestManyVersionsAreLeftWhereTheyAre(t *testing.T) {
 	// Few are packed again, as differences from the newest of all.
 	few := sources[manyOlder/2 : manyOlder]
 	first, made = mergeAndCheck(t, few, objectsIn(few, want))
-	out, merged := mergeAndCheck(t, append(slices.Clone(newer), sourceOf(t, first, made.Index)), objectsIn(sources[:manyOlder], want))
+	out, merged := mergeAndCheck(t, append(slices.Clone(newer), source(t, first, made.Index)), objectsIn(sources[:manyOlder], want))
 	if len(merged.Bases) != manyOlder-1 || len(out) > 2*whole {
 		t.Errorf("%d differences in %d bytes", len(merged.Bases), len(out))
 	}

@@ -16,8 +16,6 @@ import (
 
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/testing/standin"
@@ -247,69 +245,3 @@ func TestWhatIsTooLargeIsNotRead(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
-
-// TestDeltas reads packs that git made, with deltas of both kinds.
-func TestDeltas(t *testing.T) {
-	objects, b := open(t)
-	h := begin(t, objects)
-	h.grow(80)
-	dir := download(t, b, h.at.Head.Commit)
-	for _, setting := range []string{"false", "true"} { // repack.useDeltaBaseOffset
-		git(t, dir, "-c", "repack.useDeltaBaseOffset="+setting, "-c", "repack.writeBitmaps=false", "repack", "-adfq", "--depth=20")
-		found, err := filepath.Glob(filepath.Join(dir, "objects/pack/*.pack"))
-		if err != nil || len(found) != 1 {
-			t.Fatal(found, err)
-		}
-		packed, index := read(t, found[0]), read(t, strings.TrimSuffix(found[0], ".pack")+".idx")
-		other := s3.New(b, "git-"+setting, nil)
-		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), "pack-"), ".pack")
-		if err := other.PutPack(ctx, name, packed, index); err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range []*s3.Objects{other, s3.New(b, "git-"+setting, nil)} {
-			tree, err := o.Tree(ctx, h.at.Head)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for path, text := range texts(h.at) {
-				if string(tree.Files[path]) != text {
-					t.Errorf("%s is %q, want %q", path, tree.Files[path], text)
-				}
-			}
-			kinds := map[string]string{}
-			for line := range strings.Lines(git(t, dir, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
-				id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
-				kinds[id] = kind
-			}
-			reader := o.Reader(ctx)
-			for id := range kinds {
-				if kind, text, err := reader.Read(object.ParseID(id)); err != nil || object.Hash(kind, text).String() != id {
-					t.Errorf("%s: %v", id, err)
-				}
-			}
-			x, err := pack.ParseIndex(index)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range x.Len() { // a hint alone leads to a delta's base too
-				id := x.ID(i).String()
-				if kinds[id] != "blob" {
-					continue
-				}
-				touch := repository.Touch{Blob: id, Pack: name, Offset: x.Offset(i)}
-				if text, err := s3.New(b, "git-"+setting, nil).Blob(ctx, touch); err != nil || object.Hash(object.Blob, text).String() != id {
-					t.Errorf("%+v: %v", touch, err)
-				}
-			}
-		}
-	}
-}
-
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
-}

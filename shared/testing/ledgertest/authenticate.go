@@ -13,7 +13,7 @@ func authenticate(b *bench) {
 	if entry.Workspace.ID != string(b.Workspace) {
 		b.Errorf("workspace %q, want %q", entry.Workspace.ID, b.Workspace)
 	}
-	if entry.Key.ID != b.key.ID() || entry.Principal.ID != b.key.Principal() || entry.Principal.Name != "Ada" {
+	if entry.Key != b.record || entry.Principal.ID != b.key.Principal() || entry.Principal.Name != "Ada" {
 		b.Errorf("entered as %+v with %+v", entry.Principal, entry.Key)
 	}
 	if err := entry.Key.Admits(b.key, b.now); err != nil {

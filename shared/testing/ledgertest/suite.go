@@ -61,6 +61,7 @@ type bench struct {
 	*testing.T
 	Subject
 	key    access.Key
+	record access.KeyRecord // of the key that was admitted last
 	random *rand.ChaCha8
 	now    time.Time
 	files  map[string]map[string]string // by commit
@@ -84,9 +85,11 @@ func (b *bench) admit(name string) access.Key {
 	b.must(err)
 	key, err := access.NewKey(b.random, access.KindUser, b.Workspace, id)
 	b.must(err)
+	b.record = access.RecordOf(key, name+"'s key", b.now.UTC())
+	b.record.Environment, b.record.ExpiresAt = "production", b.now.UTC().AddDate(1, 0, 0)
 	b.Admit(b, access.Principal{
 		Type: access.PrincipalUser, ID: id, Name: name, Email: name + "@example.com", Roles: []string{"engineer"},
-	}, access.RecordOf(key, name+"'s key", b.now.UTC()))
+	}, b.record)
 	return key
 }
 
