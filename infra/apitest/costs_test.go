@@ -271,19 +271,3 @@ func TestCosts(t *testing.T) {
 	fmt.Fprintf(w, "\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", 1e6*mixed[0], 1e6*mixed[1], 1e6*mixed[2], 1e6*mixed[3], 1e6*mixed[4], 1e6*total(mixed))
 	must(t, w.Flush())
 }
-
-func TestPrices(t *testing.T) {
-	// The time of the first: 3 + 3*12 ms of a quarter GB.
-	for what, c := range map[string]struct {
-		usage usage
-		want  float64 // a million
-	}{
-		"a write":             {usage{rounds: 3, readUnits: 3, writeUnits: 8, puts: 2, gets: 1}, 1.00 + 0.15 + 0.20 + 0.039*0.25*13.3334 + 3*0.125 + 8*0.625 + 2*5 + 0.4},
-		"a short answer":      {usage{answered: 1000}, 1.00 + 0.15 + 0.20 + 0.003*0.25*13.3334 + 0.09},
-		"an answer of 1.5 MB": {usage{answered: 1_500_000}, 3.00 + 0.15 + 0.20 + 0.003*0.25*13.3334 + 135},
-	} {
-		if got := 1e6 * total(c.usage.price()); math.Abs(got-c.want) > 0.001 {
-			t.Errorf("%s costs %.4f dollars a million, want %.4f", what, got, c.want)
-		}
-	}
-}

@@ -7,19 +7,6 @@ import (
 	"svc.example/svc/functions/internal/table"
 )
 
-func TestARepositoryIsOpenedOnce(t *testing.T) {
-	s := settings.Settings{Table: "t", Bucket: "b", Memory: 1 << 20}
-	connect := table.AWS(table.FromEnvironment)
-	r := Open(connect, s, connect.Open(s))
-	first, err := r.Find(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, _ := r.Find(t.Context(), "a"); again != first {
-		t.Error("it was opened again")
-	}
-}
-
 func TestRepositoriesAreBoundedInBytes(t *testing.T) {
 	s := settings.Settings{Table: "t", Bucket: "b", Memory: 1 << 20}
 	connect := table.AWS(table.FromEnvironment)

@@ -179,14 +179,18 @@ func (l *Load) Run(ctx context.Context, seed uint64, keys []string, each int) {
 	l.repeated = l.foldRepeats()
 }
 
-// Counts logs what the load was like: how many requests ended how.
-func (l *Load) Counts(t testing.TB) map[string]int {
+// Report logs how many requests ended how, and fails a test that saw an answer which the
+// contract has nowhere.
+func (l *Load) Report(t testing.TB) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	for _, r := range l.Records {
 		counts[r.kind()]++
 	}
 	t.Logf("%d operations: %v; %d answers were told again", len(l.Records), counts, l.replays)
+	for _, p := range l.problems {
+		t.Error(p)
+	}
 	return counts
 }
 
@@ -207,17 +211,6 @@ func (r Record) kind() string {
 		return "reads"
 	}
 	return strings.TrimSpace(fmt.Sprint(a.Status, " ", a.Code))
-}
-
-// Report is Counts, and fails a test that saw an answer which the contract has
-// nowhere.
-func (l *Load) Report(t testing.TB) map[string]int {
-	t.Helper()
-	counts := l.Counts(t)
-	for _, p := range l.problems {
-		t.Error(p)
-	}
-	return counts
 }
 
 // ReportRich is Report for a load that must have had all that the model

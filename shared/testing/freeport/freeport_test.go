@@ -1,9 +1,6 @@
 package freeport
 
 import (
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"runtime"
@@ -11,30 +8,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// TestAServerIsStartedAgainOnItsPort at whatever address of this machine, and refuses
-// while it is down.
-func TestAServerIsStartedAgainOnItsPort(t *testing.T) {
-	port := Take()
-	for range 2 {
-		for _, host := range []string{"127.0.0.1", "0.0.0.0", "localhost"} {
-			l, err := net.Listen("tcp", net.JoinHostPort(host, port))
-			if err != nil {
-				t.Fatalf("a server at %s: %v", host, err)
-			}
-			s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.NotFoundHandler()}}
-			s.Start()
-			if _, err := http.Get("http://127.0.0.1:" + port); err != nil {
-				t.Errorf("a server at %s: %v", host, err)
-			}
-			s.Close()
-			if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-				t.Error("somebody answers while the server is down")
-				c.Close()
-			}
-		}
-	}
-}
 
 const child = "SVC_FREEPORT_CHILD"
 
