@@ -24,7 +24,7 @@ the directory, and holds whatever anybody was told of before it began.
 
 The file, a tar file for its owner's eyes alone, has its name when it is whole, and
 takes the place of an earlier one. "-" is standard output. It is not compressed, as
-git's packs are. Whoever has it can sign cursors and knows who uses what: keep it as
+git's packs are. It holds what cursors are signed with, and who uses what: keep it as
 you would the data directory.
 
 Not in it are the settings and hooks of the git repository, and first.key.`,

@@ -221,7 +221,7 @@ func (f serveFlags) check(loopback, originsGiven bool) error {
 		return nil
 	}
 	if f.console && f.relay.url == "" {
-		return cli.Usagef("--console edits the files for whoever opens it, and --host %s can be reached from other machines: leave one of them out", f.host)
+		return cli.Usagef("--console lets anybody who opens it edit the files, and --host %s can be reached from other machines: leave one of them out", f.host)
 	}
 	var missing []string
 	if !f.allowNonLoopback {

@@ -23,7 +23,7 @@ func TestSamplesVerify(t *testing.T) {
 		}
 		ws, problems := workspace.ReadAndVerify(content)
 		if !ws.GuardedReferences() {
-			t.Errorf("%s: whoever edits a document may have it read the environment", name)
+			t.Errorf("%s: anybody who edits a document may have it read the environment", name)
 		}
 		for _, p := range problems {
 			t.Errorf("%s: %v", name, p)

@@ -49,7 +49,7 @@ func newRoot(c *cli.Caller) *cobra.Command {
 		Short: "Look after a hosted svc: workspaces, keys, and what is stored of them",
 		Long: `svcadmin looks after a hosted svc: its workspaces, keys and environments, and
 what is stored of them. It works on the table and the bucket directly, beside the
-running service, so whoever runs it needs access to both in AWS.
+running service, so you need access to both in AWS.
 
 Set once where they are; the outputs of the stack name them:
 

@@ -82,7 +82,7 @@ func (c *checker) close() {
 	os.RemoveAll(c.dir)
 }
 
-func (c *checker) say(mends bool, format string, args ...any) {
+func (c *checker) report(mends bool, format string, args ...any) {
 	if len(c.Problems) == maxProblems {
 		c.Problems = append(c.Problems, Problem{"and more; mend these first", false})
 	}
@@ -132,7 +132,7 @@ func (c *checker) finish(ctx context.Context) error {
 	if err := c.checkSnapshot(ctx); err != nil {
 		return err
 	}
-	c.sortOut()
+	c.reportPacks()
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (c *checker) copy(ctx context.Context) (err error) {
 	}
 	if c.known, err = c.ledger.Packs(ctx); err != nil {
 		c.known = nil
-		c.say(true, "the list of packs cannot be read from the table: %v", err)
+		c.report(true, "the list of packs cannot be read from the table: %v", err)
 	}
 	if c.stored, err = c.objects.List(ctx); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (c *checker) checkGit(ctx context.Context, lo, hi int) error {
 		return ctx.Err()
 	}
 	if c.whole = err == nil; !c.whole {
-		c.say(false, "git lacks what the head %s needs: %v", c.head.Commit, err)
+		c.report(false, "git lacks what the head %s needs: %v", c.head.Commit, err)
 	}
 	return nil
 }
@@ -204,11 +204,11 @@ func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
 	return err
 }
 
-// sortOut says what is wrong with packs, now that it is known which are needed.
-func (c *checker) sortOut() {
+// reportPacks reports what is wrong with packs, now that it is known which are needed.
+func (c *checker) reportPacks() {
 	for _, name := range c.known {
 		if err := c.mirror.broken[name]; err != nil {
-			c.say(c.whole, "%v", err)
+			c.report(c.whole, "%v", err)
 		}
 	}
 	inLedger := map[string]bool{}
@@ -217,7 +217,7 @@ func (c *checker) sortOut() {
 	}
 	for name := range c.needed {
 		if !inLedger[name] {
-			c.say(true, "the table does not name the pack %s, which the history needs", name)
+			c.report(true, "the table does not name the pack %s, which the history needs", name)
 		}
 	}
 	for _, name := range c.stored {

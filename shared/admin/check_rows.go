@@ -55,7 +55,7 @@ func (c *checker) checkLog(ctx context.Context, expected []repository.Commit, fi
 		if err != nil {
 			if damaged(err) {
 				c.unreadable = true
-				c.say(true, "the rows of the history cannot be read: %v", err)
+				c.report(true, "the rows of the history cannot be read: %v", err)
 				return nil
 			}
 			return err
@@ -66,10 +66,10 @@ func (c *checker) checkLog(ctx context.Context, expected []repository.Commit, fi
 			}
 			for left > 0 && expected[left-1].Sequence > row.Sequence {
 				left--
-				c.say(true, "the row of commit %s is missing", expected[left].SHA)
+				c.report(true, "the row of commit %s is missing", expected[left].SHA)
 			}
 			if left == 0 || expected[left-1].Sequence != row.Sequence {
-				c.say(true, "there is a row of commit %s, which is not in the history", row.SHA)
+				c.report(true, "there is a row of commit %s, which is not in the history", row.SHA)
 				continue
 			}
 			left--
@@ -87,7 +87,7 @@ func (c *checker) checkLog(ctx context.Context, expected []repository.Commit, fi
 // missing tells of commits whose rows are missing.
 func (c *checker) missing(commits []repository.Commit) error {
 	for _, commit := range slices.Backward(commits) {
-		c.say(true, "the row of commit %s is missing", commit.SHA)
+		c.report(true, "the row of commit %s is missing", commit.SHA)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (c *checker) missing(commits []repository.Commit) error {
 // document asks the rows of the file.
 func (c *checker) compare(ctx context.Context, want, row repository.Commit) {
 	if want.SHA != row.SHA {
-		c.say(true, "the row at %d is of commit %s, where %s belongs", row.Sequence, row.SHA, want.SHA)
+		c.report(true, "the row at %d is of commit %s, where %s belongs", row.Sequence, row.SHA, want.SHA)
 		return
 	}
 	var wrong []string
@@ -114,7 +114,7 @@ func (c *checker) compare(ctx context.Context, want, row repository.Commit) {
 	note("touched files", !sameTouches(want.Touched, row.Touched))
 	note("pack", row.Pack != "" && !c.holds(ctx, row.Pack, row.SHA))
 	if len(wrong) > 0 {
-		c.say(true, "the row of commit %s is wrong about its %s", row.SHA, strings.Join(wrong, ", "))
+		c.report(true, "the row of commit %s is wrong about its %s", row.SHA, strings.Join(wrong, ", "))
 	}
 }
 
@@ -166,7 +166,7 @@ func (c *checker) checkNames(ctx context.Context, expected []repository.Commit) 
 	err := group.Wait()
 	for i, gone := range missing {
 		if gone {
-			c.say(true, "the commit %s is not found by its id", expected[i].SHA)
+			c.report(true, "the commit %s is not found by its id", expected[i].SHA)
 		}
 	}
 	return err
@@ -212,7 +212,7 @@ func (c *checker) checkTrails(ctx context.Context, expected []repository.Commit)
 	}
 	for i, path := range paths {
 		if broken[i] != nil {
-			c.say(true, "the history of %s cannot be read: %v", path, broken[i])
+			c.report(true, "the history of %s cannot be read: %v", path, broken[i])
 			continue
 		}
 		c.compareTrail(ctx, path, trails[path], found[i])
@@ -226,13 +226,13 @@ func (c *checker) compareTrail(ctx context.Context, path string, want, have []re
 		return a.SHA == b.SHA && a.Sequence == b.Sequence && sameTouches(a.Touched, b.Touched) && sameSignature(a.Author, b.Author) && a.Message == b.Message
 	})
 	if !same {
-		c.say(true, "the history of %s has %d commits in the table and %d in git, or they differ", path, len(have), len(want))
+		c.report(true, "the history of %s has %d commits in the table and %d in git, or they differ", path, len(have), len(want))
 		return
 	}
 	for _, commit := range have {
 		for _, t := range commit.Touched {
 			if t.Pack != "" && t.Blob != "" && !c.holds(ctx, t.Pack, t.Blob) {
-				c.say(true, "the history of %s looks for its content at %s in the pack %s, which does not hold it", path, commit.SHA, t.Pack)
+				c.report(true, "the history of %s looks for its content at %s in the pack %s, which does not hold it", path, commit.SHA, t.Pack)
 				return
 			}
 		}

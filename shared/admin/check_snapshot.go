@@ -22,7 +22,7 @@ func (c *checker) checkSnapshot(ctx context.Context) error {
 			return errors.Join(err, ctx.Err())
 		}
 		if err != nil {
-			c.say(true, "the snapshot that readers begin with: %v", err)
+			c.report(true, "the snapshot that readers begin with: %v", err)
 			return nil
 		}
 	}
@@ -35,16 +35,16 @@ func (c *checker) checkSnapshot(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		c.say(true, "the workspace cannot be read at its head: %v", err)
+		c.report(true, "the workspace cannot be read at its head: %v", err)
 		return nil
 	}
 	for _, f := range s.Files {
 		if string(tree.Files[f.Path]) != string(f.Text) {
-			c.say(true, "%s is read from the snapshot with another content than git has", f.Path)
+			c.report(true, "%s is read from the snapshot with another content than git has", f.Path)
 		}
 	}
 	if n := len(tree.Files) + len(tree.Unread); len(s.Files) != n {
-		c.say(true, "the snapshot leads to %d files, and git has %d", len(s.Files), n)
+		c.report(true, "the snapshot leads to %d files, and git has %d", len(s.Files), n)
 	}
 	return nil
 }

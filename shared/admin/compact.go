@@ -94,7 +94,7 @@ func (w *Workspace) leftovers(ctx context.Context) (objects s3.Leftovers, rows d
 	if err != nil {
 		return objects, rows, err
 	}
-	book, err := w.keepBook(ctx, now, func(u *upkeep) {
+	book, err := w.editUpkeep(ctx, now, func(u *upkeep) {
 		for _, name := range keep.Snapshots {
 			u.note(u.Bases, name, now)
 		}
@@ -182,7 +182,7 @@ func (w *Workspace) retire(ctx context.Context, packs []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.keepBook(ctx, now, func(u *upkeep) {
+	_, err = w.editUpkeep(ctx, now, func(u *upkeep) {
 		for _, name := range packs {
 			u.note(u.Retired, name, now)
 		}
@@ -251,10 +251,10 @@ func (u *upkeep) forget(now time.Time) {
 	maps.DeleteFunc(u.Bases, old)
 }
 
-// readBook returns what is remembered of the workspace, as it is written too. There is no
+// readUpkeep returns what is remembered of the workspace, as it is written too. There is no
 // version of what is not there.
-func (w *Workspace) readBook(ctx context.Context) (u upkeep, text []byte, version string, err error) {
-	text, info, err := w.stores.bucket.Get(ctx, w.book())
+func (w *Workspace) readUpkeep(ctx context.Context) (u upkeep, text []byte, version string, err error) {
+	text, info, err := w.stores.bucket.Get(ctx, w.upkeepKey())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return u, nil, "", nil
@@ -264,12 +264,12 @@ func (w *Workspace) readBook(ctx context.Context) (u upkeep, text []byte, versio
 	return u, text, info.ETag, err
 }
 
-func (w *Workspace) book() string { return "maintenance/" + w.ID + ".json" }
+func (w *Workspace) upkeepKey() string { return "maintenance/" + w.ID + ".json" }
 
-// keepBook changes what is remembered of the workspace, and returns it.
-func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*upkeep)) (upkeep, error) {
+// editUpkeep changes what is remembered of the workspace, and returns it.
+func (w *Workspace) editUpkeep(ctx context.Context, now time.Time, change func(*upkeep)) (upkeep, error) {
 	for range provision.MaxTries {
-		u, text, version, err := w.readBook(ctx)
+		u, text, version, err := w.readUpkeep(ctx)
 		if err != nil {
 			return u, err
 		}
@@ -288,9 +288,9 @@ func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*up
 			return u, err
 		}
 		if version == "" {
-			_, err = w.stores.bucket.Create(ctx, w.book(), bucket.Bytes(next))
+			_, err = w.stores.bucket.Create(ctx, w.upkeepKey(), bucket.Bytes(next))
 		} else {
-			_, err = w.stores.bucket.Replace(ctx, w.book(), version, bucket.Bytes(next))
+			_, err = w.stores.bucket.Replace(ctx, w.upkeepKey(), version, bucket.Bytes(next))
 		}
 		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, bucket.ErrChanged) {
 			return u, err

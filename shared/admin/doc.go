@@ -13,7 +13,7 @@
 //     the order of steps (see Workspace.sweep) and on the head's fence, and on no
 //     clock. Beyond that everything stays for a day, by the bucket's own clock,
 //     for those who still read it. Maintenance asks no other clock.
-//   - Whoever stores something for a head to name, be it a merged pack, a
+//   - Code that stores something for a head to name, be it a merged pack, a
 //     snapshot or a new set of rows, has read the fence before, and has it
 //     checked when it is named.
 //   - Nobody is served from a workspace that is being restored or recovered, before

@@ -50,7 +50,7 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 const maxLoose = 20
 
 // complaint is not nil when packs could not be copied. What they hold may lie
-// elsewhere too; whoever reads finds out.
+// elsewhere too; reading it will tell.
 func (m *mirror) complaint() error {
 	var all []error
 	for _, err := range m.broken {

@@ -112,7 +112,7 @@ func (w *Workspace) idle(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	book, _, _, err := w.readBook(ctx)
+	book, _, _, err := w.readUpkeep(ctx)
 	return book.Idle == idleAt(head) && len(book.Retired)+len(book.Rows) == 0, err
 }
 
@@ -131,7 +131,7 @@ func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, n
 	if err != nil {
 		return err
 	}
-	book, err := w.keepBook(ctx, now, func(u *upkeep) {
+	book, err := w.editUpkeep(ctx, now, func(u *upkeep) {
 		if nothing && u.Checked == head.Commit && now.Sub(u.CheckedAt) > s3.Day+time.Hour && len(u.Retired)+len(u.Rows) == 0 {
 			u.Idle = idleAt(head)
 		}
@@ -147,7 +147,7 @@ func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, n
 	if err != nil {
 		return err
 	}
-	_, err = w.keepBook(ctx, now, func(u *upkeep) {
+	_, err = w.editUpkeep(ctx, now, func(u *upkeep) {
 		if u.Checked, u.CheckedAt = head.Commit, now.UTC(); len(found.Problems) > 0 {
 			u.Checked = ""
 		}

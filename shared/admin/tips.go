@@ -167,7 +167,7 @@ func (m *mirror) commits(ctx context.Context) (map[object.ID]object.Commit, erro
 				c, err = object.DecodeCommit(content)
 			}
 			if err != nil {
-				continue // whoever needs it finds that it is missing
+				continue // a walk that needs it reports it as missing
 			}
 			c.Message, _, _ = strings.Cut(c.Message, "\n")
 			all[p.Index.ID(i)] = c

@@ -35,7 +35,7 @@ func TestWhatIsFoundInTheBucketStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if book, err := w.keepBook(ctx, now, func(*upkeep) {}); err != nil || len(book.Retired) != 3 {
+		if book, err := w.editUpkeep(ctx, now, func(*upkeep) {}); err != nil || len(book.Retired) != 3 {
 			t.Errorf("%s: %d packs stay, %v", when, len(book.Retired), err)
 		}
 	}

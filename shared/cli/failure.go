@@ -95,7 +95,7 @@ func Run(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command
 }
 
 // Explain has the errors of a command's work, and of those below it, put into
-// words that whoever runs it can act on.
+// words that its user can act on.
 func Explain(cmd *cobra.Command, words func(error) error) {
 	for _, below := range cmd.Commands() {
 		Explain(below, words)

@@ -138,7 +138,7 @@ func ShowKey(stdout, stderr io.Writer, key access.Key, name string) error {
 	return nil
 }
 
-// warn says why a key can do less than whoever makes it may think.
+// warn tells why a key can do less than its maker may expect.
 func (s Settings) warn(kind access.Kind, of access.Principal) {
 	if !kind.Manages() {
 		return
@@ -252,8 +252,8 @@ func newKeyRevoke(s Settings) *cobra.Command {
 	}
 }
 
-// keyID takes the id of a key, or the key itself: whoever has to revoke a
-// leaked key may have nothing else.
+// keyID takes the id of a key, or the key itself: of a leaked key there may be
+// nothing else.
 func (s Settings) keyID(text string) (access.ID, error) {
 	if key, err := access.ParseKey(text); err == nil {
 		return key.ID(), nil

@@ -122,15 +122,15 @@ func (p *Plan) noteOpened(wanted map[string][]byte) {
 		return ws.GuardedReferences()
 	}
 	if file, there := p.base.File(workspace.File); there && guarded(file.Text) && !guarded(wanted[workspace.File]) {
-		p.Notes = append(p.Notes, workspace.File+" now lets whoever edits a document have it read the environment of applications (secretReferences is left out)")
+		p.Notes = append(p.Notes, workspace.File+" now lets anybody who edits a document have it read the environment of applications (secretReferences is left out)")
 	}
 }
 
 // maxUses bounds the notes of one document.
 const maxUses = 20
 
-// noteUses tells whoever applies a directory that others have edited what it
-// has applications use: the REST API would ask for the permission to.
+// noteUses notes what a directory newly has applications use, as somebody else may
+// have edited it: the REST API would check a permission.
 func (p *Plan) noteUses(c Change) {
 	folder, _, _ := workspace.SplitPath(c.Path)
 	tree := parsed(c.content)

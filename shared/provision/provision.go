@@ -1,6 +1,6 @@
 // Package provision makes the changes of a workspace that no request makes: its
-// environments, and all of it at once from a directory. Whoever has its stores may; no
-// role is asked for.
+// environments, and all of it at once from a directory. Access to its stores is
+// enough; no role is checked.
 //
 // What must stay true:
 //
