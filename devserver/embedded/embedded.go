@@ -260,15 +260,23 @@ func (s *Service) upkeep(ctx context.Context) {
 		if !merging.Due(time.Now()) {
 			continue
 		}
-		if len(s.ledger.Objects().Packs()) < compactFrom {
-			err = s.ledger.Objects().DropStaleMultiPack(ctx)
-		} else {
-			_, err = s.ledger.Objects().Compact(ctx)
+		if err = s.ledger.Objects().IndexAgain(ctx, false); err == nil {
+			err = s.mergePacks(ctx)
 		}
 		if merging.Ended(time.Now(), err); err != nil && ctx.Err() == nil {
 			s.logger.Error("merging packs", "error", err)
 		}
 	}
+}
+
+// mergePacks merges packs once there are many.
+func (s *Service) mergePacks(ctx context.Context) error {
+	objects := s.ledger.Objects()
+	if len(objects.Packs()) < compactFrom {
+		return objects.DropStaleMultiPack(ctx)
+	}
+	_, err := objects.Compact(ctx)
+	return err
 }
 
 // expire removes what is kept no longer: contexts, counts, files that keep packs from git.

@@ -136,6 +136,7 @@ func (l *Ledger) openRepository(ctx context.Context) (err error) {
 	if l.objects, err = disk.Open(l.branch.git); err != nil {
 		return err
 	}
+	l.logWarn(l.objects.IndexAgain(ctx, true))
 	release, err := l.files.lockForWriting(ctx, l.dir)
 	if err != nil {
 		return err

@@ -314,6 +314,26 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 	}
 }
 
+// TestAnIndexThatGitTookForGarbage: git gc deletes one beside which it has not seen the
+// pack.
+func TestAnIndexThatGitTookForGarbage(t *testing.T) {
+	dir := created(t)
+	l := opened(t, dir, Options{})
+	write(t, l, "a", "1")
+	want := head(t, l).Commit
+	gitIn(t, l.Repository()).run("repack", "-adq")
+	must(t, l.Close())
+	indexes, err := filepath.Glob(filepath.Join(l.Repository(), "objects/pack/*.idx"))
+	if must(t, err); len(indexes) != 1 {
+		t.Fatalf("there are %d packs", len(indexes))
+	}
+	must(t, os.Remove(indexes[0]))
+	if now := head(t, opened(t, dir, Options{})); now.Commit != want {
+		t.Errorf("the head is %+v, want %s", now, want)
+	}
+	gitIn(t, l.Repository()).run("cat-file", "-e", want)
+}
+
 // renamed is a repository with a commit whose branch has another name.
 func renamed(t *testing.T, l *Ledger, name string) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package disk_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,6 +80,43 @@ func TestCompactCrashes(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestAnIndexThatIsLostIsMadeAgain: git gc deletes one beside which it has not seen the pack.
+func TestAnIndexThatIsLostIsMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	texts := numbered(3)
+	putAll(t, o, texts...)
+	must[disk.Compaction](t)(o.Compact(ctx)) // so that there are differences
+	putAll(t, o, "alone")
+	want := map[string][]byte{}
+	for _, index := range must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.idx"))) {
+		want[index] = must[[]byte](t)(os.ReadFile(index))
+		if err := errors.Join(os.Remove(index), os.Remove(strings.TrimSuffix(index, ".idx")+".keep")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopened := must[*disk.Objects](t)(disk.Open(dir))
+	for _, again := range []func() error{
+		func() error { return o.IndexAgain(ctx, false) }, // it may be on its way
+		func() error { return o.IndexAgain(ctx, false) },
+		func() error { return reopened.IndexAgain(ctx, true) },
+	} {
+		if err := again(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for index, text := range want {
+		if got, err := os.ReadFile(index); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("%s: %v, of %d bytes, it had %d", index, err, len(got), len(text))
+		}
+	}
+	for _, text := range append(texts, "alone") {
+		wantBlob(t, o, text)
+		wantBlob(t, reopened, text)
+	}
+	fsck(t, dir)
 }
 
 // TestCompactTwice merges once more what a crash has left beside the pack

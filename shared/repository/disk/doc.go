@@ -18,6 +18,8 @@
 //   - Compact deletes a pack after the pack that holds its objects was read back
 //     and is as durable as it was, index first, so that no reader ever sees an index
 //     without its pack.
+//   - A pack that has lost its index gets it again (IndexAgain): git gc deletes an index
+//     for garbage if it has not seen the pack beside it, and never the pack.
 //   - A pack that a multi-pack-index names is left to git, which finds objects through
 //     it alone.
 //

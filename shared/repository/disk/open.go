@@ -24,6 +24,7 @@ type Objects struct {
 
 	compacting  sync.Mutex
 	unmergeable map[string]bool // packs at which a merge failed
+	unindexed   map[string]bool // packs that had no index at the last look
 }
 
 func objectsIn(files files) *Objects {

@@ -303,8 +303,29 @@ func (o *Objects) List(ctx context.Context) ([]Stored, error) {
 	return StoredIn(files), nil
 }
 
+// WithoutIndex are the names of the packs among the files of their folder that have none.
+func WithoutIndex(files []fs.FileInfo) (names []string) {
+	for name, s := range byName(files) {
+		if s.Has(".pack") && !s.Has(".idx") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // StoredIn are the packs among the files of their folder, by name.
 func StoredIn(files []fs.FileInfo) []Stored {
+	var found []Stored
+	for _, s := range byName(files) {
+		if s.Has(".pack") && s.Has(".idx") {
+			found = append(found, s)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Stored) int { return strings.Compare(a.Name, b.Name) })
+	return found
+}
+
+func byName(files []fs.FileInfo) map[string]Stored {
 	packs := map[string]Stored{}
 	for _, file := range files {
 		stem, extension, _ := strings.Cut(file.Name(), ".")
@@ -319,12 +340,5 @@ func StoredIn(files []fs.FileInfo) []Stored {
 		}
 		packs[name] = s
 	}
-	var found []Stored
-	for _, s := range packs {
-		if s.Has(".pack") && s.Has(".idx") {
-			found = append(found, s)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b Stored) int { return strings.Compare(a.Name, b.Name) })
-	return found
+	return packs
 }

@@ -1,0 +1,94 @@
+package disk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// IndexAgain makes the indexes that packs have lost: git gc takes an index for garbage, and
+// deletes it, where it has not seen the pack, which may have got its name while git was
+// reading the folder. A pack that has had none for one look only may be on its way in or
+// out, unless nobody else is at work yet.
+func (o *Objects) IndexAgain(ctx context.Context, alone bool) error {
+	o.compacting.Lock()
+	defer o.compacting.Unlock()
+	files, err := o.store.ReadDir(ctx, odb.PackFolder)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	again, seen := false, map[string]bool{}
+	for _, name := range odb.WithoutIndex(files) {
+		seen[name] = true
+		if o.guards(name) || o.unmergeable[name] || !alone && !o.unindexed[name] {
+			continue
+		}
+		if err := o.indexAgain(name); err == nil {
+			again = true
+		} else if o.unmergeable[name] = true; !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, fmt.Errorf("making the index that %s has lost: %w", odb.PackPath(name, ".pack"), err))
+		}
+	}
+	if o.unindexed = seen; again {
+		problems = append(problems, o.Refresh(ctx))
+	}
+	return errors.Join(problems...)
+}
+
+func (o *Objects) indexAgain(name string) error {
+	f, err := o.store.files.Open(odb.PackPath(name, ".pack"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := o.store.Stat(odb.PackPath(name, ".pack"))
+	if err != nil {
+		return err
+	}
+	if _, err := pack.Checksum(f, info.Size()); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	entries := new(idxfile.Writer)
+	parser, err := packfile.NewParser(packfile.NewScanner(f), entries)
+	if err != nil {
+		return err
+	}
+	if _, err := parser.Parse(); err != nil {
+		return err
+	}
+	index, err := entries.Index()
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if _, err := idxfile.NewEncoder(&text).Encode(index); err != nil {
+		return err
+	}
+	idx, err := o.store.temp("idx")
+	if err != nil {
+		return err
+	}
+	if keep, err := o.store.keep(name, keepText); err == nil && keep != nil {
+		_ = keep.Close() // without it, git has the pack
+	}
+	if _, err = idx.Write(text.Bytes()); err == nil {
+		err = flush(idx.File)
+	}
+	if err = errors.Join(err, idx.finish()); err == nil {
+		err = idx.rename(odb.PackPath(name, ".idx"))
+	}
+	return errors.Join(err, idx.Close(), flushFolder(o.store.files, odb.PackFolder))
+}
