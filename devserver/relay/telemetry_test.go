@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"fmt"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/telemetry"
 )
 
 func report(user string) string {
@@ -79,35 +77,5 @@ func TestTelemetryIsPassedOn(t *testing.T) {
 	}
 	if n := e.uploads.Waiting(); n != maxBatches {
 		t.Errorf("%d batches wait", n)
-	}
-}
-
-// TestEvaluationsArePassedOn, no more in a batch than a service takes.
-func TestEvaluationsArePassedOn(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, shop)
-	secret := w.key(access.KindSecretSDK, "production")
-	r := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
-	w.must(r.Await(t.Context()))
-	e := r.environments[0]
-	const key = "dark"
-	for i := range 4 {
-		counters := strings.TrimSuffix(strings.Repeat(`{"count":1},`, telemetry.MaxCounters/3), ",")
-		body := fmt.Sprintf(`{"instanceHash":"i","batchId":"%d","events":[{"summaries":{"summaries":[{"key":%q,"counters":[%s]}]}}]}`, i, key, counters)
-		if got := w.ask(r.Server, "POST", "/api/v1/telemetry/", "web", body); got.status != 202 {
-			t.Fatal(got)
-		}
-	}
-	e.flush()
-	e.uploads.Send(t.Context())
-	if n := e.uploads.Waiting(); n != 0 {
-		t.Errorf("%d batches wait", n)
-	}
-	found := httptest.NewRecorder()
-	q := httptest.NewRequest("GET", "/v1/flags/"+key+"/evaluations?environment=production", nil)
-	q.Header.Set("Authorization", "Bearer "+w.admin)
-	w.service.Handler().ServeHTTP(found, q)
-	if want := fmt.Sprintf(`"total":%d,`, 4*(telemetry.MaxCounters/3)); !strings.Contains(found.Body.String(), want) {
-		t.Errorf("%s\nlacks %s", found.Body, want)
 	}
 }

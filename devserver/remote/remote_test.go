@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,31 +28,6 @@ func api(t *testing.T, answer http.HandlerFunc) (*Client, *[]time.Duration) {
 		return nil
 	}
 	return c, &waited
-}
-
-// TestEvaluate sends its question again, whole, where that may help.
-func TestEvaluate(t *testing.T) {
-	asked := []string{}
-	c, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if asked = append(asked, r.Method+" "+r.RequestURI+" "+string(body)); len(asked) == 1 {
-			w.WriteHeader(429)
-			return
-		}
-		if len(asked) == 3 {
-			w.WriteHeader(404)
-			fmt.Fprint(w, `{"message":"there is no environment"}`)
-			return
-		}
-		fmt.Fprint(w, `{"evaluations":{}}`)
-	})
-	answer, err := c.Evaluate(ctx, []byte(`{"environment":"production"}`))
-	if err != nil || string(answer) != `{"evaluations":{}}` || len(asked) != 2 || asked[1] != `POST /v1/evaluate {"environment":"production"}` || asked[0] != asked[1] {
-		t.Errorf("%s %v %q", answer, err, asked)
-	}
-	if _, err := c.Evaluate(ctx, nil); err == nil || !strings.HasPrefix(err.Error(), "POST /evaluate answers 404: ") {
-		t.Error(err)
-	}
 }
 
 // TestManifest asks beside /v1, where refusals are worded in another way.

@@ -153,38 +153,3 @@ func TestARefusalReachesWhoIsStillSending(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestHalfOpenConnections, thousands of them, that send nothing or half a request: others
-// are answered beside them, and they are ended.
-func TestHalfOpenConnections(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes 10 s")
-	}
-	t.Parallel()
-	address, stop, served := serving(t, http.NotFoundHandler())
-	var open []net.Conn
-	for i := range 3000 {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if i%2 == 0 {
-			fmt.Fprint(c, "GET /ofrep/v1/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: ")
-		}
-		open = append(open, c)
-	}
-	if r, err := http.Get("http://" + address); err != nil || r.StatusCode != 404 {
-		t.Errorf("somebody else is answered %v, %v", r, err)
-	}
-	for i, c := range open {
-		c.SetReadDeadline(time.Now().Add(time.Minute))
-		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatalf("connection %d is still open", i)
-		}
-	}
-	stop()
-	if err := <-served; err != nil {
-		t.Errorf("Serve: %v", err)
-	}
-}

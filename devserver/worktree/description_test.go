@@ -22,24 +22,10 @@ func TestWhatIsDescribedIsServed(t *testing.T) {
 	}
 	var d struct {
 		Servers []struct{ URL string }
-		Tags    []struct{ Name string }
-		Paths   map[string]map[string]struct {
-			OperationID string
-			Tags        []string
-			Responses   map[string]any
-		}
+		Paths   map[string]map[string]struct{ Responses map[string]any }
 	}
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
-	}
-	var components struct{ Components map[string]map[string]any }
-	if err := json.Unmarshal(text, &components); err != nil {
-		t.Fatal(err)
-	}
-	for _, reference := range regexp.MustCompile(`"#/components/(\w+)/([\w-]+)"`).FindAllStringSubmatch(string(text), -1) {
-		if components.Components[reference[1]][reference[2]] == nil {
-			t.Errorf("there is no %s", reference[0])
-		}
 	}
 	handler := p.api.Beside(http.NotFoundHandler())
 	ask := func(method, path, token string) *httptest.ResponseRecorder {
@@ -61,9 +47,6 @@ func TestWhatIsDescribedIsServed(t *testing.T) {
 		var methods []string
 		for name, o := range operations {
 			methods = append(methods, strings.ToUpper(name))
-			if !slices.ContainsFunc(d.Tags, func(tag struct{ Name string }) bool { return tag.Name == o.Tags[0] }) {
-				t.Errorf("%s: there is no tag %s", o.OperationID, o.Tags[0])
-			}
 			// What is not there may be an item, and no path.
 			got := ask(strings.ToUpper(name), at+"?dryRun=true", p.token)
 			if got.Code == http.StatusMethodNotAllowed || got.Code >= 500 || got.Code == http.StatusNotFound && strings.Contains(got.Body.String(), "path") {
@@ -71,9 +54,6 @@ func TestWhatIsDescribedIsServed(t *testing.T) {
 			}
 			if _, secured := o.Responses["401"]; secured == (ask(strings.ToUpper(name), at, "").Code != http.StatusUnauthorized) {
 				t.Errorf("%s %s: who has no token is answered %v", name, at, !secured)
-			}
-			if _, listed := o.Responses["304"]; name == "get" && listed && got.Code == http.StatusOK && got.Header().Get("Etag") == "" {
-				t.Errorf("%s has no ETag", at)
 			}
 		}
 		allowed := strings.Split(ask("TRACE", at, p.token).Header().Get("Allow"), ", ")

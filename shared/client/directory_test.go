@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestEditsOfADatadirAreServed(t *testing.T) {
@@ -32,44 +31,6 @@ func TestEditsOfADatadirAreServed(t *testing.T) {
 	}
 	if j.count("not reloaded") != 1 {
 		t.Errorf("said %d times:\n%s", j.count("not reloaded"), j.String())
-	}
-}
-
-// TestEveryChangeOfHowADatadirStandsIsLogged: broken, broken in another way,
-// broken as before beside an edit, good again, and good as before.
-func TestEveryChangeOfHowADatadirStandsIsLogged(t *testing.T) {
-	const broken, worse = `{"key":"f","type":"feature_flag","valueType":"bool"}`, `{"key":"f","type":"feature_flag"}`
-	for first, tt := range map[string]struct {
-		complaint string
-		times     int // after broken and worse
-	}{
-		switched("false"): {"not reloaded", 2},
-		broken:            {"still nothing to serve", 1}, // as Open has said broken
-	} {
-		var j journal
-		dir := datadirOf(t, first)
-		c := open(t, Options{Datadir: dir, Log: j.log(), StartAnyway: true})
-		problems := func(text string) {
-			t.Helper()
-			before := j.count("feature-flags/f.json")
-			if write(t, dir, text); text != first {
-				eventually(t, "the cause is logged", func() bool { return j.count("feature-flags/f.json") > before })
-			}
-		}
-		problems(broken)
-		problems(worse)
-		if j.count(tt.complaint) != tt.times {
-			t.Errorf("said %d times:\n%s", j.count(tt.complaint), j.String())
-		}
-		write(t, dir, planFlag())
-		time.Sleep(300 * time.Millisecond) // for the edit to be seen; what follows holds anyhow
-		write(t, dir, switched("true"))
-		eventually(t, "good again", func() bool { return j.count("good again") == 1 && c.Bool(t.Context(), "f", false) })
-		write(t, dir, switched("false"))
-		eventually(t, "the next state", func() bool { return !c.Bool(t.Context(), "f", true) })
-		if c.Close(); j.count("good again") != 1 || j.count(tt.complaint) != tt.times {
-			t.Errorf("log:\n%s", j.String())
-		}
 	}
 }
 

@@ -62,17 +62,6 @@ func TestALoadErrorCarriesTheLastCause(t *testing.T) {
 				t.Errorf("%s: %v is not %v", tt.what, err, target)
 			}
 		}
-		var operation *net.OpError
-		if !errors.As(err, &operation) {
-			t.Errorf("%s: no net.OpError in %v", tt.what, err)
-		}
-		unwrapped := err
-		for range 2 {
-			unwrapped = errors.Unwrap(unwrapped)
-		}
-		if unwrapped != error(operation) {
-			t.Errorf("%s: unwrapped it is %v", tt.what, unwrapped)
-		}
 	}
 }
 
