@@ -184,9 +184,8 @@ func propertyOf(m jsontree.Member) (p telemetry.Property, size int) {
 // Contexts implements control.SavedContexts.
 func (s seenContexts) Contexts(_ context.Context, _ string, q telemetry.Query) ([]telemetry.Saved, error) {
 	var found []telemetry.Saved
-	matcher := q.Matcher()
 	for _, saved := range s.saved.Values() {
-		if matcher.Match(saved) {
+		if q.Match(saved) {
 			found = append(found, saved)
 		}
 	}

@@ -230,7 +230,7 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 			if file.Err != nil {
 				return nil, fault.New(fault.Unprocessable, "the file %s cannot be read, so it is not written", change.Path)
 			}
-			edit.Was = notNil(file.Text)
+			edit.Was = append([]byte{}, file.Text...) // not nil
 			edit.Content = rewritten(file.Text, change.Content)
 		}
 		edits = append(edits, edit)
@@ -276,13 +276,6 @@ func (w *Worktree) written(base *repository.Snapshot, edits []datadir.Edit, draf
 	}
 	w.state = state
 	w.take(files, draft)
-}
-
-func notNil(text []byte) []byte {
-	if text == nil {
-		return []byte{}
-	}
-	return text
 }
 
 // At implements control.Repository.

@@ -74,10 +74,6 @@ type Evaluation struct {
 	UserKey string // the key of the context user; "" where it has none
 }
 
-func (d Details[T]) anyDetails() Details[any] {
-	return Details[any]{d.Key, d.Value, d.Reason, d.RuleSource, d.RuleIndex, d.ArmIndex, d.Variant, d.Type, d.ValueType, d.Version, d.Secret, d.Err}
-}
-
 // redacted stands for a secret where details are written out.
 const redacted = "[redacted]"
 
@@ -156,7 +152,7 @@ func details[T any](c *Client, ctx context.Context, key string, or T, jit []*con
 	if c.options.Evaluated != nil {
 		user, _ := contexts.Merged(ctx, c.global.Current()).Under(jitOf(jit)).Context("user")
 		id, _ := user.Key()
-		c.options.Evaluated(ctx, Evaluation{d.anyDetails(), id})
+		c.options.Evaluated(ctx, Evaluation{Details[any]{d.Key, d.Value, d.Reason, d.RuleSource, d.RuleIndex, d.ArmIndex, d.Variant, d.Type, d.ValueType, d.Version, d.Secret, d.Err}, id})
 	}
 	return d
 }

@@ -110,12 +110,6 @@ type EvaluatedDay struct {
 	Tally
 }
 
-// NewestDays puts days in the order of Store.Evaluations.
-func NewestDays(days []EvaluatedDay) []EvaluatedDay {
-	slices.SortStableFunc(days, func(a, b EvaluatedDay) int { return strings.Compare(string(b.Day), string(a.Day)) })
-	return days
-}
-
 // Evaluated is when items were evaluated last. It does not change.
 type Evaluated struct {
 	// Version is another one for whatever says something else, in this process.

@@ -107,22 +107,6 @@ func TestRule3AContextWithoutAKeyLeavesOnlyItsShape(t *testing.T) {
 		"ip": {telemetry.String}, "os": {telemetry.String}, "year": {telemetry.Int, telemetry.Double}}}})
 }
 
-func TestAKeyCountsOnceAMonthHoweverOftenItIsReported(t *testing.T) {
-	w := newWorld(t)
-	for i := range 4 {
-		w.now = w.now.Add(time.Hour)
-		w.take(telemetry.Source{Workspace: "ws", Environment: []string{"production", "staging"}[i%2]}, example(w.now, ada+","+ada))
-	}
-	if n := w.keys(telemetrytest.Month); n != 1 {
-		t.Errorf("%d", n)
-	}
-	w.now = time.Date(2026, 12, 5, 0, 0, 0, 0, time.UTC)
-	w.take(production, example(w.now, ada))
-	if a, b := w.keys(telemetrytest.Month), w.keys("2026-12"); a != 1 || b != 1 {
-		t.Errorf("%d %d", a, b)
-	}
-}
-
 // TestClocks: timestamps against a server whose time is 20 November, noon, or
 // the day that is named.
 func TestClocks(t *testing.T) {

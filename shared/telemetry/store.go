@@ -304,31 +304,20 @@ type Walk struct {
 	Limit int // how many contexts at most; 0 for all
 }
 
-// Matcher is a query made ready to be held against many contexts.
-type Matcher struct {
-	query Query
-	text  string
-}
-
-// Matcher makes the query ready.
-func (q Query) Matcher() Matcher { return Matcher{q, strings.ToLower(q.Text)} }
-
 // Group reports whether contexts of an environment and a type may match.
-func (m Matcher) Group(environment, contextType string) bool {
-	return (m.query.Environment == "" || m.query.Environment == environment) &&
-		(m.query.Type == "" || m.query.Type == contextType)
+func (q Query) Group(environment, contextType string) bool {
+	return (q.Environment == "" || q.Environment == environment) && (q.Type == "" || q.Type == contextType)
 }
 
 // Match reports whether a context matches.
-func (m Matcher) Match(s Saved) bool {
-	return m.Group(s.Environment, s.Type) && (m.query.Key == "" || m.query.Key == s.Key) && (m.text == "" || m.in(s.Key) || slices.ContainsFunc(s.Properties, m.inProperty))
+func (q Query) Match(s Saved) bool {
+	text := strings.ToLower(q.Text)
+	in := func(value string) bool { return strings.Contains(strings.ToLower(value), text) }
+	return q.Group(s.Environment, s.Type) && (q.Key == "" || q.Key == s.Key) && (text == "" || in(s.Key) ||
+		slices.ContainsFunc(s.Properties, func(p Property) bool {
+			return p.Kind == String && in(p.Text) || p.Kind == StringList && slices.ContainsFunc(p.List, in)
+		}))
 }
-
-func (m Matcher) inProperty(p Property) bool {
-	return p.Kind == String && m.in(p.Text) || p.Kind == StringList && slices.ContainsFunc(p.List, m.in)
-}
-
-func (m Matcher) in(text string) bool { return strings.Contains(strings.ToLower(text), m.text) }
 
 // Newest puts contexts in the order of a search's answer and takes the first
 // ones.

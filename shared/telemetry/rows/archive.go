@@ -25,7 +25,6 @@ type archivedRow struct {
 const (
 	seenFolder    = "seen/"
 	contextFolder = "context/"
-	usageFolder   = "usage/"
 
 	// maxLine is more than the longest row has, 400 KB, as JSON and base64.
 	maxLine = 4 << 20
@@ -55,7 +54,7 @@ func (s *Store) Archive(ctx context.Context, workspace string, now time.Time, to
 			return err
 		}
 	}
-	groups, err := s.groups(ctx, a.keys, telemetry.Query{}.Matcher())
+	groups, err := s.groups(ctx, a.keys, telemetry.Query{})
 	if err != nil {
 		return err
 	}

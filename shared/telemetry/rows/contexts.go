@@ -129,8 +129,8 @@ func (r *recording) saving(contexts []telemetry.Saved) ([]table.Write, error) {
 
 // Contexts implements telemetry.Store.
 func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error) {
-	k, m := keys(workspace), q.Matcher()
-	groups, err := s.groups(ctx, k, m)
+	k := keys(workspace)
+	groups, err := s.groups(ctx, k, q)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 		if found, err = s.withKey(ctx, k, groups, q.Key); err != nil {
 			return nil, err
 		}
-		found = slices.DeleteFunc(found, func(c telemetry.Saved) bool { return !m.Match(c) })
+		found = slices.DeleteFunc(found, func(c telemetry.Saved) bool { return !q.Match(c) })
 		return telemetry.Newest(found, q.Limit), nil
 	}
 	left := telemetry.MaxSearched
@@ -147,7 +147,7 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 		if left <= 0 {
 			break
 		}
-		more, looked, err := s.search(ctx, k.seen(g.environment, g.contextType), m, q, min(left, telemetry.MaxSaved))
+		more, looked, err := s.search(ctx, k.seen(g.environment, g.contextType), q, min(left, telemetry.MaxSaved))
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +208,7 @@ const maxPage = 1000
 
 // search reads a group from the context seen last, and says how many it has
 // looked at.
-func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q telemetry.Query, limit int) (found []telemetry.Saved, looked int, err error) {
+func (s *Store) search(ctx context.Context, pk string, q telemetry.Query, limit int) (found []telemetry.Saved, looked int, err error) {
 	before := map[string]bool{} // keys; expiry may leave an earlier place of one behind
 	page := maxPage
 	if q.Text == "" { // every row is one of the answer's
@@ -223,7 +223,7 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 			return false, nil
 		}
 		looked++
-		if !before[c.Key] && m.Match(c) {
+		if !before[c.Key] && q.Match(c) {
 			found = append(found, c)
 		}
 		before[c.Key] = true

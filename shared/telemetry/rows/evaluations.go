@@ -159,14 +159,6 @@ func (c *counters) giveBack(id [2]string, failed []*part, noted []telemetry.Eval
 	is.written = time.Time{}
 }
 
-// countEvaluations counts those of a batch, or has them wait.
-func (r *recording) countEvaluations(ctx context.Context) (behind error) {
-	if len(r.batch.AllEvaluations()) == 0 {
-		return nil
-	}
-	return r.writeAll(ctx, r.counters.take(r.keys, r.batch))
-}
-
 func (s *Store) writeAll(ctx context.Context, due map[[2]string]*counting) (behind error) {
 	for id, is := range due {
 		if err := s.write(ctx, id, is); err != nil {

@@ -34,8 +34,9 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 	if err != nil {
 		return telemetry.Recorded{}, err
 	}
-	r.Store = s
-	done.Behind = r.countEvaluations(ctx) // last, so that a batch that is repeated counts once
+	if len(r.batch.AllEvaluations()) > 0 { // last, so that a batch that is repeated counts once
+		done.Behind = s.writeAll(ctx, s.counters.take(r.keys, r.batch))
+	}
 	return done, nil
 }
 

@@ -42,7 +42,7 @@ func (s *Store) trimBatches(ctx context.Context, k keys, kept int) error {
 }
 
 func (s *Store) trimContexts(ctx context.Context, k keys, kept int) error {
-	groups, err := s.groups(ctx, k, telemetry.Query{}.Matcher())
+	groups, err := s.groups(ctx, k, telemetry.Query{})
 	for _, g := range groups {
 		if err != nil {
 			break

@@ -86,7 +86,7 @@ type group struct {
 }
 
 // groups are those that a search may look at, the one in use last first.
-func (s *Store) groups(ctx context.Context, k keys, m telemetry.Matcher) ([]group, error) {
+func (s *Store) groups(ctx context.Context, k keys, q telemetry.Query) ([]group, error) {
 	var list []group
 	err := s.each(ctx, k.known(), func(row table.Row) error {
 		if row.Sort == k.shapeTypes().Sort {
@@ -94,7 +94,7 @@ func (s *Store) groups(ctx context.Context, k keys, m telemetry.Matcher) ([]grou
 		}
 		is, err := typesOf(row.Attributes)
 		for contextType, hour := range is {
-			if environment := row.Text(attrOwner); m.Group(environment, contextType) {
+			if environment := row.Text(attrOwner); q.Group(environment, contextType) {
 				list = append(list, group{environment, contextType, hour})
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // Walk implements telemetry.Store.
 func (s *Store) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
 	k := keys(workspace)
-	groups, err := s.groups(ctx, k, telemetry.Query{Environment: w.Environment}.Matcher())
+	groups, err := s.groups(ctx, k, telemetry.Query{Environment: w.Environment})
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ type forgetting struct {
 // forgotten too, or was reported afterwards.
 func (s *Store) Forget(ctx context.Context, workspace string, environments []string, contextType, key string, now time.Time) (found bool, err error) {
 	f := forgetting{keys: keys(workspace)}
-	groups, err := s.groups(ctx, f.keys, telemetry.Query{Type: contextType}.Matcher())
+	groups, err := s.groups(ctx, f.keys, telemetry.Query{Type: contextType})
 	if err != nil {
 		return false, err
 	}

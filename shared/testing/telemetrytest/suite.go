@@ -26,8 +26,7 @@ func Run(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		{"nothing is known at first", testEmpty},
 		{"a pair counts once", testCountsOnce},
 		{"a pair counts in each month and workspace", testCountsApart},
-		{"counted once by many at once", testCountsConcurrently},
-		{"saved by many at once", testSavesConcurrently},
+		{"counted and saved once by many at once", testCountsConcurrently},
 		{"a batch with many pairs", testManyPairs},
 		{"a replay changes nothing", testReplay},
 		{"the latest version is kept", testLatest},
@@ -194,8 +193,9 @@ func testCountsApart(w *world) {
 	}
 }
 
-// testCountsConcurrently lets several processes report overlapping pairs at
-// once: each is counted by exactly one of them.
+// testCountsConcurrently lets several processes report overlapping pairs and contexts at
+// once: each pair is counted by exactly one of them, and of each context the last version is
+// left.
 func testCountsConcurrently(w *world) {
 	const processes, each, distinct = 4, 6, 60
 	var mu sync.Mutex
@@ -209,7 +209,10 @@ func testCountsConcurrently(w *world) {
 				for k := range distinct / 2 {
 					pairs = append(pairs, pair(fmt.Sprintf("u-%02d", (k+p*7+i*11)%distinct)))
 				}
-				b := telemetry.Batch{ID: sha256.Sum256([]byte{byte(p), byte(i)}), Received: Now, Pairs: pairs}
+				minutes := (i*7 + p*3) % (processes * each)
+				b := telemetry.Batch{ID: sha256.Sum256([]byte{byte(p), byte(i)}), Received: Now, Pairs: pairs,
+					Contexts: []telemetry.Saved{person("a", minutes), person("b", minutes)},
+					Shapes:   []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{fmt.Sprint(p, i): {telemetry.Int}}}}}
 				n, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), here, b) })
 				if err != nil {
 					w.Error(err)
@@ -225,28 +228,6 @@ func testCountsConcurrently(w *world) {
 	if u := w.usage(Month); u.Keys != distinct || total > distinct {
 		w.Errorf("%d are counted, and %d were said to be; there are %d", u.Keys, total, distinct)
 	}
-}
-
-// testSavesConcurrently lets several processes see the same contexts at once:
-// of each the last version is left, once, and no property is lost.
-func testSavesConcurrently(w *world) {
-	const processes, each = 4, 5
-	var group sync.WaitGroup
-	for p := range processes {
-		store := w.another()
-		group.Go(func() {
-			for i := range each {
-				minutes := (i*7 + p*3) % (processes * each)
-				b := telemetry.Batch{ID: sha256.Sum256([]byte{byte(p), byte(i)}), Received: Now,
-					Contexts: []telemetry.Saved{person("a", minutes), person("b", minutes)},
-					Shapes:   []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{fmt.Sprint(p, i): {telemetry.Int}}}}}
-				if _, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), here, b) }); err != nil {
-					w.Error(err)
-				}
-			}
-		})
-	}
-	group.Wait()
 	w.same("contexts", w.find(telemetry.Query{}), []telemetry.Saved{person("a", 0), person("b", 0)})
 	shapes, err := w.store.Shapes(context.Background(), here)
 	if err != nil || len(shapes) != 1 || len(shapes[0].Fields) != processes*each {
