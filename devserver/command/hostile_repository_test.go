@@ -224,6 +224,7 @@ var promisors = map[string]string{
 }
 
 func TestNothingInARepositoryRunsOrHidesAChange(t *testing.T) {
+	testenv.Slow(t)
 	for name, spoil := range hostileRepositories {
 		t.Run(name, func(t *testing.T) {
 			c := newClone(t)
@@ -247,6 +248,7 @@ func TestNothingInARepositoryRunsOrHidesAChange(t *testing.T) {
 // What is checked out is another thing than what is committed, and so than what a review
 // shows, though nothing is run.
 func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
+	testenv.Slow(t)
 	const pay = "svc/our-config/feature-flags/pay.json"
 	described := func(words string) string {
 		return strings.Replace(flagOff, `"valueType"`, `"description":"`+words+`","valueType"`, 1)
@@ -429,6 +431,7 @@ func (c *clone) blob(content string) string {
 
 // The path of the directory leads through links that a commit may change, and not out.
 func TestALinkInThePathHidesNoChange(t *testing.T) {
+	testenv.Slow(t)
 	const out, within = "leads from", "flag pay\n  default: "
 	for _, tt := range []struct{ name, before, after, want string }{
 		{"in its place", "", "b", within}, {"to another folder", "a", "b", within}, {"in the place of a link", "a", "", within},
@@ -523,6 +526,7 @@ func TestANameOfSeveralIsRefused(t *testing.T) {
 }
 
 func TestNothingIsFetched(t *testing.T) {
+	testenv.Slow(t)
 	for name, config := range promisors {
 		t.Run(name, func(t *testing.T) {
 			c := newClone(t)

@@ -26,6 +26,7 @@ func (w *world) environments(text string) {
 // TestAnEnvironmentThatIsArchived is served by no relay either, until it is back. Others
 // of the same relay are.
 func TestAnEnvironmentThatIsArchived(t *testing.T) {
+	testenv.Slow(t)
 	const archived = `["development",{"name":"production","archived":true}]`
 	w := newWorld(t, shop)
 	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "development")

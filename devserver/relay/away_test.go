@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestHostileServices: what cannot be served never takes the place of what is, and the
@@ -228,6 +229,7 @@ func TestABrokenCacheIsNoReasonNotToStart(t *testing.T) {
 
 // TestAServiceThatHangsHoldsNobodyUp whose key was good: the question goes on beside.
 func TestAServiceThatHangsHoldsNobodyUp(t *testing.T) {
+	testenv.Slow(t)
 	t.Parallel()
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")

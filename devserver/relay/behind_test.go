@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestAPageThatHeardFromAnotherRelay gets what that one has told of, though this one has
 // not asked for it yet: there may be no other event for long.
 func TestAPageThatHeardFromAnotherRelay(t *testing.T) {
+	testenv.Slow(t)
 	t.Parallel()
 	w := newWorld(t, shop)
 	w.withoutStreams()

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestGuideSnippet builds the guide's Go example as it stands there, and
 // runs it beside a config directory like the one that svc init lays out.
 func TestGuideSnippet(t *testing.T) {
+	testenv.Slow(t)
 	program := guides.Snippet(t, "shared/client/README.md", "go-client")
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "our-config"), os.DirFS(sample)); err != nil {

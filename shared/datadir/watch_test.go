@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"svc.example/svc/shared/testing/testenv"
 	"testing"
 	"time"
 )
@@ -16,6 +17,7 @@ import (
 // TestWatch is every way in which a datadir is known to be changed. The
 // datadir is conf; each play ends with proof that it is still watched.
 func TestWatch(t *testing.T) {
+	testenv.Slow(t)
 	t.Parallel()
 	const a = "feature-flags/a.json"
 	flag := map[string]string{"conf/feature-flags/a.json": "1"}

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 const flagsPath = "/openfeature/v0/manifest/flags"
@@ -254,6 +255,7 @@ func TestManifestRefusals(t *testing.T) {
 // TestTheCLIWaitsForItsTurn: it sends one request after the other, and a 429 would end
 // it.
 func TestTheCLIWaitsForItsTurn(t *testing.T) {
+	testenv.Slow(t)
 	w := newWorld(t, shop())
 	var err error
 	w.handler, err = httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 5, Burst: 5}}, httpapi.All()...)

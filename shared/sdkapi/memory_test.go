@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // storedRepository has a snapshot as an instance reads it from the store.
@@ -29,6 +30,7 @@ func (r *storedRepository) Snapshot(_ context.Context, head repository.Head) (*r
 // 10 MB of text, once it has listed, polled and sent all of them: the texts once,
 // about 1.5 kB for each flag beside them, and what the environment serves.
 func TestHeapOfALargeWorkspace(t *testing.T) {
+	testenv.Slow(t)
 	const most = 38 << 20
 	files := apiload.ManyFlags(10_000)
 	w := newWorld(t, files)

@@ -8,11 +8,13 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestTheSizeOfAView is what it takes beside the texts, whatever its documents are
 // rich in.
 func TestTheSizeOfAView(t *testing.T) {
+	testenv.Slow(t)
 	const slack = 1 << 20 // and what is remembered of expressions
 	list := func(n int, f func(int) string) string {
 		all := make([]string, n)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // write advances until it is through, and returns the commit.
@@ -76,6 +77,7 @@ func pushes(g repo, name string, count int) {
 }
 
 func TestPushesAndWritesAtOnce(t *testing.T) {
+	testenv.Slow(t)
 	l := started(t)
 	write(t, l, "first", "0")
 	const pushers, writers, each = 2, 2, 6
@@ -192,6 +194,7 @@ func holdBranch(t testing.TB, l *Ledger) string {
 }
 
 func TestGitsLockIsWaitedForAndNeverBroken(t *testing.T) {
+	testenv.Slow(t)
 	l := started(t)
 	write(t, l, "a", "1")
 	from := head(t, l)

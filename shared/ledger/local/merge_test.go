@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // world is a history with branches and merges, and what every commit of it
@@ -197,6 +198,7 @@ func contains(whole, part []string) bool {
 const worlds = 12
 
 func TestHistoryWithMergesAgreesWithGit(t *testing.T) {
+	testenv.Slow(t)
 	for seed := range uint64(worlds) {
 		l := started(t)
 		g := gitIn(t, l.Repository())

@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // counting counts the objects that are read, and fails at one of them.
@@ -30,6 +31,7 @@ func (c counting) Read(id object.ID) (object.Kind, []byte, error) {
 // A walk finds the same on all processors as on one, and reads hardly more for it:
 // each commit, and each tree for the commits that are looked at together.
 func TestAWalkFindsTheSameOnAllProcessors(t *testing.T) {
+	testenv.Slow(t)
 	l := started(t)
 	g := gitIn(t, l.Repository())
 	w := newWorld(7, 1100)

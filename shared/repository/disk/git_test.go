@@ -234,6 +234,7 @@ func TestCompactPacksOfGit(t *testing.T) {
 // TestCompact compacts now and then, as the owner does, and looks at what is
 // left.
 func TestCompact(t *testing.T) {
+	testenv.Slow(t)
 	s := newStore(t)
 	imported := draft("svc.json", "{}\n")
 	for i := range 40 {

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // chores are what git does to packs, by itself (git maintenance start) or when it is
@@ -32,6 +33,7 @@ var chores = [][]string{
 // made, read, and packs are merged, every commit that was acknowledged is there
 // afterwards, for git and for svc.
 func TestMaintenanceLosesNoCommit(t *testing.T) {
+	testenv.Slow(t)
 	runs, length := 1, time.Second
 	if os.Getenv("SVC_TEST_FULL") != "" {
 		runs, length = 30, 12*time.Second

@@ -26,6 +26,7 @@ import (
 	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/telemetrytest"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 var ctx = context.Background()
@@ -207,6 +208,7 @@ func transactions(t *testing.T, path string) (n int) {
 // TestLostRequestsAndAnswers: whatever is lost between store and table, a batch that is
 // repeated until it is acknowledged counts each pair once, and its evaluations at most once.
 func TestLostRequestsAndAnswers(t *testing.T) {
+	testenv.Slow(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/telemetrytest"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // newTable makes an empty table with the keys of the ledger's.
@@ -36,6 +37,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestStoreInAFile(t *testing.T) {
+	testenv.Slow(t)
 	telemetrytest.Run(t, func(t *testing.T) func() telemetry.Store {
 		file := bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db")))
 		return func() telemetry.Store { return rows.New(file, 0) }

@@ -39,3 +39,11 @@ func File(t testing.TB, how, path string) {
 		Skip(t, path+" is missing: "+how)
 	}
 }
+
+// Slow leaves a test out of make quick: it takes seconds, or starts many programs.
+func Slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make quick leaves it out")
+	}
+}
