@@ -14,6 +14,7 @@ import (
 	mathrand "math/rand/v2"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +27,8 @@ import (
 
 // Engine is a Docker engine.
 type Engine struct {
-	host string // as in DOCKER_HOST; "" is the one of the docker command
+	host    string // as in DOCKER_HOST; "" is the one of the docker command
+	gateway string // this machine's address for containers; "" where the engine runs in a virtual machine
 }
 
 // New is the engine that runs on this machine, or one of the test's own. The test is
@@ -39,6 +41,11 @@ func New(t testing.TB) *Engine {
 	}
 	if _, err := e.run(nil, "info"); err != nil {
 		e = start(t)
+	}
+	for _, own := range addresses() {
+		if at, _ := e.run(nil, "network", "inspect", "bridge", "--format", "{{range .IPAM.Config}}{{.Gateway}}{{end}}"); at == own.Addr().String() {
+			e.gateway = at
+		}
 	}
 	return e
 }
@@ -107,7 +114,7 @@ func startOn(t testing.TB, storage string) *Engine {
 		"--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false",
 		"--data-root="+dir+"/data", "--exec-root="+dir+"/exec", "--pidfile="+dir+"/pid",
 		"--containerd-namespace=svc-"+id, "--containerd-plugins-namespace=svc-plugins-"+id)
-	dieWithParent, err := cmd.StdinPipe()
+	lifeline, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +123,7 @@ func startOn(t testing.TB, storage string) *Engine {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	stop := func() { _ = dieWithParent.Close(); <-ended }
+	stop := func() { _ = lifeline.Close(); <-ended }
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if _, err := e.run(nil, "info"); err == nil {
 			t.Cleanup(stop)
@@ -150,6 +157,55 @@ func freeNetwork() string {
 	}
 }
 
+// Reach is the URL at which containers reach a server of this machine's loopback
+// interface.
+func (e *Engine) Reach(t testing.TB, endpoint string) string {
+	t.Helper()
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.gateway == "" {
+		u.Host = "host.docker.internal:" + u.Port()
+		return u.String()
+	}
+	l, err := net.Listen("tcp", e.gateway+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go relay(l, u.Host)
+	u.Host = l.Addr().String()
+	return u.String()
+}
+
+func relay(l net.Listener, to string) {
+	for {
+		in, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer in.Close()
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				return
+			}
+			defer out.Close()
+			go func() { _, _ = io.Copy(out, in); _ = out.(*net.TCPConn).CloseWrite() }()
+			_, _ = io.Copy(in, out)
+		}()
+	}
+}
+
+// Environ is this process's environment, for programs that use the engine.
+func (e *Engine) Environ() []string {
+	if e.host == "" {
+		return os.Environ()
+	}
+	return append(os.Environ(), "DOCKER_HOST="+e.host)
+}
+
 // Run runs the docker command and returns what it says.
 func (e *Engine) Run(t testing.TB, in io.Reader, args ...string) string {
 	t.Helper()
@@ -163,10 +219,7 @@ func (e *Engine) Run(t testing.TB, in io.Reader, args ...string) string {
 func (e *Engine) run(in io.Reader, args ...string) (string, error) {
 	cmd := exec.Command("docker", args...)
 	var out, problem bytes.Buffer
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), "DOCKER_BUILDKIT=0"), in, &out, &problem
-	if e.host != "" {
-		cmd.Env = append(cmd.Env, "DOCKER_HOST="+e.host)
-	}
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(e.Environ(), "DOCKER_BUILDKIT=0"), in, &out, &problem
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("docker %s: %w\n%s%s", strings.Join(args, " "), err, &out, &problem)
 	}

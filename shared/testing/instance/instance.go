@@ -88,11 +88,6 @@ func (s Site) New(ctx context.Context, change func(function string, c *aws.Confi
 	if err != nil {
 		return nil, err
 	}
-	return Front(invoke, logger)
-}
-
-// Front is the gateway before functions, with the routes of the table of endpoints.
-func Front(invoke functions.Invoke, logger *slog.Logger) (http.Handler, error) {
 	var routes []apigateway.Route
 	for _, r := range endpoints.Routes() {
 		routes = append(routes, apigateway.Route{Key: r.Key, Target: r.Function})
