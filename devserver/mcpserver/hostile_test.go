@@ -22,7 +22,14 @@ const (
 )
 
 // talk sends lines, hangs up, and returns what came back, by line.
-func talk(t testing.TB, lines ...string) (answers []map[string]any) {
+func talk(t testing.TB, lines ...string) []map[string]any {
+	t.Helper()
+	answers, _ := hear(t, lines...)
+	return answers
+}
+
+// hear is talk, with what came back as it is.
+func hear(t testing.TB, lines ...string) (answers []map[string]any, raw string) {
 	t.Helper()
 	var out bytes.Buffer
 	o := mcpserver.Options{Directory: &mcpserver.Directory{Path: t.TempDir()}, In: strings.NewReader(strings.Join(lines, "\n")), Out: &out, Grace: time.Nanosecond}
@@ -32,6 +39,7 @@ func talk(t testing.TB, lines ...string) (answers []map[string]any) {
 	if err := mcpserver.Serve(ctx, o); err != nil {
 		t.Fatal(err)
 	}
+	raw = out.String()
 	for scanner := bufio.NewScanner(&out); scanner.Scan(); {
 		var one map[string]any
 		if err := json.Unmarshal(scanner.Bytes(), &one); err != nil || one["jsonrpc"] != "2.0" {
@@ -39,7 +47,18 @@ func talk(t testing.TB, lines ...string) (answers []map[string]any) {
 		}
 		answers = append(answers, one)
 	}
-	return answers
+	return answers, raw
+}
+
+// TestIDs come back as they were sent, byte by byte.
+func TestIDs(t *testing.T) {
+	for _, id := range []string{`7`, `-0`, `1.5`, `9007199254740993`, `1e3`, `"a"`, `""`, `"\u0061<"`, `"7"`} {
+		for _, method := range []string{"ping", "tools/rename"} {
+			if _, raw := hear(t, initialize, initialized, `{"jsonrpc":"2.0","id": `+id+` ,"method":"`+method+`"}`); !strings.Contains(raw, `{"jsonrpc":"2.0","id":`+id+`,`) {
+				t.Errorf("%s %s: %s", method, id, raw)
+			}
+		}
+	}
 }
 
 // TestGarbage is answered with an error, and what comes after it as ever.

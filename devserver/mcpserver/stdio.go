@@ -157,7 +157,23 @@ func decode(r received) (jsonrpc.Message, error) {
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: `this is no message of JSON-RPC 2.0, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}`}
 	}
+	if request, is := message.(*jsonrpc.Request); is {
+		keepID(request, r.line)
+	}
 	return message, nil
+}
+
+// keepID has a client's request known by the bytes of its id, since the SDK makes an
+// integer of every number; and a request that is cancelled.
+func keepID(request *jsonrpc.Request, line []byte) {
+	var sent, params map[string]json.RawMessage
+	if json.Unmarshal(line, &sent) == nil && request.IsCall() {
+		request.ID, _ = jsonrpc.MakeID(string(sent["id"])) // a text is one
+	}
+	if request.Method == "notifications/cancelled" && json.Unmarshal(request.Params, &params) == nil && params["requestId"] != nil {
+		params["requestId"], _ = json.Marshal(string(params["requestId"])) // of what was read
+		request.Params, _ = json.Marshal(params)
+	}
 }
 
 // complain answers what has no id to be answered by.
@@ -175,11 +191,17 @@ func (c *connection) Write(ctx context.Context, message jsonrpc.Message) error {
 		return ctx.Err()
 	}
 	text, err := jsonrpc.EncodeMessage(message)
+	response, is := message.(*jsonrpc.Response)
+	if id, kept := "", false; err == nil && is {
+		if id, kept = response.ID.Raw().(string); kept {
+			text, err = withID(text, id)
+		}
+	}
 	if err != nil {
 		return err
 	}
 	err = c.send(text)
-	if response, is := message.(*jsonrpc.Response); is {
+	if is {
 		c.lock.Lock()
 		delete(c.pending, response.ID)
 		c.lock.Unlock()
@@ -189,6 +211,25 @@ func (c *connection) Write(ctx context.Context, message jsonrpc.Message) error {
 		}
 	}
 	return err
+}
+
+// withID is an answer with the id that the client sent; see keepID.
+func withID(answer []byte, id string) ([]byte, error) {
+	sent := struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  json.RawMessage `json:"result,omitempty"`
+		Error   json.RawMessage `json:"error,omitempty"`
+	}{}
+	if err := json.Unmarshal(answer, &sent); err != nil {
+		return nil, err
+	}
+	sent.ID = json.RawMessage(id)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(sent)
+	return bytes.TrimSuffix(text.Bytes(), []byte{10}), err
 }
 
 func (c *connection) send(text []byte) error {

@@ -135,3 +135,23 @@ func TestAChangeReachesEverybody(t *testing.T) {
 		}
 	}
 }
+
+// TestAClientThatSleepsThroughChanges is told once, of the last.
+func TestAClientThatSleepsThroughChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	address := w.eventsOf(r.Server, public)
+	before := r.environments[0].state.Load().table.Version
+	for i := range 10 {
+		w.patch("flags/timed/environments/production", `{"value":`+string(rune('0'+i))+`}`)
+	}
+	want := w.ask(w.front, "GET", polls+someone, public, "")
+	w.eventually("the last state", func() bool { return w.ask(r.Server, "GET", polls+someone, public, "").String() == want.String() })
+	event := <-w.stream(r.Server, address, "", "Last-Event-ID", before)
+	if id := strings.Fields(event)[0]; !strings.Contains(want.body, id) {
+		t.Errorf("it hears of %s", event)
+	}
+}
