@@ -265,6 +265,9 @@ func (w *rewriter) fresh(n *Node, indentation string, inline bool) {
 	w.out = append(w.out, brackets[1])
 }
 
+// maxCompared bounds how many pairs of children are compared.
+const maxCompared = 1 << 22
+
 // members are those of an object as they are to be: in their old order, which means
 // nothing, and new ones behind those that they follow.
 func members(old, n *Node) []placed {
@@ -305,13 +308,9 @@ func elements(old, n *Node) []placed {
 		end = append(end, placed{oldTo, newTo})
 	}
 	slices.Reverse(end)
-	at := map[string][]int{} // where what is the same stands among the old ones, the last first
-	for i := oldTo - 1; i >= from; i-- {
-		at[olds[i]] = append(at[olds[i]], i)
-	}
-	i, begin := from, from
-	gap := func(oldTo, newTo int) { // what lies between two that are paired
-		for now := begin; now < newTo; now++ {
+	i := from
+	gap := func(oldTo, newTo, at int) { // what lies between two that are paired
+		for now := at; now < newTo; now++ {
 			p := placed{-1, now}
 			if i < oldTo {
 				p.old = i
@@ -320,19 +319,15 @@ func elements(old, n *Node) []placed {
 			all = append(all, p)
 		}
 	}
-	for now := from; now < newTo; now++ {
-		same := at[news[now]]
-		for len(same) > 0 && same[len(same)-1] < i {
-			same = same[:len(same)-1]
-		}
-		if at[news[now]] = same; len(same) > 0 {
-			old := same[len(same)-1]
-			gap(old, now)
-			all = append(all, placed{old, now})
-			i, begin = old+1, now+1
+	at := from
+	if (oldTo-from)*(newTo-from) <= maxCompared {
+		for _, p := range common(olds[from:oldTo], news[from:newTo]) {
+			gap(from+p.old, from+p.now, at)
+			all = append(all, placed{from + p.old, from + p.now})
+			i, at = from+p.old+1, from+p.now+1
 		}
 	}
-	gap(oldTo, newTo)
+	gap(oldTo, newTo, at)
 	return append(all, end...)
 }
 
@@ -340,6 +335,35 @@ func canonical(n *Node) []string {
 	var all []string
 	for _, item := range n.Items {
 		all = append(all, item.Canonical())
+	}
+	return all
+}
+
+// common is a longest common subsequence.
+func common(a, b []string) []placed {
+	longest := make([][]int32, len(a)+1)
+	for i := range longest {
+		longest[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+			if a[i] == b[j] {
+				longest[i][j] = longest[i+1][j+1] + 1
+			}
+		}
+	}
+	var all []placed
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			all = append(all, placed{i, j})
+			i, j = i+1, j+1
+		case longest[i+1][j] >= longest[i][j+1]:
+			i++
+		default:
+			j++
+		}
 	}
 	return all
 }

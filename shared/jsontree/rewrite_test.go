@@ -110,3 +110,49 @@ func FuzzRewrite(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatIsPutIntoAnEmptyOneLeavesItsWhiteSpace, and whatever lies around it.
+func TestWhatIsPutIntoAnEmptyOneLeavesItsWhiteSpace(t *testing.T) {
+	pick := func(all ...string) string { return all[rand.IntN(len(all))] }
+	for range 20_000 {
+		around := NewArray(NewInt(1), NewString("here"), NewArray(NewBool(true)))
+		if rand.IntN(2) == 0 {
+			of := NewObject()
+			of.Set("a", around)
+			of.Set("here", NewString("here"))
+			of.Delete(pick("here", "a"))
+			around = of
+		}
+		text := pick(string(around.Encode()), string(around.Compact()), strings.ReplaceAll(string(around.Encode()), "\n", "\r\n"))
+		at := strings.LastIndex(text, `"here"`)
+		before, after := text[:at], text[at+len(`"here"`):]
+		inner, into, brackets := "", `[1,{"a":[2,[]]}]`, "[]"
+		for range rand.IntN(4) {
+			inner += pick(" ", "\t", "\n", "\r\n")
+		}
+		if rand.IntN(2) == 0 {
+			into, brackets = `{"x":1,"y":{"z":[]}}`, "{}"
+		}
+		old := before + brackets[:1] + inner + brackets[1:] + after
+		tree, err := Parse([]byte(before + into + after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := Rewrite([]byte(old), tree)
+		mid, begins := strings.CutPrefix(string(made), before+brackets[:1])
+		mid, ends := strings.CutSuffix(mid, brackets[1:]+after)
+		if err != nil || !begins || !ends {
+			t.Fatalf("%q (%v) of %q", made, err, old)
+		}
+		head, tail := inner, inner
+		if i := strings.LastIndex(inner, "\n"); i >= 0 {
+			i = len(strings.TrimSuffix(inner[:i], "\r"))
+			head, tail = inner[:i], inner[i:]
+		} else if strings.Contains(before, "\n") {
+			continue // it has lines as any other of the text
+		}
+		if !strings.HasPrefix(mid, head) || !strings.HasSuffix(mid, tail) {
+			t.Fatalf("%q of %q: white space is gone", made, old)
+		}
+	}
+}

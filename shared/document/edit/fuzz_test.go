@@ -3,6 +3,7 @@ package edit
 import (
 	"encoding/json"
 	"testing"
+	"unicode/utf8"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
@@ -23,6 +24,58 @@ func fuzzSeeds(f *testing.F) {
 		for j, value := range bare {
 			f.Add([]byte(document), []string{"default", "production"}[(i+j)%2], []byte(value), j%2 == 0)
 		}
+	}
+}
+
+func FuzzEdits(f *testing.F) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, text []byte, scope string, value []byte, replace bool) {
+		tree, err := jsontree.Parse(text)
+		if err != nil {
+			return
+		}
+		if _, issues := document.Decode(tree); len(issues) > 0 || !utf8.ValidString(scope) {
+			return // an environment's name comes out of the workspace file
+		}
+		bare, err := jsontree.Parse(value)
+		if err != nil {
+			return
+		}
+		word, _ := bare.Text()
+		place := Place{Scope: scope, ReplaceTargeting: replace}
+		for name, edit := range map[string]edits{
+			"enabled": func(tree *jsontree.Node) (*Edited, error) { return SetEnabled(tree, place, replace) },
+			"value":   func(tree *jsontree.Node) (*Edited, error) { return SetValue(tree, place, bare) },
+			"rollout": func(tree *jsontree.Node) (*Edited, error) { return SetRollout(tree, place, bare) },
+			"level":   func(tree *jsontree.Node) (*Edited, error) { return SetLevel(tree, scope, "", word) },
+			"target":  func(tree *jsontree.Node) (*Edited, error) { return SetLevel(tree, scope, word, "DEBUG") },
+		} {
+			checkEdit(t, name, tree, edit)
+		}
+	})
+}
+
+func checkEdit(t *testing.T, name string, tree *jsontree.Node, edit edits) {
+	given := string(tree.Encode())
+	e, err := edit(tree)
+	if err != nil {
+		return
+	}
+	if string(tree.Encode()) != given {
+		t.Fatalf("%s changed the tree that it was given", name)
+	}
+	stored, err := jsontree.Parse(e.Tree.Encode())
+	if err != nil {
+		t.Fatalf("%s made what cannot be read: %v", name, err)
+	}
+	if _, issues := document.Decode(stored); len(issues) > 0 {
+		t.Fatalf("%s made what cannot be decoded: %v\n%s", name, issues, stored.Compact())
+	}
+	if again, err := edit(stored); err != nil || again.Changed {
+		t.Fatalf("%s changes %s again: %v", name, stored.Compact(), err)
+	}
+	if e.Changed != (len(activity.Diff(tree, e.Tree)) > 0) {
+		t.Fatalf("%s: changed %v, said %q", name, e.Changed, activity.Diff(tree, e.Tree))
 	}
 }
 
