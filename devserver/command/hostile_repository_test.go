@@ -268,6 +268,15 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			c.write("svc/our-config/.gitattributes", "*.json ident\n")
 			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
 		}},
+		"ident, where case does not count": {"feature-flags/pay.json", "ident", func(c *clone) {
+			c.write(".gitattributes", "*.JSON ident\n")
+			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+		}},
+		"ident, where case counts": {"feature-flags/pay.json", "ident", func(c *clone) {
+			c.git("config", "core.ignorecase", "true")
+			c.write(".gitattributes", "*.json ident\n*.JSON -ident\n")
+			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+		}},
 		"a macro": {"feature-flags/pay.json", "ident", func(c *clone) {
 			c.write(".gitattributes", "# one\n[attr]x -diff ident\npay.json x\n")
 			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)

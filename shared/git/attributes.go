@@ -17,9 +17,8 @@ type Attributes map[string]string
 // Attributes are those of files, by their paths from the top, as they hold at a commit; ""
 // for the checkout.
 func (r *Repository) Attributes(ctx context.Context, commit string, files []string) (map[string]Attributes, error) {
-	all := map[string]Attributes{}
 	if len(files) == 0 {
-		return all, nil
+		return map[string]Attributes{}, nil
 	}
 	ask, at := []string{"check-attr", "-z", "--stdin"}, r.at()
 	if commit == "" {
@@ -36,7 +35,30 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files []stri
 		defer remove()
 		ask, at = append(ask, "--cached"), append(at, "GIT_INDEX_FILE="+index)
 	}
-	ask = append(ask, "filter", "ident", workingTreeEncoding, "export-subst", "text", "crlf", "eol")
+	rewriting := []string{"ident", workingTreeEncoding, "export-subst"}
+	all, err := r.ask(ctx, at, files, append(ask, append(rewriting, "filter", "text", "crlf", "eol")...))
+	// What has git write other content counts wherever somebody may check it out: where
+	// the letters of names differ in case, and where they do not.
+	for _, ignore := range []string{"core.ignorecase=false", "core.ignorecase=true"} {
+		if err != nil {
+			break
+		}
+		var elsewhere map[string]Attributes
+		elsewhere, err = r.ask(ctx, at, files, append(append([]string{"-c", ignore}, ask...), rewriting...))
+		for file, attributes := range elsewhere {
+			for name := range attributes {
+				if all[file].Value(name) == "" {
+					all[file][name] = attributes[name]
+				}
+			}
+		}
+	}
+	return all, err
+}
+
+// ask asks git for attributes of files.
+func (r *Repository) ask(ctx context.Context, at, files, ask []string) (map[string]Attributes, error) {
+	all := map[string]Attributes{}
 	said, err := run(ctx, r.top, at, strings.NewReader(strings.Join(files, "\x00")+"\x00"), ask...)
 	fields := strings.Split(string(said), "\x00") // path, name and value, and again
 	for ; len(fields) > 3; fields = fields[3:] {
