@@ -137,3 +137,21 @@ func TestAClientThatHangsUp(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// FuzzGarbage: whatever is sent, what comes back are messages, and it ends.
+func FuzzGarbage(f *testing.F) {
+	f.Add([]byte(initialize + "\n" + initialized + "\n" + ping))
+	f.Add([]byte("\n{\n}\n[\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify","arguments":{}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var out bytes.Buffer
+		err := mcpserver.Serve(ctx, mcpserver.Options{Directory: &mcpserver.Directory{Path: t.TempDir()}, In: bytes.NewReader(text), Out: &out, Grace: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for scanner := bufio.NewScanner(&out); scanner.Scan(); {
+			if !json.Valid(scanner.Bytes()) {
+				t.Fatalf("%q is answered with %q", text, scanner.Bytes())
+			}
+		}
+	})
+}

@@ -116,6 +116,24 @@ func TestBadKeysAndCiphertexts(t *testing.T) {
 	}
 }
 
+func FuzzDecrypt(f *testing.F) {
+	key := NewKey()
+	sealed, _ := Encrypt(key, "token", plaintext)
+	f.Add(key, sealed)
+	f.Add("", "")
+	f.Add(key, "AAAA")
+	f.Add(strings.Repeat("0", 64), base64.StdEncoding.EncodeToString(make([]byte, 28)))
+	f.Fuzz(func(t *testing.T, key, text string) {
+		plain, err := Decrypt(key, "token", text)
+		if err != nil && plain != "" {
+			t.Fatal("a text beside an error")
+		}
+		if err != nil && len(key) > 8 && strings.Contains(err.Error(), key) {
+			t.Fatal("the key is in the error")
+		}
+	})
+}
+
 // environment is one for provided values.
 func environment(variables map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) {

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"maps"
 	"net/http/httptest"
 	"net/url"
@@ -72,6 +73,23 @@ func TestBodiesAreCheckedAsDescribed(t *testing.T) {
 	})
 }
 
+func FuzzPatchBody(f *testing.F) {
+	for _, seed := range []string{`{"enabled": true}`, `{"value": "red"}`, `{"rollout": [{"value": "red", "percent": 25}, {"value": "blue", "percent": 75}]}`,
+		`{"value": null, "expectedCommitSha": "x"}`, `{"enabled": 1, "replaceTargetting": {}}`, `{"level": "INFO", "target": "com.acme"}`, "{", "[]", `{"": 1}`, "\xef\xbb\xbf{}"} {
+		f.Add(seed)
+	}
+	w := newWorld(f, shop())
+	f.Fuzz(func(t *testing.T, body string) {
+		w := w.in(t)
+		for _, path := range []string{"/flags/colour/environments/staging", "/configs/checkout.limits/environments/default", "/log-levels/cart"} {
+			a := w.do("PATCH", path+"?dryRun=true", body)
+			if a.status != 200 && a.status != 400 && a.status != 409 && a.status != 413 {
+				t.Errorf("%s %q: %d %s", path, body, a.status, a.body)
+			}
+		}
+	})
+}
+
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{"limit=1&cursor=", "limit=%31", "limit=1;cursor=2", "cursor=AAAA", "type=segment&key=beta-users", "at=abcd", "status=live&tag=%00", "%zz", "dryRun=true&dryRun=false", "limit=9999999999999999999", "query=%FF"} {
 		f.Add(seed)
@@ -94,6 +112,62 @@ func FuzzQuery(f *testing.F) {
 		values, err := url.ParseQuery(query)
 		if a := w.send(r); a.status == 200 && (err != nil || len(values) > 1 && !values.Has("impact") || len(values) == 1 && !values.Has("dryRun")) {
 			t.Errorf("a write with ?%s: %d", query, a.status)
+		}
+	})
+}
+
+// FuzzCursor: no text but the one that the list returned is a cursor of it.
+func FuzzCursor(f *testing.F) {
+	w := newWorld(f, shop())
+	cursor := w.get("/flags?limit=1").ok().text("/nextCursor")
+	for _, seed := range []string{cursor, cursor + "=", cursor[:len(cursor)-1], "A" + cursor[1:], " " + cursor, cursor + "\n", w.get("/configs?limit=1").ok().text("/nextCursor"), ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		w := w.in(t)
+		a := w.get("/flags?cursor=" + url.QueryEscape(text))
+		if good := text == cursor || text == ""; good != (a.status == 200) || !good && a.status != 400 {
+			t.Errorf("%q: %d %s", text, a.status, a.body)
+		}
+	})
+}
+
+func FuzzAuthorization(f *testing.F) {
+	w := newWorld(f, shop())
+	for _, seed := range []string{"Bearer " + w.key, "bearer " + w.key, "Bearer", "Basic x", "Bearer " + w.key[:50], "Bearer a.b.c", "Bearer\t" + w.key, "", "Bearer " + w.key + " "} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		w := w.in(t)
+		r := httptest.NewRequest("GET", "/v1/whoami", nil)
+		r.Header["Authorization"] = []string{header}
+		a := w.send(r)
+		if a.status != 401 && !(a.status == 200 && strings.Contains(header, w.key)) {
+			t.Errorf("%q: %d %s", header, a.status, a.body)
+		}
+		scheme, key, _ := strings.Cut(header, " ")
+		if sent := strings.TrimSpace(scheme + key); len(sent) > 20 && bytes.Contains(a.body, []byte(sent)) {
+			t.Errorf("%q is repeated: %s", header, a.body)
+		}
+	})
+}
+
+func FuzzPath(f *testing.F) {
+	for _, seed := range []string{"/flags", "/flags/a%2Fb", "/flags/%00/document", "/log-levels/..", "/schemas/v1/stored-config.json", "/flags/colour/environments/%FF", "//", "/%2f"} {
+		f.Add(seed)
+	}
+	w := newWorld(f, shop())
+	f.Fuzz(func(t *testing.T, path string) {
+		w := w.in(t)
+		u, err := url.ParseRequestURI("/v1" + path)
+		if err != nil {
+			return
+		}
+		r := httptest.NewRequest("GET", "/v1", nil)
+		r.URL = u
+		r.Header.Set("Authorization", "Bearer "+w.key)
+		if a := w.send(r); a.status >= 500 || a.status >= 300 && a.status < 400 {
+			t.Errorf("%q: %d %s", path, a.status, a.body)
 		}
 	})
 }

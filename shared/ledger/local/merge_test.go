@@ -231,7 +231,11 @@ func TestHistoryWithMergesAgreesWithGit(t *testing.T) {
 func TestHistoryAsItGrowsAgreesWithGit(t *testing.T) {
 	for seed := range uint64(worlds / 2) {
 		forced := 0
-		l := opened(t, created(t), Options{Rewritten: func(Rewrite) { forced++ }})
+		l := opened(t, created(t), Options{Rewritten: func(r Rewrite) {
+			if forced++; r.Lost == 0 || !strings.Contains(r.String(), fmt.Sprintf("from %s to %s, and its history has lost commits: %d.", r.Old, r.New, r.Lost)) {
+				t.Errorf("%+v is told as: %s", r, r)
+			}
+		}})
 		g := gitIn(t, l.Repository())
 		w := newWorld(seed, 40)
 		w.load(g)
