@@ -304,7 +304,6 @@ func TestDocsFollowTheSystem(t *testing.T) {
 
 func TestDocsWithoutScripts(t *testing.T) {
 	server := serveAPI(t)
-	d := get[description](t, server.base+"/v1/openapi.json", "")
 	for name, prevent := range map[string]func(t *testing.T, page docsPage){
 		"scripts are off": func(t *testing.T, page docsPage) {
 			if _, err := chromedp.Call(page.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
@@ -318,20 +317,12 @@ func TestDocsWithoutScripts(t *testing.T) {
 			page := blankTab(t, phone)
 			prevent(t, page)
 			page.load(t, server.base+"/v1/docs")
-			eventually(t, "the plain page", func() (any, bool) {
+			eventually(t, "a word of what is wrong", func() (any, bool) {
 				text := page.text(t)
-				found := strings.Contains(text, "Base address: "+server.base+"/v1")
-				d.each(t, func(method, path string, o operation) {
-					found = found && strings.Contains(text, strings.ToUpper(method)+" "+path) && strings.Contains(text, o.Summary)
-				})
-				return len(text), found
+				return text, strings.Contains(text, "openapi.json") && !strings.Contains(text, "Loading")
 			})
-			shape := call[[]int64](t, page.tab, `() => [document.documentElement.scrollWidth, [...document.querySelectorAll("#reference, #contents")].filter((part) => part.checkVisibility()).length]`)
-			if shape[0] > phone.width || shape[1] > 0 {
-				t.Errorf("the page is %d wide, and shows %d parts of the other", shape[0], shape[1])
-			}
-			if font := call[string](t, page.tab, `() => getComputedStyle(document.querySelector("main section")).borderTopStyle`); font != "solid" {
-				t.Error("the plain page has lost its style")
+			if width := call[int64](t, page.tab, `() => document.documentElement.scrollWidth`); width > phone.width {
+				t.Errorf("the page is %d wide", width)
 			}
 		})
 	}

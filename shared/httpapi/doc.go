@@ -13,8 +13,7 @@
 // program of its own.
 //
 // The reference page is drawn in the browser by Swagger UI (package swaggerui)
-// from the description, and holds the whole of it as plain HTML for a browser
-// without scripts. The files that it loads are served beside the description's
+// from the description. The files that it loads are served beside the description's
 // operations, as they are no part of the API.
 //
 // What must stay true:

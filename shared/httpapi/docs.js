@@ -75,6 +75,10 @@ const contents = (spec, ui) => {
 // loaded is when Swagger UI is there, or is known not to come.
 const loaded = new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
 
+loaded.then(() => {
+  document.getElementById("reference").textContent = "Loading the reference ...";
+});
+
 const draw = async () => {
   const answer = await fetch("openapi.json");
   if (!answer.ok) throw new Error(`openapi.json: ${answer.status}`);
@@ -97,7 +101,7 @@ const draw = async () => {
   reference.before(contents(spec, ui));
 };
 
-// Whatever fails, the plain page is there.
+// Whatever fails, the page says where the description is.
 const plain = async (error) => {
   console.error(error);
   await loaded;

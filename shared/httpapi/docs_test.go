@@ -11,7 +11,6 @@ import (
 
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/httpapi/swaggerui"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/negotiation"
 )
 
@@ -20,41 +19,6 @@ func docsPage(t *testing.T) (string, *reply) {
 	t.Helper()
 	a := newWorld(t, nil).get("/docs", "-").ok()
 	return string(a.body), a
-}
-
-// plainPart is what a browser without scripts shows of the body.
-func plainPart(t *testing.T, page string) string {
-	t.Helper()
-	_, rest, found := strings.Cut(page, "<body>\n<noscript>")
-	part, _, ended := strings.Cut(rest, "</noscript>")
-	if !found || !ended {
-		t.Fatal("the page has no part for browsers without scripts")
-	}
-	return part
-}
-
-func TestDocsWithoutScripts(t *testing.T) {
-	page, _ := docsPage(t)
-	plain := plainPart(t, page)
-	every(func(path, method string, o *jsontree.Node) {
-		id, _ := o.Get("operationId").Text()
-		if !strings.Contains(plain, `id="`+id+`"`) || !strings.Contains(plain, strings.ToUpper(method)+" "+path) {
-			t.Errorf("the page does not show %s", id)
-		}
-	})
-	for _, m := range spec().At("/components/schemas").Members {
-		if !strings.Contains(plain, `id="shape-`+m.Name+`"`) {
-			t.Errorf("the page does not show %s", m.Name)
-		}
-	}
-	for _, outside := range []string{"<script", "<link", "src=", "@import", "url(", "<noscript"} {
-		if strings.Contains(plain, outside) {
-			t.Errorf("the page holds %s", outside)
-		}
-	}
-	if !strings.Contains(plain, "https://svc.test/v1") {
-		t.Error("the page does not name the address")
-	}
 }
 
 // TestDocsAllowThemselves: the policy must allow the page's own script and
@@ -112,7 +76,7 @@ func TestDocsLoadOnlyWhatIsServed(t *testing.T) {
 				t.Errorf("%s/docs loads %s: %d", base, m[1], w.Code)
 			}
 		}
-		if files != 2 {
+		if files != 3 { // with the description
 			t.Errorf("%s/docs loads %d files", base, files)
 		}
 	}

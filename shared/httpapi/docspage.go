@@ -24,9 +24,8 @@ var docsStyle string
 // docsIcon is a switch that is on.
 const docsIcon = `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect y='6' width='32' height='20' rx='10' fill='%2316a34a'/%3E%3Ccircle cx='22' cy='16' r='7' fill='%23fff'/%3E%3C/svg%3E`
 
-// renderDocs writes the reference page: what Swagger UI draws, and for a
-// browser without scripts the whole of it as plain text and tables. All
-// addresses in it are relative, so that it works wherever it is mounted.
+// renderDocs writes the reference page, which Swagger UI draws. All addresses in it are
+// relative, so that it works wherever it is mounted.
 func renderDocs(tree *jsontree.Node) []byte {
 	title, _ := tree.At("/info/title").Text()
 	files := "docs/" + swaggerui.Digest() + "/"
@@ -38,11 +37,10 @@ func renderDocs(tree *jsontree.Node) []byte {
 		"<link rel=\"icon\" href=\"", docsIcon, "\">\n",
 		"<link rel=\"stylesheet\" href=\"", files, swaggerui.Style, "\">\n",
 		"<style>", docsStyle, "</style>\n",
-		"<noscript><style>", plainStyle, "</style></noscript>\n",
 		"<script defer src=\"", files, swaggerui.Script, "\"></script>\n",
 		"<script>", docsScript, "</script>\n",
-		"</head><body>\n<noscript>\n", plainDocs(tree), "</noscript>\n",
-		"<div id=\"reference\"><p>Loading the reference ...</p></div>\n</body></html>\n",
+		"</head><body>\n<noscript><p>The reference is drawn by a script, which has not come or is not allowed to run. It shows what stands in <a href=\"openapi.json\">openapi.json</a>.</p></noscript>\n",
+		"<div id=\"reference\"></div>\n</body></html>\n",
 	}, ""))
 }
 
@@ -52,7 +50,7 @@ var docsPolicy = sync.OnceValue(func() string {
 	return strings.Join([]string{
 		"default-src 'none'",
 		"script-src 'self' " + sourceHash(docsScript),
-		"style-src 'self' " + sourceHash(docsStyle) + " " + sourceHash(plainStyle),
+		"style-src 'self' " + sourceHash(docsStyle),
 		"img-src data:",
 		"connect-src 'self'",
 		"base-uri 'none'",
