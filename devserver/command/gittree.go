@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -172,7 +173,7 @@ func namesIn(tree []byte, commit string, idBytes int) (map[string]gitEntry, erro
 		if _, twice := names[name]; twice || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("a tree of the commit %s has the name %s, with a slash or twice: git writes no such tree, and a review does not show what a checkout makes of it (git fsck tells more)", commit, terminal.Quote(name))
 		}
-		names[name] = gitEntry{mode: fmt.Sprintf("%06o", mode), id: hex.EncodeToString(rest[:idBytes])}
+		names[name] = gitEntry{mode: object.Canonical(uint32(mode)), id: hex.EncodeToString(rest[:idBytes])}
 		tree = rest[idBytes:]
 	}
 	return names, nil

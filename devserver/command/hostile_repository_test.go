@@ -377,6 +377,25 @@ func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
 	}
 }
 
+// Git looks at some bits of a mode, and so does a review.
+func TestModesAreGits(t *testing.T) {
+	c := newClone(t)
+	entry := func(mode, name, id string) string { return mode + " " + name + "\x00" + unhex(t, id) }
+	pay := c.git("rev-parse", c.head+":svc/our-config/feature-flags/pay.json")
+	for _, modes := range [][2]string{{"40000", "107777"}, {"40000", "1100644"}, {"40000", "100600"}, {"47777", "100644"}, {"1040000", "4000100644"}} {
+		folder, file := modes[0], modes[1]
+		flags := c.tree(entry(file, "pay.json", pay))
+		svcJSON := entry("100644", "svc.json", c.git("rev-parse", c.head+":svc/our-config/svc.json"))
+		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.tree(entry(folder, "svc", c.tree(entry(folder, "our-config", c.tree(entry(folder, "feature-flags", flags)+svcJSON))))))
+		if out, said := run(t, t.Context(), c.dir, nil, "diff", c.base, hidden, "--datadir", "."); !strings.Contains(out, "flag pay\n  default: ") {
+			t.Errorf("%v: diff says:\n%s%s", modes, out, said)
+		}
+		if out, said := run(t, t.Context(), c.dir, nil, "eval", "pay", "--at", hidden, "--environment", "production", "--datadir", "."); !strings.Contains(out, "pay = true") {
+			t.Errorf("%v: eval --at says:\n%s%s", modes, out, said)
+		}
+	}
+}
+
 // tree stores the text of a tree that git itself would not write.
 func (c *clone) tree(text string) string {
 	c.t.Helper()

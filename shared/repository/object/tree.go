@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,12 +25,36 @@ type TreeEntry struct {
 	ID   ID
 }
 
-// IsFolder reports whether the entry is a tree, however its mode is padded.
-func (e TreeEntry) IsFolder() bool { return strings.TrimLeft(e.Mode, "0") == ModeFolder }
+// Canonical is the mode that git takes a mode of a tree for, of six digits: it looks at the
+// bits that say of what kind an entry is, and at the owner's right to run a file.
+func Canonical(mode uint32) string {
+	const kinds, folder, file, link, run = 0o170000, 0o040000, 0o100000, 0o120000, 0o100
+	switch {
+	case mode&kinds == file && mode&run != 0:
+		return ModeExecutable
+	case mode&kinds == file:
+		return ModeFile
+	case mode&kinds == link:
+		return ModeSymlink
+	case mode&kinds == folder:
+		return "0" + ModeFolder
+	}
+	return ModeSubmodule
+}
+
+func (e TreeEntry) is(mode string) bool {
+	bits, err := strconv.ParseUint(e.Mode, 8, 32)
+	return err == nil && Canonical(uint32(bits)) == mode
+}
+
+// IsFolder reports whether the entry is a tree.
+func (e TreeEntry) IsFolder() bool { return e.Mode == ModeFolder || e.is("0"+ModeFolder) }
 
 // IsFile reports whether the entry is a file of whatever permissions. A symbolic
 // link is none.
-func (e TreeEntry) IsFile() bool { return strings.HasPrefix(e.Mode, "100") && len(e.Mode) == 6 }
+func (e TreeEntry) IsFile() bool {
+	return e.Mode == ModeFile || e.is(ModeFile) || e.is(ModeExecutable)
+}
 
 // IsNested reports whether the name has a slash in it. No path leads to such an
 // entry: it must not be taken for the file that its name looks like.
