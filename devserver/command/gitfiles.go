@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -103,7 +104,7 @@ func (g gitDirectory) exactly(ctx context.Context, revision string) (string, err
 	if isID := len(name) == 40 || len(name) == 64; g.Outer != "" && revision != "HEAD" && !isID {
 		return "", fmt.Errorf("the directory is in a submodule of %s, where %s is not what that repository calls so: give the whole id of a commit, or compare in a clone of the submodule's repository", terminal.Escape(g.Outer), terminal.Quote(revision))
 	}
-	if name == "" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, "*?[\\ ") {
+	if name == "" || name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, "*?[\\ ") {
 		return revision, nil
 	}
 	list := []string{"for-each-ref", "--format=%(refname)"}
@@ -115,6 +116,11 @@ func (g gitDirectory) exactly(ctx context.Context, revision string) (string, err
 	for ref := range strings.Lines(string(out)) {
 		if ref = strings.TrimSpace(ref); slices.ContainsFunc(list[2:], func(one string) bool { return one == ref }) { // else it lies below
 			refs = append(refs, ref)
+		}
+	}
+	if at, failed := g.Run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-path", name); failed == nil {
+		if info, none := os.Stat(strings.TrimSuffix(string(at), "\n")); none == nil && !info.IsDir() {
+			refs = append(refs, name) // as ORIG_HEAD is
 		}
 	}
 	objects := ""

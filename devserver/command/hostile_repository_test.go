@@ -542,9 +542,11 @@ func TestANameOfSeveralIsRefused(t *testing.T) {
 	}
 	c.write(".git/lone", c.head+"\n")
 	c.git("update-ref", "refs/heads/lone", c.base)
+	c.git("update-ref", "refs/heads/HEAD", c.base)
+	c.write(".git/"+c.base[:9], c.head+"\n")
 	for revision, says := range map[string]string{
 		"side": "refs/heads/side, refs/tags/side;", "side~0": "refs/heads/side, refs/tags/side;", "origin/main": "refs/remotes/origin/main, refs/tags/origin/main;", short: "refs/tags/" + short + ", " + c.base + ";",
-		"refs/heads/side": "", "refs/remotes/origin/main": "", "refs/heads/side~0": "", c.base: "", "lone": "", "main~1": "", "HEAD~1": "", "@~1": "",
+		"refs/heads/side": "", "refs/remotes/origin/main": "", "refs/heads/side~0": "", c.base: "", "lone": "refs/heads/lone, lone;", c.base[:9]: c.base[:9] + ", " + c.base + ";", "main~1": "", "HEAD~1": "", "@~1": "",
 	} {
 		out, said := run(t, t.Context(), c.dir, nil, "diff", revision, "HEAD", "--datadir", ".")
 		if says != "" && (out != "" || !strings.Contains(said, "is the name of several: "+says)) || says == "" && !strings.Contains(out, "flag pay\n  default: ") {
