@@ -1,8 +1,6 @@
 package browsertest
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -87,22 +85,4 @@ func TestConsoleEditsAValueAgainstItsSchema(t *testing.T) {
 	p.says(t, "dialog h2", "banner")
 	p.write(t, "dialog textarea", `{"type": "object", "required": ["nothing-has-it"]}`)
 	p.says(t, "dialog .box", "nothing-has-it")
-}
-
-// An edit of a file is shown at once.
-func TestConsoleShowsEditsOfFiles(t *testing.T) {
-	dir := copySample(t, nil)
-	p := blankTab(t, desk)
-	p.load(t, serveConsole(t, dir)+"/console/#/flags/new-checkout")
-	p.wait(t, `[aria-label="Serve true to everyone in development"][aria-checked=true]`)
-	path := filepath.Join(dir, "feature-flags", "new-checkout.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir, "feature-flags/new-checkout.json", strings.Replace(string(text), `"value": true`, `"value": false`, 1))
-	p.wait(t, `[aria-label="Serve true to everyone in development"][aria-checked=false]`)
-	p.visit(t, "#/flags")
-	write(t, dir, "feature-flags/another.json", boolFlag("another", ""))
-	p.says(t, ".row .key", "another")
 }

@@ -2,8 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -167,76 +165,4 @@ func TestConsoleTakesFewSteps(t *testing.T) {
 	h.gone(t, "[aria-labelledby=scope-production] .shares")
 	h.done(t, "a directory: undo it", 2, 0)
 	h.quiet(t)
-
-	w := serveWorkspace(t, dir)
-	w.see(t, "production", "Ada Lovelace", "Grace Hopper", "Alan Turing")
-	tab = openConsole(t, w, desk, "", w.key(t, "Ada", "protected_engineer"))
-	tab.says(t, ".heading .note", "1,003 flags")
-	h = &hand{docsPage: tab, begun: time.Now()}
-	h.click(t, ".filters .search input")
-	h.typed(t, "fast\u0301\r") // with the arrow down
-	h.says(t, "h1", "checkout.fast")
-	h.done(t, "a workspace: find a flag among 1,000", 1, 6)
-
-	h.click(t, `.tabs a[href$="why"]`)
-	h.choose(t, ".evaluate select", "development")
-	h.clicks += 2
-	h.click(t, "#somebody")
-	h.typed(t, "u1")
-	h.says(t, ".tried .matched", "user.key is u1")
-	h.done(t, `a workspace: see why u1 gets "off"`, 4, 2)
-
-	h.click(t, `.tabs a:first-child`)
-	h.click(t, `[aria-label="Roll out in production"]`)
-	h.wait(t, "dialog .percent input:focus")
-	h.typed(t, "25")
-	h.says(t, "dialog .impact", "3 saved contexts")
-	h.click(t, "dialog .primary:not([disabled])")
-	h.says(t, "[aria-labelledby=scope-production]", "25%")
-	h.done(t, "a workspace: 25% in production, with preview", 3, 2)
-
-	h.click(t, ".notice a")
-	h.says(t, "dialog .messages", "production")
-	h.click(t, "dialog .primary:not([disabled])")
-	h.gone(t, "[aria-labelledby=scope-production] .shares")
-	h.done(t, "a workspace: undo it", 2, 0)
-	if link := call[string](t, h.tab, `() => location.hash`); strings.Contains(link, url.QueryEscape("svc_uk_")) {
-		t.Error(link)
-	}
-	h.quiet(t)
-}
-
-// Whatever a view is made of comes one after the other, and nothing of it moves what
-// stands there: two hundredths of the page, by the
-// browser's measure, are what a line or two take.
-func TestConsoleMovesNothingThatIsRead(t *testing.T) {
-	w, key := demo(t)
-	base := demoDirectory(t)
-	still := func(p docsPage, views []struct{ name, place, drawn string }) {
-		t.Helper()
-		for _, view := range views {
-			p.visit(t, "#/segments")
-			p.wait(t, ".of-segments .row")
-			p.gone(t, "dialog")
-			call[bool](t, p.tab, `() => { noted.shifts = []; return true }`)
-			p.visit(t, view.place)
-			p.wait(t, view.drawn)
-			moved := call[float64](t, p.tab, `async () => {
-				await new Promise((done) => setTimeout(done, 300));
-				return noted.shifts.reduce((sum, one) => sum + parseFloat(one), 0);
-			}`)
-			if moved > 0.02 {
-				t.Errorf("%s moves by %.4f: %v", view.name, moved, call[[]string](t, p.tab, `() => noted.shifts`))
-			}
-		}
-	}
-	p := observed(t, desk)
-	p.load(t, base+"/console/")
-	p.wait(t, ".row")
-	still(p, directoryViews)
-	p = observed(t, desk)
-	p.load(t, w.base+"/console/")
-	p.signIn(t, key)
-	p.wait(t, ".row")
-	still(p, consoleViews)
 }

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"encoding/json"
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -262,58 +261,4 @@ func TestConsoleLetsAnEnvironmentFollowTheDefaultRules(t *testing.T) {
 	p.says(t, ".targeting .box", "no rules of its own")
 	p.apply(t)
 	p.says(t, "[aria-labelledby=scope-staging]", "Uses the default rules")
-}
-
-func TestConsoleEditsTheRulesOfASegment(t *testing.T) {
-	w := serveWorkspace(t, copySample(t, nil))
-	w.see(t, "production", "Ada Lovelace", "Grace Hopper")
-	p := openConsole(t, w, desk, "#/segments/beta-testers", w.key(t, "Ada", "protected_engineer"))
-	p.click(t, ".scope footer button")
-	p.click(t, ".draft:nth-child(1) .edit")
-	p.click(t, `.draft:nth-child(1) [aria-label="Remove @acme.example"]`)
-	p.write(t, ".draft:nth-child(1) .chips input", "@other.example")
-	p.press(t, "\r")
-	p.says(t, "dialog .messages", "rule changed")
-	p.says(t, "dialog .impact", "saved contexts")
-	p.apply(t)
-	p.says(t, ".scope .rules", "@other.example")
-}
-
-// What is in rules is text in their editor too, and a document of many rules
-// can be worked with.
-func TestConsoleEditsHostileRulesAsText(t *testing.T) {
-	const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
-	var many []string
-	for i := range 200 {
-		many = append(many, fmt.Sprintf(`{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.key", "valueToMatch": {"type": "string_list", "value": ["u%d"]}}], "value": {"type": "bool", "value": true}}`, i))
-	}
-	all := fmt.Sprintf(`{"criteria": [{"operator": %[1]s, "propertyName": %[1]s, "valueToMatch": {"type": "string", "value": %[1]s}}], "value": {"type": "string", "value": %[1]s}},
-		{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": %[1]s, "valueToMatch": {"type": "string_list", "value": [%[1]s]}}, {"operator": "IN_INT_RANGE", "propertyName": "a", "valueToMatch": {"type": "int_range", "value": {"start": 1}}}, {"operator": "PROP_BEFORE", "propertyName": %[1]s, "valueToMatch": {"type": "string", "value": %[1]s}},
-			{"operator": "PROP_MATCHES", "propertyName": %[1]s, "valueToMatch": {"type": "string", "value": "x"}}, {"operator": "PROP_IS_ONE_OF", "propertyName": "s", "valueToMatch": {"type": "string", "value": %[1]s, "confidential": true}}], "value": {"type": "string", "value": %[1]s, "confidential": true}},
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"hashByPropertyName": %[1]s, "weightedValues": [{"value": {"type": "string", "value": %[1]s}, "weight": 1}, {"value": {"type": "string", "value": "b"}, "weight": 2}]}}}`, quoted(evil))
-	w := serveWorkspace(t, copySample(t, map[string]string{
-		"feature-flags/evil.json": fmt.Sprintf(`{"key": "evil", "type": "feature_flag", "valueType": "string", "access": "standard", "variants": [{"name": %[2]s, "value": {"type": "string", "value": %[2]s}}], "default": {"rules": [%[1]s]}}`, all, quoted(evil)),
-		"feature-flags/many.json": boolFlagWithRules("many", strings.Join(many, ",")),
-	}))
-	p := openConsole(t, w, desk, "#/flags/evil?edit=default&kind=rules", w.key(t, evil, "protected_engineer"))
-	p.wait(t, ".drafts")
-	for i := range 3 {
-		p.click(t, fmt.Sprintf(".draft:nth-child(%d) .edit", i+1))
-	}
-	p.click(t, ".draft:nth-child(1) .down")
-	p.wait(t, ".review .messages")
-	if owned := call[string](t, p.tab, `() => document.querySelector("img, #console script") ? "an element" : document.title === "owned" ? "a title" : ""`); owned != "" {
-		t.Errorf("a document has made %s", owned)
-	}
-	p.says(t, ".draft .kept", "is not shown, and stays as it is")
-	p.click(t, "dialog .dialog-foot button:first-child")
-	p.gone(t, "dialog")
-	p.visit(t, "#/flags/many?edit=default&kind=rules")
-	p.click(t, ".draft:nth-child(1) .down")
-	p.says(t, ".review .messages", "default")
-	p.quiet(t)
-}
-
-func boolFlagWithRules(key, rules string) string {
-	return fmt.Sprintf(`{"key": %q, "type": "feature_flag", "valueType": "bool", "access": "standard", "default": {"rules": [%s]}}`, key, rules)
 }

@@ -3,7 +3,6 @@ package browsertest
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -32,35 +31,6 @@ func TestPageOfAnotherOriginReadsFlags(t *testing.T) {
 	}
 }
 
-func TestKeyFromABrowser(t *testing.T) {
-	base := "http://127.0.0.1:" + serve(t, sampleDir(t), "--frontend-sdk-key", "dev-key")
-	tab := openTab(t, blankSite(t).origin("localhost"))
-	for _, c := range []struct {
-		name    string
-		headers map[string]string
-		status  int
-	}{
-		{"right", basic("dev-key"), 200},
-		{"wrong", basic("dev-kex"), 401},
-		{"right, but not Basic", map[string]string{"Authorization": "Bearer dev-key"}, 401},
-		{"right, in a header of OFREP's", map[string]string{"X-API-Key": "dev-key"}, 401},
-		{"none", nil, 401},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			url := pollPath(base, tokenOf(`{"user":{"key":"`+c.name+`"}}`))
-			a := tab.fetch(t, url, fetchInit{Headers: c.headers})
-			if c.status == 200 {
-				a.values(t)
-			} else {
-				a.wantError(t, c.status, "UNAUTHORIZED")
-			}
-			if c.headers != nil {
-				tab.log.waitForPreflight(t, url)
-			}
-		})
-	}
-}
-
 func TestOrigins(t *testing.T) {
 	site := blankSite(t)
 	base := "http://127.0.0.1:" + serve(t, sampleDir(t), "--frontend-sdk-key", "dev-key",
@@ -85,26 +55,6 @@ func TestOrigins(t *testing.T) {
 	x := refused.log.wait(t, "an answer that the page may not read", url, func(x exchange) bool { return x.Method == "GET" })
 	if _, there := x.Received["access-control-allow-origin"]; there || x.Status != 401 {
 		t.Errorf("the refused origin was answered %v %v", x, x.Received)
-	}
-}
-
-func TestTelemetryIsReadableAsNotServed(t *testing.T) {
-	base := "http://127.0.0.1:" + serve(t, sampleDir(t), "--frontend-sdk-key", "dev-key")
-	tab := openTab(t, blankSite(t).origin("127.0.0.1"))
-	for name, headers := range map[string]map[string]string{
-		"as a beacon":   {"Content-Type": "text/plain"},
-		"as JSON":       {"Content-Type": "application/json"},
-		"with a key":    {"Content-Type": "application/json", "Authorization": basic("dev-key")["Authorization"]},
-		"with more yet": {"X-Client-Version": "1.2.3"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			url := base + "/api/v1/telemetry/?" + strings.ReplaceAll(name, " ", "-")
-			a := tab.fetch(t, url, fetchInit{Method: "POST", Headers: headers, Body: `{"instanceHash":"x","events":[]}`})
-			a.wantError(t, 404, "NOT_FOUND")
-			if name != "as a beacon" {
-				tab.log.waitForPreflight(t, url)
-			}
-		})
 	}
 }
 

@@ -128,7 +128,6 @@ func TestTryIt(t *testing.T) {
 		page := openDocs(t, server.base, desk)
 		page.introduces(t, key)
 		switchOn(t, server, page, key, "production")
-		rename(t, server, page, key, "Only for pro")
 		unasked(t, page, server.base)
 		sent := page.log.wait(t, "the PATCH", server.base+"/v1/flags/pro.only/environments/production", func(x exchange) bool { return x.Method == "PATCH" })
 		if sent.Sent["authorization"] != "Bearer "+key || sent.Sent["cookie"] != "" {
@@ -184,32 +183,6 @@ func switchOn(t *testing.T, server api, page docsPage, key, environment string) 
 	}
 }
 
-// rename replaces a document with the page.
-func rename(t *testing.T, server api, page docsPage, key, name string) {
-	t.Helper()
-	url := server.base + "/v1/flags/pro.only/document"
-	stored := get[struct {
-		CommitSha string         `json:"commitSha"`
-		Document  map[string]any `json:"document"`
-	}](t, url, key)
-	stored.Document["name"] = name
-	text, err := json.Marshal(map[string]any{"document": stored.Document, "expectedCommitSha": stored.CommitSha})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := page.try(t, "flags", "replaceFlagDocument")
-	o.parameter(t, "key", "pro.only")
-	o.body(t, string(text))
-	o.choose(t, "dryRun", "false")
-	if code, body := o.execute(t); code != "200" {
-		t.Fatalf("PUT: the page shows %s\n%s", code, body)
-	}
-	type answer struct{ Document struct{ Name string } }
-	if got := get[answer](t, url, key).Document.Name; got != name {
-		t.Errorf("after the PUT the name is %q", got)
-	}
-}
-
 // unasked demands that an example of an optional parameter is shown, and not
 // sent.
 func unasked(t *testing.T, page docsPage, base string) {
@@ -247,7 +220,7 @@ func (p docsPage) forgets(t *testing.T, key string) {
 }
 
 // widest are the operations with a body, a long path, or many parameters.
-var widest = []string{"updateFlagEnvironment", "replaceConfigDocument", "createFlag", "updateLogLevel", "listActivity"}
+var widest = []string{"updateFlagEnvironment", "listActivity"}
 
 // TestDocsFitAPhone opens what is widest, on the smallest phone.
 func TestDocsFitAPhone(t *testing.T) {
@@ -283,25 +256,6 @@ func TestDocsFitAPhone(t *testing.T) {
 	fits("with an answer")
 }
 
-// light is how light the page's background and its text are, from 0 to 255.
-const light = `() => {
-	const of = (color) => color.match(/[\d.]+/g).slice(0, 3).reduce((sum, part) => sum + part / 3, 0);
-	return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector(".swagger-ui .title")).color].map(of);
-}`
-
-func TestDocsFollowTheSystem(t *testing.T) {
-	server := serveAPI(t)
-	page := openDocs(t, server.base, phone)
-	for _, scheme := range []string{"dark", "light", "dark"} { // the first is there before the page is
-		page.prefer(t, scheme)
-		eventually(t, "the page is "+scheme, func() (any, bool) {
-			l := call[[]float64](t, page.tab, light)
-			return l, scheme == "dark" && l[0] < 60 && l[1] > 180 || scheme == "light" && l[0] > 220 && l[1] < 100
-		})
-	}
-	page.clean(t, server.base)
-}
-
 func TestDocsWithoutScripts(t *testing.T) {
 	server := serveAPI(t)
 	for name, prevent := range map[string]func(t *testing.T, page docsPage){
@@ -334,31 +288,6 @@ func (p docsPage) block(t *testing.T, pattern string) {
 	params := network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: pattern, Block: true}}}
 	if _, err := chromedp.Call(p.ctx, network.SetBlockedURLs, params); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestDocsAreLoadedOnce: the renderer is large, and comes from the network a
-// single time.
-func TestDocsAreLoadedOnce(t *testing.T) {
-	server := serveAPI(t)
-	page := openDocs(t, server.base, desk)
-	page.load(t, "about:blank")
-	page.load(t, server.base+"/v1/docs")
-	page.drawn(t)
-	loads := func(part string) (all []exchange) {
-		for _, x := range page.log.answered(server.base) {
-			if strings.Contains(x.URL, part) {
-				all = append(all, x)
-			}
-		}
-		return all
-	}
-	pages, scripts := loads("/v1/docs"), loads("/swagger-ui-bundle.js")
-	if len(scripts) != 1 || scripts[0].Received["content-encoding"] != "gzip" {
-		t.Errorf("the renderer was loaded as %v", scripts)
-	}
-	if last := pages[len(pages)-1]; last.Status != http.StatusNotModified {
-		t.Errorf("the page was loaded again: %v", last)
 	}
 }
 

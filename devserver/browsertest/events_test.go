@@ -42,16 +42,6 @@ func TestWebProviderHearsOfEdits(t *testing.T) {
 	}
 }
 
-// TestWebProviderHearsOfWrites through the API, with its default options.
-func TestWebProviderHearsOfWrites(t *testing.T) {
-	app := openWebApp(t)
-	a := serveAPI(t)
-	app.mustStart(t, map[string]any{"baseUrl": a.base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public")}}}, member)
-	app.waitForStream(t, a.base)
-	a.set(t, a.base, a.issueKey(t), 43)
-	app.waitForValue(t, "a write", question{"number", "limit", 7}, 43.0)
-}
-
 // waitForStream waits until the page has begun to listen.
 func (app webApp) waitForStream(t *testing.T, base string) {
 	t.Helper()
@@ -97,29 +87,4 @@ func TestOpenFeatureWebSnippetWithoutAServer(t *testing.T) {
 	tab.waitForText(t, newCheckout)
 	switchOff(t, dir)
 	tab.waitForText(t, oldCheckout)
-}
-
-// TestEightPagesOnOneServer in one browser, which has six connections to it: no page
-// waits for those of the others. They are frames here, which share them like tabs
-// that were opened in the background.
-func TestEightPagesOnOneServer(t *testing.T) {
-	browser(t)
-	dir := sampleDir(t)
-	program := strings.ReplaceAll(guides.Snippet(t, "shared/client/README.md", "openfeature-web"), ":"+documentedPort, ":"+serve(t, dir))
-	site := newSite(t, map[string]string{
-		"/":          `<!doctype html><title>pages</title>` + strings.Repeat(`<iframe src="/page.html"></iframe>`, 8),
-		"/page.html": `<!doctype html><title>page</title><body></body><script type="module" src="/bundle.js"></script>`,
-		"/bundle.js": bundle(t, program),
-	})
-	tab := openTab(t, site.origin("localhost"))
-	all := func(what, want string) {
-		t.Helper()
-		eventually(t, what, func() (any, bool) {
-			texts := call[[]string](t, tab, `() => [...document.querySelectorAll("iframe")].map((f) => f.contentDocument?.body?.textContent ?? "")`)
-			return texts, strings.Join(texts, ",") == strings.Repeat(want+",", 7)+want
-		})
-	}
-	all("at first", newCheckout)
-	switchOff(t, dir)
-	all("an edit", oldCheckout)
 }

@@ -79,10 +79,6 @@ func TestEightTabsOnOneServer(t *testing.T) {
 				edit(t, dir, "configs/limit.json", `"42"`, fmt.Sprintf(`"%d"`, value))
 			}
 		},
-		"svc api": func(t *testing.T) (string, map[string]any, func(int)) {
-			a := serveAPI(t)
-			return a.base, a.options(t, a.base), func(value int) { a.set(t, a.base, a.issueKey(t), value) }
-		},
 		"relay": func(t *testing.T) (string, map[string]any, func(int)) {
 			a := serveAPI(t)
 			base := a.relay(t)

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"os/exec"
 	"testing"
@@ -78,49 +77,6 @@ func TestServerProviderReadsEveryType(t *testing.T) {
 	if a.Value != "default" || a.Reason != "ERROR" || a.ErrorCode != "GENERAL" {
 		t.Errorf("no rule matches, and the answer is %+v", a)
 	}
-}
-
-func TestServerProviderFollowsItsContext(t *testing.T) {
-	app := startServerApp(t)
-	options := map[string]any{"baseUrl": "http://localhost:" + serve(t, everyTypeDir(t), "--host", "localhost")}
-	for _, c := range []struct {
-		context map[string]any
-		pro     bool
-		ratio   float64
-	}{
-		{member, true, 0.5},
-		{map[string]any{"targetingKey": "user-2", "user.plan": "pro", "user.logins": 12}, true, 0.25},
-		{map[string]any{"targetingKey": "user-1", "user.plan": "pro", "user.logins": 10}, false, 0.5},
-		{map[string]any{"targetingKey": "user-1", "user.key": "user-2"}, false, 0.25},
-		{map[string]any{"user.key": "user-1"}, false, 0.5},
-		{map[string]any{}, false, 0.25},
-		{member, true, 0.5},
-	} {
-		got := app.ask(t, serverRequest{options, c.context, []question{proOnly, ratio}})
-		options = nil
-		if got[0].Value != c.pro || got[1].Value != c.ratio {
-			t.Errorf("%v: %+v, want %v and %v", c.context, got, c.pro, c.ratio)
-		}
-	}
-}
-
-func TestServerProviderSeesEdits(t *testing.T) {
-	app := startServerApp(t)
-	dir := everyTypeDir(t)
-	options := map[string]any{"baseUrl": "http://127.0.0.1:" + serve(t, dir)}
-	wait := func(what string, want float64) {
-		t.Helper()
-		eventually(t, what, func() (any, bool) {
-			got := app.ask(t, serverRequest{options, member, []question{ratio}})[0].Value
-			return fmt.Sprintf("ratio is %v", got), got == want
-		})
-		options = nil
-	}
-	wait("at first", 0.5)
-	edit(t, dir, "configs/ratio.json", "0.5", "0.75")
-	wait("a value edited", 0.75)
-	remove(t, dir, "configs/ratio.json")
-	wait("a file removed", 0)
 }
 
 func TestServerProviderKeys(t *testing.T) {

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"svc.example/svc/shared/testing/freeport"
@@ -73,54 +72,25 @@ func TestWebProviderReadsEveryType(t *testing.T) {
 // The provider keeps its ETag unless the targeting key changes, and in its
 // default mode shows what it remembers of that key until it has asked again.
 func TestWebProviderFollowsItsContext(t *testing.T) {
-	for _, mode := range []string{"local-cache-first", "network-first", "disabled"} {
-		t.Run(mode, func(t *testing.T) {
-			app := openWebApp(t)
-			base := "http://127.0.0.1:" + serve(t, everyTypeDir(t))
-			free := map[string]any{"targetingKey": "user-1", "user.plan": "free", "user.logins": 12}
-			other := map[string]any{"targetingKey": "user-2", "user.plan": "free", "user.logins": 12}
-
-			app.mustStart(t, map[string]any{"baseUrl": base, "cacheMode": mode}, free)
-			app.waitForValue(t, "at first", proOnly, false)
-			app.waitForValue(t, "at first", ratio, 0.5)
-			app.setContext(t, other)
-			app.waitForValue(t, "with another targeting key", ratio, 0.25)
-			app.setContext(t, free)
-			app.waitForValue(t, "with the first targeting key again", ratio, 0.5)
-			app.setContext(t, member)
-			app.waitForValue(t, "with another property", proOnly, true)
-			app.log.wait(t, "a question with an ETag, answered in full", base, func(x exchange) bool {
-				return x.Sent["if-none-match"] != "" && x.Status == 200
-			})
-			app.setContext(t, free)
-			app.waitForValue(t, "with the first properties again", proOnly, false)
-		})
-	}
-}
-
-func TestWebProviderPollsEdits(t *testing.T) {
 	app := openWebApp(t)
-	dir := everyTypeDir(t)
-	base := "http://127.0.0.1:" + serve(t, dir)
-	app.mustStart(t, map[string]any{"baseUrl": base, "changeDetection": "polling", "pollInterval": 50}, member)
-	app.log.wait(t, "a poll that brings nothing new", base, func(x exchange) bool { return x.Status == 304 })
+	base := "http://127.0.0.1:" + serve(t, everyTypeDir(t))
+	free := map[string]any{"targetingKey": "user-1", "user.plan": "free", "user.logins": 12}
+	other := map[string]any{"targetingKey": "user-2", "user.plan": "free", "user.logins": 12}
 
-	edit(t, dir, "configs/ratio.json", "0.5", "0.75")
-	app.waitForValue(t, "a value edited", ratio, 0.75)
-	eventually(t, "the application is told", func() (any, bool) {
-		keys := call[[]string](t, app.tab, `() => changed()`)
-		return keys, slices.Equal(keys, []string{"ratio"})
+	app.mustStart(t, map[string]any{"baseUrl": base}, free)
+	app.waitForValue(t, "at first", proOnly, false)
+	app.waitForValue(t, "at first", ratio, 0.5)
+	app.setContext(t, other)
+	app.waitForValue(t, "with another targeting key", ratio, 0.25)
+	app.setContext(t, free)
+	app.waitForValue(t, "with the first targeting key again", ratio, 0.5)
+	app.setContext(t, member)
+	app.waitForValue(t, "with another property", proOnly, true)
+	app.log.wait(t, "a question with an ETag, answered in full", base, func(x exchange) bool {
+		return x.Sent["if-none-match"] != "" && x.Status == 200
 	})
-
-	fresh := question{"string", "fresh", "default"}
-	write(t, dir, "configs/fresh.json", `{"key": "fresh", "type": "config", "valueType": "string", "sendToClientSdk": true,
-		"default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "new"}}]}}`)
-	app.waitForValue(t, "a file added", fresh, "new")
-	edit(t, dir, "configs/fresh.json", `"sendToClientSdk": true`, `"sendToClientSdk": false`)
-	app.waitForValue(t, "a config no longer sent", fresh, "default")
-
-	remove(t, dir, "configs/limit.json")
-	app.waitForValue(t, "a file removed", question{"number", "limit", 7}, 7.0)
+	app.setContext(t, free)
+	app.waitForValue(t, "with the first properties again", proOnly, false)
 }
 
 // A page that is loaded again first shows what the provider has kept, with
@@ -144,31 +114,6 @@ func TestWebProviderCorrectsWhatItRemembers(t *testing.T) {
 			app.reload(t)
 			app.mustStart(t, map[string]any{"baseUrl": "http://127.0.0.1:" + port}, member)
 			app.waitForValue(t, "after a reload", home, run.want)
-		})
-	}
-}
-
-func TestWebProviderKeys(t *testing.T) {
-	site := bundleSite(t, testdata(t, "web-provider.js"))
-	base := "http://127.0.0.1:" + serve(t, everyTypeDir(t), "--frontend-sdk-key", "dev-key", "--cors-origin", site.origin("localhost"))
-	for _, c := range keyHeaders {
-		t.Run(c.name, func(t *testing.T) {
-			app := webApp{openTab(t, site.origin("localhost"))}
-			// This provider takes headers as pairs alone.
-			options := map[string]any{"baseUrl": base}
-			if c.header != "" {
-				options["headers"] = [][2]string{{c.header, c.value}}
-			}
-			code := app.start(t, options, member)
-			want := expectation{proOnly, true, "on", "TARGETING_MATCH", ""}
-			if c.accepted != (code == "") {
-				t.Errorf("the provider's error is %q", code)
-			}
-			if !c.accepted {
-				want = expectation{proOnly, false, "", "ERROR", "PROVIDER_FATAL"}
-			}
-			checkAnswers(t, []expectation{want}, app.ask(t, proOnly))
-			app.log.waitForPreflight(t, base+"/ofrep/v1/evaluate/flags")
 		})
 	}
 }
