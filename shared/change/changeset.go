@@ -141,7 +141,13 @@ func (c ChangeSet) answer(done *result) *ChangeSetResult {
 		result.PreviousCommitSHA = done.previous
 	}
 	var warnings []document.Issue
+	hidden := done.plan.indistinct()
 	for _, a := range done.plan.attempts {
+		if !c.DryRun && hidden[a.path] {
+			changed := slices.ContainsFunc(done.plan.final, func(last *attempt) bool { return last.path == a.path })
+			result.Results = append(result.Results, OperationResult{a.index, a.write.t, a.write.key, changed, []activity.Message{{Message: indistinct}}})
+			continue
+		}
 		messages := a.messages
 		if a.write.missing != nil && a.creates() {
 			messages = slices.Concat(messages, a.write.missing())
@@ -151,6 +157,29 @@ func (c ChangeSet) answer(done *result) *ChangeSetResult {
 	}
 	result.Warnings = jsontree.Bounded(warnings)
 	return result
+}
+
+const indistinct = "several operations write this item, which has confidential values: whether they change it together is told, and not what each of them does"
+
+// indistinct are the items with confidential values that several writes of a batch are
+// about. What each of them changes would tell whether a guess is right that the next one
+// takes back.
+func (p *plan) indistinct() map[string]bool {
+	writes, hidden := map[string]int{}, map[string]bool{}
+	for _, a := range p.attempts {
+		writes[a.path]++
+	}
+	for _, a := range p.attempts {
+		if writes[a.path] == 1 || hidden[a.path] {
+			continue
+		}
+		for _, tree := range []*jsontree.Node{a.original(), a.before(), a.tree()} {
+			if tree != nil {
+				document.EachSecret(tree, func(*jsontree.Node, string) { hidden[a.path] = true })
+			}
+		}
+	}
+	return hidden
 }
 
 // maxText is how many characters the message of a change set may have.

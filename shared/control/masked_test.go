@@ -193,3 +193,28 @@ func TestADryRunOfWhatIsMaskedIsTrue(t *testing.T) {
 		t.Errorf("%v, %s", err, wire(t, r))
 	}
 }
+
+// TestAGuessThatIsTakenBackIsNotAnswered: a change set leaves a confidential value as it was.
+func TestAGuessThatIsTakenBackIsNotAnswered(t *testing.T) {
+	for _, other := range []string{"", `"that"`} { // what else changes of the item
+		var answers []string
+		for _, guess := range []string{"hunter2", "hunter3"} {
+			var one [3]secretState
+			for commit := range one {
+				one[commit] = secretState{words: [3]string{"hunter2", "hunter2", "hunter2"}, note: fmt.Sprint(commit)}
+			}
+			w := secretWorld(t, one)
+			restore := change.Revert(document.Config, "c", change.Reversion{CommitSHA: w.last().SHA, Mode: "restore"})
+			operations := []change.Operation{change.Patch(document.Config, "c", "production", change.ValuePatch{Value: node(t, `"`+guess+`"`)}), restore}
+			if other != "" {
+				operations = append(operations, enable("commit", "staging", true))
+			}
+			r := must[*change.ChangeSetResult](t)(w.boss().Changes().Change(ctx, change.ChangeSet{Operations: operations}))
+			r.CommitSHA, r.PreviousCommitSHA = "", ""
+			answers = append(answers, wire(t, r))
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("a right guess: %s\na wrong one: %s", answers[0], answers[1])
+		}
+	}
+}
