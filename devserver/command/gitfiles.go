@@ -215,9 +215,15 @@ func (g gitDirectory) linksOf(ctx context.Context, t gitTree) (map[string]string
 	}
 	err := g.contents(ctx, "", wanted, texts)
 	for file, text := range texts {
-		links[file] = string(text)
+		links[file] = linkTarget(text)
 	}
 	return links, err
+}
+
+// linkTarget is where a link leads that git has: a checkout ends the path at a zero.
+func linkTarget(text []byte) string {
+	target, _, _ := strings.Cut(string(text), "\x00")
+	return target
 }
 
 // followed is follow by the texts of links.

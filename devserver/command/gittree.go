@@ -67,7 +67,7 @@ func (g gitDirectory) folder(ctx context.Context, commit string) (at, id string,
 		}
 		target := map[string][]byte{}
 		wrong = cmp.Or(wrong, g.contents(ctx, commit, map[string]string{file: e.id}, target))
-		return string(target[file]), true
+		return linkTarget(target[file]), true
 	})
 	if wrong == nil && !ok {
 		wrong = fmt.Errorf("at the commit %s the path of the directory is a symbolic link that leads out of the repository", commit)

@@ -382,11 +382,17 @@ func TestModesAreGits(t *testing.T) {
 	c := newClone(t)
 	entry := func(mode, name, id string) string { return mode + " " + name + "\x00" + unhex(t, id) }
 	pay := c.git("rev-parse", c.head+":svc/our-config/feature-flags/pay.json")
-	for _, modes := range [][2]string{{"40000", "107777"}, {"40000", "1100644"}, {"40000", "100600"}, {"47777", "100644"}, {"1040000", "4000100644"}} {
+	link := c.blob("../data/x\x00zz") // a checkout ends it at the zero
+	for _, modes := range [][2]string{{"40000", "107777"}, {"40000", "1100644"}, {"40000", "100600"}, {"47777", "100644"}, {"1040000", "4000100644"}, {"40000", "127777"}} {
 		folder, file := modes[0], modes[1]
-		flags := c.tree(entry(file, "pay.json", pay))
+		id := pay
+		if file == "127777" {
+			id = link
+		}
+		flags := c.tree(entry(file, "pay.json", id))
+		data := entry(folder, "data", c.tree(entry("100644", "x", pay)))
 		svcJSON := entry("100644", "svc.json", c.git("rev-parse", c.head+":svc/our-config/svc.json"))
-		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.tree(entry(folder, "svc", c.tree(entry(folder, "our-config", c.tree(entry(folder, "feature-flags", flags)+svcJSON))))))
+		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.tree(entry(folder, "svc", c.tree(entry(folder, "our-config", c.tree(data+entry(folder, "feature-flags", flags)+svcJSON))))))
 		if out, said := run(t, t.Context(), c.dir, nil, "diff", c.base, hidden, "--datadir", "."); !strings.Contains(out, "flag pay\n  default: ") {
 			t.Errorf("%v: diff says:\n%s%s", modes, out, said)
 		}

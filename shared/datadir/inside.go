@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -17,13 +16,10 @@ type inside struct {
 
 // found is what stands at a path, at the end of its symbolic links.
 type found struct {
-	info fs.FileInfo // nil when there is nothing, or none of ours
-	// at is where it lies, where the path itself cannot be opened: an absolute
-	// link leads to it, which an os.Root never follows.
-	at      string
-	outside bool   // it lies elsewhere
-	link    bool   // a name in a folder is a link
-	problem string // in words
+	info    fs.FileInfo // nil when there is nothing, or none of ours
+	outside bool        // it lies elsewhere, or is reached through elsewhere
+	link    bool        // a name in a folder is a link
+	problem string      // in words
 }
 
 // find looks at a path of the directory.
@@ -37,14 +33,12 @@ func (in inside) find(path string) found {
 	if info == nil {
 		return found{problem: problem}
 	}
-	at, ok := in.resolve(full)
-	if !ok {
-		return found{outside: true}
+	if at, ok := in.resolve(full); ok {
+		if _, err := in.root.Stat(at); err != nil { // changed meanwhile
+			return found{problem: vanishedOr(err)}
+		}
 	}
-	if info, err = in.root.Stat(at); err != nil { // changed meanwhile
-		return found{problem: vanishedOr(err)}
-	}
-	return found{info: info, at: at}
+	return found{outside: true} // also one that leads back: what git has says nothing of where that is
 }
 
 func vanishedOr(err error) string {
@@ -54,21 +48,17 @@ func vanishedOr(err error) string {
 	return plain(err)
 }
 
-// findIn is find for a name in a folder that is open and was found before. Most
-// names are no links: they are looked at without walking the path.
-func (in inside) findIn(open *os.Root, folder string, behind found, name string) found {
-	path := cmp.Or(behind.at, folder) + "/" + name
+// findIn is find for a name in a folder that is open. Most names are no links: they are
+// looked at without walking the path.
+func (in inside) findIn(open *os.Root, folder, name string) found {
 	info, err := open.Lstat(name)
 	if err != nil {
 		return found{problem: vanishedOr(err)}
 	}
 	f := found{info: info}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		f = in.find(path)
+		f = in.find(folder + "/" + name)
 		f.link = true
-	}
-	if behind.at != "" && f.at == "" {
-		f.at = path
 	}
 	return f
 }

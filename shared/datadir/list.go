@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +21,6 @@ const maxFiles = 100_000
 // symbolic links.
 type entry struct {
 	path string // in the layout, with forward slashes
-	at   string // where it lies in the directory; "" when path leads there
 	info fs.FileInfo
 	seen time.Time
 }
@@ -87,17 +85,17 @@ func (l listing) renewed(touched map[string]bool, now time.Time) (_ listing, ok 
 		if found.info == nil || !found.info.IsDir() {
 			return l, false
 		}
-		open, err := in.root.OpenRoot(cmp.Or(found.at, path.Clean(folder)))
+		open, err := in.root.OpenRoot(path.Clean(folder))
 		if err != nil {
 			return l, false
 		}
-		found = in.findIn(open, path.Clean(folder), found, name)
+		found = in.findIn(open, path.Clean(folder), name)
 		open.Close()
 		switch {
 		case found.link || found.problem != "" || found.info != nil && !found.info.Mode().IsRegular():
 			return l, false
 		case found.info != nil:
-			entries = append(entries, entry{e.path, found.at, found.info, now})
+			entries = append(entries, entry{e.path, found.info, now})
 		}
 	}
 	l.entries, l.made, l.told = entries, now, true
@@ -153,7 +151,7 @@ func (l *listing) workspaceFile(in inside) bool {
 	case !found.info.Mode().IsRegular():
 		l.unreadable(workspace.File, "this is "+kind(found.info)+", and the workspace file is expected")
 	default:
-		l.entries = append(l.entries, entry{workspace.File, found.at, found.info, l.made})
+		l.entries = append(l.entries, entry{workspace.File, found.info, l.made})
 	}
 	return true
 }
@@ -174,7 +172,7 @@ func (l *listing) folder(in inside, folder string, limit int) bool {
 		l.unreadable(folder, "this is "+kind(at.info)+", and a folder is expected")
 		return true
 	}
-	open, err := in.root.OpenRoot(cmp.Or(at.at, folder))
+	open, err := in.root.OpenRoot(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	} else if err != nil {
@@ -192,7 +190,7 @@ func (l *listing) folder(in inside, folder string, limit int) bool {
 		l.unreadable(folder, plain(err))
 	}
 	documents := make([]found, len(names))
-	each(len(names), func(i int) { documents[i] = in.findIn(open, folder, at, names[i]) })
+	each(len(names), func(i int) { documents[i] = in.findIn(open, folder, names[i]) })
 	l.entries = slices.Grow(l.entries, len(names))
 	for i, name := range names {
 		l.document(folder+"/"+name, documents[i])
@@ -254,7 +252,7 @@ func (l *listing) document(path string, found found) {
 	case !found.info.Mode().IsRegular():
 		l.warn(problem.LeftOut, path, "this is "+kind(found.info)+", not a file: it is left out")
 	default:
-		l.entries = append(l.entries, entry{path, found.at, found.info, l.made})
+		l.entries = append(l.entries, entry{path, found.info, l.made})
 	}
 }
 
@@ -280,6 +278,6 @@ func (l listing) same(other listing) bool {
 }
 
 func (e entry) same(other entry) bool {
-	return e.path == other.path && e.at == other.at && e.info.Size() == other.info.Size() && e.info.Mode() == other.info.Mode() &&
+	return e.path == other.path && e.info.Size() == other.info.Size() && e.info.Mode() == other.info.Mode() &&
 		e.info.ModTime().Equal(other.info.ModTime()) && os.SameFile(e.info, other.info)
 }

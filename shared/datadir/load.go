@@ -96,10 +96,10 @@ func (l listing) state(before State, touched map[string]bool) State {
 			}
 		}
 		unread = append(unread, e)
-		in.open(cmp.Or(e.at, e.path))
+		in.open(e.path)
 	}
 	texts, errs := make([][]byte, len(unread)), make([]error, len(unread))
-	each(len(unread), func(i int) { texts[i], errs[i] = in.content(cmp.Or(unread[i].at, unread[i].path)) })
+	each(len(unread), func(i int) { texts[i], errs[i] = in.content(unread[i].path) })
 	for i, e := range unread {
 		switch err := errs[i]; {
 		case err == nil && bytes.Equal(texts[i], before.Files[e.path]):
