@@ -120,15 +120,19 @@ func TestConnectionsAreKept(t *testing.T) {
 		"S3":       {"", put},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, config := connect(t, c.answer, awsclient.KeepAlive, awsclient.KeepAlive)
-			if err := c.ask(config); err != nil {
-				t.Error(err)
+			// net/http waits for the writer for 50 ms, which a busy machine exceeds now and
+			// then; without the option no try keeps one.
+			var took []int64
+			for range 20 {
+				made, config := connect(t, c.answer, awsclient.KeepAlive, awsclient.KeepAlive)
+				if err := c.ask(config); err != nil {
+					t.Error(err)
+				}
+				if took = append(took, made.Load()); made.Load() <= requests/2 {
+					return
+				}
 			}
-			// net/http waits for the writer for 50 ms, which a busy machine may
-			// exceed now and then.
-			if n := made.Load(); n > requests/2 {
-				t.Errorf("%d requests took %d connections", requests, n)
-			}
+			t.Errorf("%d requests took %d connections", requests, took)
 		})
 	}
 }
