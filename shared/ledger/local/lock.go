@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,13 +145,26 @@ func (l *Ledger) CheckLock() error {
 		" was, while svc was running: nothing is read or written any more until svc is started again")
 }
 
+// checkRepository reports whether the repository is the directory that was opened: what is
+// written to another one in its place is gone when the first comes back.
+func (l *Ledger) checkRepository() error {
+	if l.repository == nil {
+		return nil // it is being opened
+	}
+	there, err := os.Stat(l.branch.git)
+	if err == nil && os.SameFile(l.repository, there) {
+		return nil
+	}
+	return unavailable(err, "the repository was replaced by another one while svc was running: nothing is written any more until svc is started again")
+}
+
 // step goes before each step on the file system. What changes something is refused where
 // the directory is another one.
 func (l *Ledger) step(op Operation, path string) error {
 	switch op {
 	case OpStat, OpRead, OpSync, OpSyncDir:
 	default:
-		if err := l.CheckLock(); err != nil {
+		if err := cmp.Or(l.CheckLock(), l.checkRepository()); err != nil {
 			return err
 		}
 	}

@@ -48,13 +48,15 @@ type Ledger struct {
 	registry *Registry
 	branch   reference
 	objects  *disk.Objects
-	serving  *os.File
-	locked   fs.FileInfo // of serving
-	lock     string      // its path
-	cache    *cache
-	database *database.File
-	answers  answers.Store
-	history  atomic.Pointer[history]
+	// repository is the directory of that, as it was opened.
+	repository fs.FileInfo
+	serving    *os.File
+	locked     fs.FileInfo // of serving
+	lock       string      // its path
+	cache      *cache
+	database   *database.File
+	answers    answers.Store
+	history    atomic.Pointer[history]
 	// begun: the branch has been there, so that it is gone when it is not.
 	begun      atomic.Bool
 	unreadable atomic.Pointer[unreadable]
@@ -131,6 +133,9 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 
 func (l *Ledger) openRepository(ctx context.Context) (err error) {
 	if err := checkRepository(l.branch.git); err != nil {
+		return err
+	}
+	if l.repository, err = os.Stat(l.branch.git); err != nil {
 		return err
 	}
 	if l.objects, err = disk.Open(l.branch.git); err != nil {
