@@ -210,10 +210,11 @@ func (o *Objects) Sweep() {
 	o.sweep(noLife)
 }
 
-// sweep leaves alone what these Objects are writing themselves, however long
-// ago that began. What svc keeps from git it keeps as long as git has a multi-pack-index:
-// several of the commands that write one can, at once, delete what another one relies on. How old the rest is, is a matter of the file system's clock
-// alone, which need not be this machine's. What cannot be removed does no harm.
+// sweep leaves alone what these Objects are writing themselves, however long ago that
+// began. What svc keeps from git it keeps as long as git has a multi-pack-index: several
+// of the commands that write one can, at once, delete what another one relies on. How old
+// the rest is, is a matter of the file system's clock alone, which need not be this
+// machine's. What cannot be removed does no harm.
 func (o *Objects) sweep(life time.Duration) {
 	files, err := o.store.ReadDir(context.Background(), odb.PackFolder)
 	if err != nil || !slices.ContainsFunc(files, func(f os.FileInfo) bool { return isTemp(f) || isKeep(f) }) {

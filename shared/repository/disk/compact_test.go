@@ -119,6 +119,27 @@ func TestAnIndexThatIsLostIsMadeAgain(t *testing.T) {
 	fsck(t, dir)
 }
 
+// TestAnIndexIsMadeAgainOnceTheDiskHasRoom: a failure to write it says nothing of the pack.
+func TestAnIndexIsMadeAgainOnceTheDiskHasRoom(t *testing.T) {
+	power := newPowered(t)
+	o := must[*disk.Objects](t)(disk.InitIn(power))
+	putAll(t, o, "text")
+	for _, f := range must[[]fs.FileInfo](t)(power.ReadDir("objects/pack")) {
+		if strings.HasSuffix(f.Name(), ".idx") {
+			must[any](t)(nil, power.Remove("objects/pack/"+f.Name()))
+		}
+	}
+	power.fail = "write objects/pack/svc-tmp-idx"
+	if err := o.IndexAgain(ctx, true); !errors.Is(err, errFailed) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	power.fail = ""
+	if err := o.IndexAgain(ctx, true); err != nil {
+		t.Error(err)
+	}
+	wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power)), "text")
+}
+
 // TestCompactTwice merges once more what a crash has left beside the pack
 // that was made of it: the same pack comes out, and must stay.
 func TestCompactTwice(t *testing.T) {

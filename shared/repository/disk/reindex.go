@@ -33,9 +33,13 @@ func (o *Objects) IndexAgain(ctx context.Context, alone bool) error {
 		if o.guards(name) || o.unmergeable[name] || !alone && !o.unindexed[name] {
 			continue
 		}
-		if err := o.indexAgain(name); err == nil {
+		index, err := o.indexOf(name)
+		if err != nil {
+			o.unmergeable[name] = true // the pack is damaged, or gone by now
+		} else if err = o.putIndex(name, index); err == nil {
 			again = true
-		} else if o.unmergeable[name] = true; !errors.Is(err, fs.ErrNotExist) {
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			problems = append(problems, fmt.Errorf("making the index that %s has lost: %w", odb.PackPath(name, ".pack"), err))
 		}
 	}
@@ -45,38 +49,42 @@ func (o *Objects) IndexAgain(ctx context.Context, alone bool) error {
 	return errors.Join(problems...)
 }
 
-func (o *Objects) indexAgain(name string) error {
+// indexOf makes the index of a pack.
+func (o *Objects) indexOf(name string) ([]byte, error) {
 	f, err := o.store.files.Open(odb.PackPath(name, ".pack"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	info, err := o.store.Stat(odb.PackPath(name, ".pack"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := pack.Checksum(f, info.Size()); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
+		return nil, err
 	}
 	entries := new(idxfile.Writer)
 	parser, err := packfile.NewParser(packfile.NewScanner(f), entries)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := parser.Parse(); err != nil {
-		return err
+		return nil, err
 	}
 	index, err := entries.Index()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var text bytes.Buffer
-	if _, err := idxfile.NewEncoder(&text).Encode(index); err != nil {
-		return err
-	}
+	_, err = idxfile.NewEncoder(&text).Encode(index)
+	return text.Bytes(), err
+}
+
+// putIndex stores a pack's index, and keeps the pack from git again.
+func (o *Objects) putIndex(name string, index []byte) error {
 	idx, err := o.store.temp("idx")
 	if err != nil {
 		return err
@@ -84,7 +92,7 @@ func (o *Objects) indexAgain(name string) error {
 	if keep, err := o.store.keep(name, keepText); err == nil && keep != nil {
 		_ = keep.Close() // without it, git has the pack
 	}
-	if _, err = idx.Write(text.Bytes()); err == nil {
+	if _, err = idx.Write(index); err == nil {
 		err = flush(idx.File)
 	}
 	if err = errors.Join(err, idx.finish()); err == nil {
