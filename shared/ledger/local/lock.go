@@ -145,17 +145,17 @@ func (l *Ledger) CheckLock() error {
 		" was, while svc was running: nothing is read or written any more until svc is started again")
 }
 
-// checkRepository reports whether the repository is the directory that was opened: what is
-// written to another one in its place is gone when the first comes back.
+// checkRepository reports whether the repository, and the folder of its packs, are the
+// directories that were opened: what is written to another one in its place is gone when
+// the first comes back.
 func (l *Ledger) checkRepository() error {
-	if l.repository == nil {
-		return nil // it is being opened
+	for path, opened := range l.repository {
+		there, err := os.Stat(path)
+		if err != nil || !os.SameFile(opened, there) {
+			return unavailable(err, "the repository was replaced by another one while svc was running: nothing is written any more until svc is started again")
+		}
 	}
-	there, err := os.Stat(l.branch.git)
-	if err == nil && os.SameFile(l.repository, there) {
-		return nil
-	}
-	return unavailable(err, "the repository was replaced by another one while svc was running: nothing is written any more until svc is started again")
+	return nil
 }
 
 // step goes before each step on the file system. What changes something is refused where

@@ -48,8 +48,8 @@ type Ledger struct {
 	registry *Registry
 	branch   reference
 	objects  *disk.Objects
-	// repository is the directory of that, as it was opened.
-	repository fs.FileInfo
+	// repository has the directories of that, as they were opened.
+	repository map[string]fs.FileInfo
 	serving    *os.File
 	locked     fs.FileInfo // of serving
 	lock       string      // its path
@@ -135,12 +135,22 @@ func (l *Ledger) openRepository(ctx context.Context) (err error) {
 	if err := checkRepository(l.branch.git); err != nil {
 		return err
 	}
-	if l.repository, err = os.Stat(l.branch.git); err != nil {
-		return err
-	}
 	if l.objects, err = disk.Open(l.branch.git); err != nil {
 		return err
 	}
+	opened := map[string]fs.FileInfo{}
+	for _, part := range []string{"", "objects", odb.PackFolder} {
+		dir := filepath.Join(l.branch.git, part)
+		info, err := os.Stat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // git does without
+		}
+		if err != nil {
+			return err
+		}
+		opened[dir] = info
+	}
+	l.repository = opened
 	l.logWarn(l.objects.IndexAgain(ctx, true))
 	release, err := l.files.lockForWriting(ctx, l.dir)
 	if err != nil {

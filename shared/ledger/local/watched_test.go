@@ -170,16 +170,19 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 // TestNothingIsWrittenToAnotherRepository that lies in the place of the one that was opened:
 // it would be gone when that one comes back.
 func TestNothingIsWrittenToAnotherRepository(t *testing.T) {
-	l := opened(t, created(t), Options{})
-	write(t, l, "a", "1")
-	must(t, os.CopyFS(l.Repository()+".copy", os.DirFS(l.Repository())))
-	must(t, os.Rename(l.Repository(), l.Repository()+".away"))
-	must(t, os.Rename(l.Repository()+".copy", l.Repository()))
-	from := head(t, l)
-	if _, err := l.Advance(background, from, draft(t, l.Repository(), from.Commit, "a", "2")); err == nil || !strings.Contains(err.Error(), "the repository was replaced") {
-		t.Errorf("a write beside another repository: %v", err)
+	for _, part := range []string{"", "objects", "objects/pack"} {
+		l := opened(t, created(t), Options{})
+		replaced := filepath.Join(l.Repository(), part)
+		write(t, l, "a", "1")
+		must(t, os.CopyFS(replaced+".copy", os.DirFS(replaced)))
+		must(t, os.Rename(replaced, replaced+".away"))
+		must(t, os.Rename(replaced+".copy", replaced))
+		from := head(t, l)
+		if _, err := l.Advance(background, from, draft(t, l.Repository(), from.Commit, "a", "2")); err == nil || !strings.Contains(err.Error(), "the repository was replaced") {
+			t.Errorf("a write beside another %q: %v", part, err)
+		}
+		must(t, os.RemoveAll(replaced))
+		must(t, os.Rename(replaced+".away", replaced))
+		write(t, l, "a", "3")
 	}
-	must(t, os.RemoveAll(l.Repository()))
-	must(t, os.Rename(l.Repository()+".away", l.Repository()))
-	write(t, l, "a", "3")
 }
