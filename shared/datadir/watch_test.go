@@ -294,6 +294,7 @@ func TestWatchNothingNew(t *testing.T) {
 
 // TestWatchBurst is a check-out of 1,000 files: one report.
 func TestWatchBurst(t *testing.T) {
+	testenv.Slow(t)
 	t.Parallel()
 	bothWays(t, func(t *testing.T, options Options) {
 		s := &scene{t: t, top: t.TempDir()}
