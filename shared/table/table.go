@@ -82,12 +82,7 @@ type Query struct {
 }
 
 // Refused says which writes of a transaction were refused, in their order.
-type Refused struct {
-	Writes []int
-	// Found is what was there instead, by the number of the write, for those that asked
-	// (Write.Tell); a row that was not there is missing.
-	Found map[int]Attributes
-}
+type Refused struct{ Writes []int }
 
 func (r *Refused) Error() string { return ErrRefused.Error() }
 

@@ -8,8 +8,8 @@ import (
 )
 
 func FuzzDecode(f *testing.F) {
-	for _, text := range []string{`{"n":{"N":"1"},"d":{"S":"x"},"b":{"B":"AA=="},"s":{"SS":["a"]},"t":{"BOOL":true}}`,
-		`{"pk":{"S":"head"}}`, `{"x":{"S":"a","N":"1"}}`, `{"x":{"Z":"1"}}`, `{"":{"S":""}}`, `null`, `[]`, `{"x":{}}`, `{"x":{"N":"1.5"}}`, `{"x":{"SS":["b","a","b"]}}`} {
+	for _, text := range []string{`{"n":{"N":"1"},"d":{"S":"x"},"b":{"B":"AA=="}}`,
+		`{"pk":{"S":"head"}}`, `{"x":{"S":"a","N":"1"}}`, `{"x":{"Z":"1"}}`, `{"":{"S":""}}`, `null`, `[]`, `{"x":{}}`, `{"x":{"N":"1.5"}}`, `{"x":{"S":null}}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

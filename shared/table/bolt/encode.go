@@ -14,9 +14,6 @@ const (
 	textKind   = 'S'
 	numberKind = 'N'
 	bytesKind  = 'B'
-	trueKind   = 'T'
-	falseKind  = 'F'
-	setKind    = 'L'
 )
 
 // format is what a row begins with.
@@ -35,13 +32,6 @@ func encode(a table.Attributes) []byte {
 			b = binary.AppendVarint(append(b, numberKind), int64(v))
 		case table.Bytes:
 			b = appendText(append(b, bytesKind), string(v))
-		case table.Bool:
-			b = append(b, map[bool]byte{true: trueKind, false: falseKind}[bool(v)])
-		case table.Texts:
-			b = binary.AppendUvarint(append(b, setKind), uint64(len(v)))
-			for _, text := range v {
-				b = appendText(b, text)
-			}
 		}
 	}
 	return b
@@ -113,14 +103,6 @@ func (r *reader) value() table.Value {
 		return table.Number(number(r, binary.Varint))
 	case bytesKind:
 		return table.Bytes(append([]byte{}, r.text()...))
-	case trueKind, falseKind:
-		return table.Bool(kind == trueKind)
-	case setKind:
-		var set table.Texts
-		for n := number(r, binary.Uvarint); n > 0 && !r.bad; n-- {
-			set = append(set, string(r.text()))
-		}
-		return set
 	}
 	r.bad = true
 	return nil

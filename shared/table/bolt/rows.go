@@ -169,7 +169,7 @@ func (t *Table) Transact(ctx context.Context, writes ...table.Write) error {
 		return err
 	}
 	return t.change(ctx, func(rows *bolt.Bucket) error {
-		refused := &table.Refused{Found: map[int]table.Attributes{}}
+		refused := &table.Refused{}
 		made := make([]table.Attributes, len(writes))
 		for i, w := range writes {
 			before, err := get(rows, w.Key)
@@ -177,21 +177,14 @@ func (t *Table) Transact(ctx context.Context, writes ...table.Write) error {
 				return err
 			}
 			holds := false
-			if made[i], holds = w.Apply(before); holds {
-				continue
-			}
-			refused.Writes = append(refused.Writes, i)
-			if w.Tell && before != nil {
-				refused.Found[i] = before
+			if made[i], holds = w.Apply(before); !holds {
+				refused.Writes = append(refused.Writes, i)
 			}
 		}
 		if len(refused.Writes) > 0 {
 			return refused
 		}
 		for i, w := range writes {
-			if w.IsCheck() {
-				continue
-			}
 			if err := put(rows, w.Key, made[i]); err != nil {
 				return err
 			}

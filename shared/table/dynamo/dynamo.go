@@ -99,18 +99,10 @@ func failure(err error) error {
 	if !errors.Is(err, dynamo.ErrRefused) {
 		return err
 	}
-	refused := &table.Refused{Found: map[int]table.Attributes{}}
+	refused := &table.Refused{}
 	for i, reason := range dynamo.Refusals(err) {
-		if !dynamo.IsRefusal(reason) {
-			continue
-		}
-		refused.Writes = append(refused.Writes, i)
-		if len(reason.Item) > 0 {
-			row, failed := rowOf(reason.Item)
-			if failed != nil {
-				return errors.Join(failed, err)
-			}
-			refused.Found[i] = row.Attributes
+		if dynamo.IsRefusal(reason) {
+			refused.Writes = append(refused.Writes, i)
 		}
 	}
 	return fmt.Errorf("%w: %w", refused, err)
@@ -156,31 +148,13 @@ func (t *Table) writeOf(w table.Write) dynamo.Write {
 	for _, c := range w.If {
 		conditions = append(conditions, conditionOf(c))
 	}
-	var made dynamo.Write
 	switch {
 	case w.Put != nil:
-		made = t.db.Put(itemOf(table.Row{Key: w.Key, Attributes: w.Put}), conditions...)
+		return t.db.Put(itemOf(table.Row{Key: w.Key, Attributes: w.Put}), conditions...)
 	case w.Delete:
-		made = t.db.Delete(keyOf(w.Key), conditions...)
-	case w.IsCheck():
-		made = t.db.Check(keyOf(w.Key), conditions...)
-	default:
-		made = t.db.Update(keyOf(w.Key), updateOf(w), conditions...)
+		return t.db.Delete(keyOf(w.Key), conditions...)
 	}
-	if w.Tell {
-		const tell = types.ReturnValuesOnConditionCheckFailureAllOld
-		switch {
-		case made.Put != nil:
-			made.Put.ReturnValuesOnConditionCheckFailure = tell
-		case made.Delete != nil:
-			made.Delete.ReturnValuesOnConditionCheckFailure = tell
-		case made.ConditionCheck != nil:
-			made.ConditionCheck.ReturnValuesOnConditionCheckFailure = tell
-		case made.Update != nil:
-			made.Update.ReturnValuesOnConditionCheckFailure = tell
-		}
-	}
-	return made
+	return t.db.Update(keyOf(w.Key), updateOf(w), conditions...)
 }
 
 func updateOf(w table.Write) expression.UpdateBuilder {
@@ -188,34 +162,18 @@ func updateOf(w table.Write) expression.UpdateBuilder {
 	for _, name := range slices.Sorted(maps.Keys(w.Set)) {
 		u = u.Set(expression.Name(name), expression.Value(valueOf(w.Set[name])))
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.SetIfMissing)) {
-		u = u.Set(expression.Name(name), expression.Name(name).IfNotExists(expression.Value(valueOf(w.SetIfMissing[name]))))
-	}
 	for _, name := range slices.Sorted(maps.Keys(w.Add)) {
 		u = u.Add(expression.Name(name), expression.Value(w.Add[name]))
-	}
-	for _, name := range w.Remove {
-		u = u.Remove(expression.Name(name))
 	}
 	return u
 }
 
 func conditionOf(c table.Condition) dynamo.If {
-	name := expression.Name(c.Name)
-	if c.Name == "" {
-		name = expression.Name(dynamo.HashKey)
-	}
 	switch c.Kind {
-	case table.IsMissing:
-		return name.AttributeNotExists()
-	case table.IsThere:
-		return name.AttributeExists()
+	case table.IsAbsent:
+		return dynamo.Missing(dynamo.HashKey)
 	case table.IsEqual:
-		return name.Equal(expression.Value(valueOf(c.Value)))
-	case table.IsLess:
-		return name.LessThan(expression.Value(valueOf(c.Value)))
-	case table.IsAtMost:
-		return name.LessThanEqual(expression.Value(valueOf(c.Value)))
+		return dynamo.Is(c.Name, valueOf(c.Value))
 	}
 	var all dynamo.If
 	for _, part := range c.Of {
@@ -249,10 +207,6 @@ func valueOf(v table.Value) types.AttributeValue {
 		return dynamo.Number(int64(v))
 	case table.Bytes:
 		return dynamo.Bytes(v)
-	case table.Bool:
-		return dynamo.Bool(bool(v))
-	case table.Texts:
-		return &types.AttributeValueMemberSS{Value: v}
 	}
 	return &types.AttributeValueMemberNULL{Value: true}
 }
@@ -274,10 +228,6 @@ func rowOf(item dynamo.Item) (table.Row, error) {
 			row.Attributes[name] = table.Number(n)
 		case *types.AttributeValueMemberB:
 			row.Attributes[name] = table.Bytes(v.Value)
-		case *types.AttributeValueMemberBOOL:
-			row.Attributes[name] = table.Bool(v.Value)
-		case *types.AttributeValueMemberSS:
-			row.Attributes[name] = table.Texts(slices.Sorted(slices.Values(v.Value)))
 		default:
 			return row, fmt.Errorf("the row %q: the attribute %s is of a type that is not known", row.Key, name)
 		}
