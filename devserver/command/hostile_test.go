@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -266,13 +267,14 @@ func hostileKey(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer registry.Close()
-	keys, err := registry.Keys(t.Context())
+	err = registry.Update(t.Context(), func(s access.State) (access.State, access.Entry, error) {
+		record := s.Keys[0]
+		record.ID, record.Name, record.Environment = "0000000000000009", hostile, hostile
+		s.Version++
+		s.Keys = append(slices.Clone(s.Keys), record)
+		return s, access.Entry{}, nil
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	record := keys[0]
-	record.ID, record.Name, record.Environment = "0000000000000009", hostile, hostile
-	if err := registry.CreateKey(t.Context(), record); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -72,7 +72,7 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 		}
 		if same := s.same(p); same == nil {
 			owner = p
-			if err := s.addPrincipal(p, false); err != nil {
+			if err := s.addPrincipal(p); err != nil {
 				return err
 			}
 		} else if owner = *same; len(q.Roles) > 0 && !slices.Equal(owner.EffectiveRoles(), Principal{Roles: q.Roles}.EffectiveRoles()) {
@@ -87,7 +87,8 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 		if q.Expires > 0 {
 			record.ExpiresAt = record.CreatedAt.Add(q.Expires)
 		}
-		return s.addKey(record, false)
+		s.Keys = append(s.Keys, record)
+		return nil
 	})
 	if err != nil {
 		return Key{}, owner, err

@@ -156,22 +156,10 @@ func (s *State) key(id ID) *KeyRecord {
 	return nil
 }
 
-// CreatePrincipal adds a principal.
-func (r *Registry) CreatePrincipal(ctx context.Context, p Principal) error {
-	return r.edit(ctx, func(s *State, again bool) error { return s.addPrincipal(p, again) })
-}
-
-func (s *State) addPrincipal(p Principal, again bool) error {
+func (s *State) addPrincipal(p Principal) error {
 	p.Roles = append([]string{}, p.Roles...)
-	var taken error
-	if known := s.principal(p.ID); known != nil {
-		if again && reflect.DeepEqual(*known, p) {
-			return nil
-		}
-		taken = fmt.Errorf("there is a principal with the id %s already", p.ID)
-	}
 	s.Principals = append(s.Principals, p)
-	return errors.Join(taken, p.Check())
+	return p.Check()
 }
 
 // EnsurePrincipal returns the principal that stands for the same person or
@@ -185,7 +173,7 @@ func (r *Registry) EnsurePrincipal(ctx context.Context, p Principal) (found Prin
 			return nil
 		}
 		found, created = p, true
-		return s.addPrincipal(p, false)
+		return s.addPrincipal(p)
 	})
 	if err != nil {
 		return Principal{}, false, err
@@ -227,39 +215,6 @@ func (r *Registry) editPrincipal(ctx context.Context, id ID, change func(*Princi
 		}
 		return change(p)
 	})
-}
-
-// CreateKey adds the record of a key whose principal exists.
-func (r *Registry) CreateKey(ctx context.Context, record KeyRecord) error {
-	return r.edit(ctx, func(s *State, again bool) error { return s.addKey(record, again) })
-}
-
-func (s *State) addKey(record KeyRecord, again bool) error {
-	known := s.key(record.ID)
-	if again && known != nil && known.Digest == record.Digest {
-		return nil
-	}
-	var problems []error
-	if known != nil {
-		problems = append(problems, fmt.Errorf("there is a key with the id %s already", record.ID))
-	}
-	if _, err := ParseID(string(record.ID)); err != nil {
-		problems = append(problems, fmt.Errorf("key: %w", err))
-	}
-	if record.Kind.Prefix() == "" {
-		problems = append(problems, errKind)
-	}
-	if string(record.WorkspaceID) != s.Workspace.ID {
-		problems = append(problems, fmt.Errorf("the key belongs to the workspace %s, and this is %s", record.WorkspaceID, s.Workspace.ID))
-	}
-	if record.Digest == (Digest{}) {
-		problems = append(problems, errors.New("the key has no digest"))
-	}
-	if s.principal(record.PrincipalID) == nil {
-		problems = append(problems, notFound("principal", record.PrincipalID))
-	}
-	s.Keys = append(s.Keys, record)
-	return errors.Join(problems...)
 }
 
 // RevokeKey revokes a key and returns its record. One that is revoked already

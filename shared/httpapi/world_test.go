@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -158,12 +159,15 @@ func (w *world) newKey(kind access.Kind, roles ...string) string {
 	if kind != access.KindUser {
 		p = access.Principal{Type: access.PrincipalServiceAccount, ID: id, Name: "deploy-bot", Roles: roles}
 	}
-	w.must(w.ledger.Registry().CreatePrincipal(context.Background(), p))
 	record := access.RecordOf(key, "test", w.clock.Add(-time.Hour))
 	if kind.Delivers() {
 		record.Environment = "production"
 	}
-	w.must(w.ledger.Registry().CreateKey(context.Background(), record))
+	w.must(w.ledger.Registry().Update(context.Background(), func(s access.State) (access.State, access.Entry, error) {
+		s.Version++
+		s.Principals, s.Keys = append(slices.Clone(s.Principals), p), append(slices.Clone(s.Keys), record)
+		return s, access.Entry{}, nil
+	}))
 	return key.Reveal()
 }
 

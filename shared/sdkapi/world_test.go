@@ -37,7 +37,7 @@ type world struct {
 
 	gate, storage atomic.Int64
 	told          func(repository.Head) string // the versions at a head; nil where it tells none
-	id, principal access.ID
+	id            access.ID
 	dir           string
 }
 
@@ -83,11 +83,8 @@ func newWorld(t *testing.T, files map[string]string) *world {
 // newWorldWith serves with options, which it completes.
 func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options) *world {
 	t.Helper()
-	w := &world{T: t, dir: t.TempDir(), store: telemetrytest.NewStore(t), id: newID(t), principal: newID(t)}
+	w := &world{T: t, dir: t.TempDir(), store: telemetrytest.NewStore(t), id: newID(t)}
 	must(t, local.Create(w.dir, access.Workspace{ID: string(w.id), Name: "Shop", Secret: []byte(secret)}))
-	w.edit(func(r *local.Registry) error {
-		return r.CreatePrincipal(ctx, access.Principal{ID: w.principal, Type: access.PrincipalServiceAccount, Name: "applications"})
-	})
 	var err error
 	w.ledger, err = local.Open(ctx, w.dir, local.Options{})
 	must(t, err)
@@ -175,11 +172,11 @@ func (w *world) commit(files map[string]string) {
 
 func (w *world) key(kind access.Kind, environment string) string {
 	w.Helper()
-	key, err := access.NewKey(rand.Reader, kind, w.id, w.principal)
-	must(w.T, err)
-	record := access.RecordOf(key, "test", time.Now())
-	record.Environment = environment
-	w.edit(func(r *local.Registry) error { return r.CreateKey(ctx, record) })
+	var key access.Key
+	w.edit(func(r *local.Registry) (err error) {
+		key, _, err = r.IssueKey(ctx, access.KeyRequest{Kind: kind, Name: "test", Environment: environment})
+		return err
+	})
 	return key.Reveal()
 }
 

@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -341,7 +340,8 @@ func TestEditsUnderFaults(t *testing.T) {
 	for n, broken := range []fate{{before: conflict}, {before: errReset}, {after: errReset}} {
 		f.set("TransactWriteItems", broken)
 		p.ID, p.Email = newID(t), fmt.Sprint(n, "@example.com")
-		must(t, registry.CreatePrincipal(background, p))
+		_, _, err := registry.EnsurePrincipal(background, p)
+		must(t, err)
 		f.set("TransactWriteItems", broken)
 		must(t, registry.SetRoles(background, p.ID, []string{"protected_engineer"}))
 		f.set("TransactWriteItems", broken)
@@ -352,9 +352,8 @@ func TestEditsUnderFaults(t *testing.T) {
 	for n, broken := range []fate{{before: errReset}, {after: errReset}} {
 		registry := table.Registry(ws).By("tester")
 		f.set("TransactWriteItems", times(6, broken)...)
-		key, err := access.NewKey(rand.Reader, access.KindUser, ws, p.ID)
-		must(t, err)
-		if err := registry.CreateKey(background, access.RecordOf(key, "a key", noon)); err != nil {
+		key, _, err := registry.IssueKey(background, access.KeyRequest{Kind: access.KindUser, Name: "a key", Email: p.Email})
+		if err != nil {
 			t.Errorf("creating a key, fate %d: %v", n, err)
 		}
 		f.set("TransactWriteItems", times(6, broken)...)
@@ -383,7 +382,7 @@ func TestEditsUnderFaults(t *testing.T) {
 	ctx, cancel := context.WithTimeout(background, 200*time.Millisecond)
 	defer cancel()
 	p.ID, p.Email = newID(t), "late@example.com"
-	if err := registry.CreatePrincipal(ctx, p); !errors.Is(err, repository.ErrBusy) {
+	if _, _, err := registry.EnsurePrincipal(ctx, p); !errors.Is(err, repository.ErrBusy) {
 		t.Errorf("a busy table: %v", err)
 	}
 }

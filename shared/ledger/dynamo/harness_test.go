@@ -89,11 +89,9 @@ func newWorkspace(t testing.TB, table *dynamo.Table) access.ID {
 // admit adds a person with a key.
 func admit(t testing.TB, table *dynamo.Table, ws access.ID) access.Key {
 	t.Helper()
-	p := access.Principal{Type: access.PrincipalUser, ID: newID(t), Name: "Ada", Email: "ada@example.com", Roles: []string{"engineer"}}
-	must(t, table.Registry(ws).CreatePrincipal(background, p))
-	key, err := access.NewKey(rand.Reader, access.KindUser, ws, p.ID)
+	key, _, err := table.Registry(ws).IssueKey(background, access.KeyRequest{
+		Kind: access.KindUser, Name: "Ada", Email: string(newID(t)) + "@example.com", Roles: []string{"engineer"}})
 	must(t, err)
-	must(t, table.Registry(ws).CreateKey(background, access.RecordOf(key, "a key", noon)))
 	return key
 }
 
@@ -177,15 +175,8 @@ func subject(table *dynamo.Table, ws access.ID) ledgertest.Subject {
 	registry := table.Registry(ws)
 	return ledgertest.Subject{
 		Ledger: table.Ledger(ws), Authenticator: table, Workspace: ws,
-		Put: func(testing.TB, object.Kind, []byte) {},
-		Admit: func(t testing.TB, p access.Principal, k access.KeyRecord) {
-			must(t, registry.CreatePrincipal(background, p))
-			must(t, registry.CreateKey(background, k))
-		},
-		Revoke: func(t testing.TB, id access.ID) {
-			_, err := registry.RevokeKey(background, id, noon)
-			must(t, err)
-		},
-		Reopen: func(testing.TB) ledgertest.Subject { return subject(table, ws) },
+		Put:      func(testing.TB, object.Kind, []byte) {},
+		Registry: registry,
+		Reopen:   func(testing.TB) ledgertest.Subject { return subject(table, ws) },
 	}
 }

@@ -226,15 +226,8 @@ func subject(t testing.TB, dir string) ledgertest.Subject {
 	l := opened(t, dir, Options{})
 	return ledgertest.Subject{
 		Ledger: l, Authenticator: l, Workspace: workspaceID,
-		Put: func(t testing.TB, kind object.Kind, content []byte) { putLoose(t, l.Repository(), kind, content) },
-		Admit: func(t testing.TB, p access.Principal, k access.KeyRecord) {
-			must(t, l.Registry().CreatePrincipal(background, p))
-			must(t, l.Registry().CreateKey(background, k))
-		},
-		Revoke: func(t testing.TB, id access.ID) {
-			_, err := l.Registry().RevokeKey(background, id, noon)
-			must(t, err)
-		},
+		Put:      func(t testing.TB, kind object.Kind, content []byte) { putLoose(t, l.Repository(), kind, content) },
+		Registry: l.Registry().Registry,
 		Reopen: func(t testing.TB) ledgertest.Subject {
 			must(t, l.Close())
 			return subject(t, dir)

@@ -18,10 +18,8 @@ type Subject struct {
 	Authenticator control.Authenticator
 	Workspace     access.ID
 	// Put stores an object where the ledger looks for objects, if it does.
-	Put func(t testing.TB, kind object.Kind, content []byte)
-	// Admit adds a principal and a key of theirs, Revoke revokes a key.
-	Admit  func(t testing.TB, principal access.Principal, key access.KeyRecord)
-	Revoke func(t testing.TB, key access.ID)
+	Put      func(t testing.TB, kind object.Kind, content []byte)
+	Registry *access.Registry
 	// Reopen returns the same workspace as another process finds it.
 	Reopen func(t testing.TB) Subject
 }
@@ -61,7 +59,6 @@ type bench struct {
 	*testing.T
 	Subject
 	key    access.Key
-	record access.KeyRecord // of the key that was admitted last
 	random *rand.ChaCha8
 	now    time.Time
 	files  map[string]map[string]string // by commit
@@ -81,15 +78,9 @@ func newBench(t *testing.T, s Subject) *bench {
 // admit adds a user with a key.
 func (b *bench) admit(name string) access.Key {
 	b.Helper()
-	id, err := access.NewID(b.random)
+	key, _, err := b.Registry.IssueKey(background, access.KeyRequest{
+		Kind: access.KindUser, Name: name, Email: name + "@example.com", Roles: []string{"engineer"}, Expires: 24 * time.Hour})
 	b.must(err)
-	key, err := access.NewKey(b.random, access.KindUser, b.Workspace, id)
-	b.must(err)
-	b.record = access.RecordOf(key, name+"'s key", b.now.UTC())
-	b.record.Environment, b.record.ExpiresAt = "production", b.now.UTC().AddDate(1, 0, 0)
-	b.Admit(b, access.Principal{
-		Type: access.PrincipalUser, ID: id, Name: name, Email: name + "@example.com", Roles: []string{"engineer"},
-	}, b.record)
 	return key
 }
 

@@ -70,7 +70,7 @@ func staleAccess(b *bench) {
 	}
 	b.refused(from, b.commit(from.Commit, map[string]string{first: "2"}))
 	from = b.head()
-	b.Revoke(b, key.ID())
+	b.revoke(key)
 	b.refused(from, b.commit(from.Commit, map[string]string{first: "3"}))
 	b.advance(map[string]string{first: "4"})
 }
