@@ -16,7 +16,6 @@ package lastuse
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -30,29 +29,7 @@ type Store interface {
 }
 
 // Day is the day of a use.
-func Day(at time.Time) string {
-	var is day
-	is.year, is.month, is.day = at.UTC().Date()
-	if last := lastDay.Load(); last != nil && last.day == is {
-		return last.text
-	}
-	text := at.UTC().Format(time.DateOnly)
-	lastDay.Store(&dayText{is, text})
-	return text
-}
-
-// lastDay is the one that was asked for last: every request asks, mostly for today.
-var lastDay atomic.Pointer[dayText]
-
-type dayText struct {
-	day  day
-	text string
-}
-
-type day struct {
-	year, day int
-	month     time.Month
-}
+func Day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 const (
 	maxKeys    = 10_000 // that an instance remembers for a day; about 1 MB
