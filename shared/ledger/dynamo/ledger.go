@@ -7,7 +7,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/object"
 )
 
 // Ledger is the head and the history of one workspace. It implements
@@ -87,23 +86,4 @@ func next(from repository.Head, c repository.Commit, w written) repository.Head 
 		to.Base.Follow = to.Sequence
 	}
 	return to
-}
-
-// checkCommit reports mistakes of the caller, which would damage the rows.
-func checkCommit(from repository.Head, c repository.Commit) error {
-	ids := map[string]string{"commit": c.SHA, "parent": c.Parent, "tree": c.Tree, "pack": c.Pack}
-	for what, id := range ids {
-		if !object.IsID(id) && (id != "" || what == "commit") {
-			return fmt.Errorf("advance: %s: %q is no id of 40 hexadecimal digits", what, id)
-		}
-	}
-	if c.Parent != from.Commit {
-		return fmt.Errorf("advance: the commit's parent is %q and the head %q: they must be the same", c.Parent, from.Commit)
-	}
-	for _, t := range c.Touched {
-		if t.Blob != "" && !object.IsID(t.Blob) || t.Pack != "" && !object.IsID(t.Pack) {
-			return fmt.Errorf("advance: %s: its ids must have 40 hexadecimal digits", t.Path)
-		}
-	}
-	return nil
 }

@@ -13,9 +13,6 @@ import (
 
 // Advance implements repository.Ledger.
 func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
-	if err := checkCommit(from, c); err != nil {
-		return repository.Head{}, err
-	}
 	if err := l.writing.Acquire(ctx, 1); err != nil {
 		return repository.Head{}, fmt.Errorf("moving the head: %w: %w", repository.ErrBusy, err)
 	}
@@ -83,24 +80,6 @@ func (l *Ledger) remember(ctx context.Context, c repository.Commit) error {
 	}
 	return l.answers.Put(ctx,
 		repository.Answered{ID: c.Once.ID, Request: c.Once.Request, Answer: c.Once.Answer, Commit: c.SHA, Until: c.Once.Until.Unix()})
-}
-
-// checkCommit reports mistakes of the caller, which would damage the index.
-func checkCommit(from repository.Head, c repository.Commit) error {
-	switch {
-	case !isID(c.SHA):
-		return fmt.Errorf("advance: %q is no commit id of 40 hexadecimal digits", c.SHA)
-	case c.Tree != "" && !isID(c.Tree):
-		return fmt.Errorf("advance: %q is no tree id of 40 hexadecimal digits", c.Tree)
-	case c.Parent != from.Commit:
-		return fmt.Errorf("advance: the commit's parent is %q and the head %q: they must be the same", c.Parent, from.Commit)
-	}
-	for _, touch := range c.Touched {
-		if touch.Blob != "" && !isID(touch.Blob) {
-			return fmt.Errorf("advance: %s: %q is no object id of 40 hexadecimal digits", touch.Path, touch.Blob)
-		}
-	}
-	return nil
 }
 
 func rowOf(c repository.Commit) row {
