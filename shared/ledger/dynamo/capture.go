@@ -26,7 +26,7 @@ type Captured struct {
 // errMoving: keys and principals change too fast to be read.
 var errMoving = errors.New("keys and principals are being changed all the time")
 
-// rereadAfter is when all keys and principals are read again: the head tells for a
+// rereadAfter is how long reading keys and principals may take: the head tells for a
 // minute what was changed.
 const rereadAfter = remember - 10*time.Second
 
@@ -34,79 +34,56 @@ const rereadAfter = remember - 10*time.Second
 // one read of the head, which is after the call began.
 //
 // No transaction keeps the read of the head and that of the rows together. So the head
-// is read after the rows, and tells which of them were changed since; these are read
-// again, until all are as the head says, and none is newer than it.
+// is read after the rows, and tells which of them were changed since: all are read again
+// until they are as the head says, and none is newer than it.
 func (t *Table) Capture(ctx context.Context, ws access.ID) (Captured, error) {
 	const what = "reading keys and principals"
 	for attempt := 1; ; attempt++ {
-		c, err := t.capture(ctx, ws)
-		if !errors.Is(err, errMoving) {
-			return c, err
-		}
-		if err := t.db.Again(ctx, what, attempt, err); err != nil {
-			return Captured{}, err
-		}
-	}
-}
-
-// maxRereads is how often single rows are read again before all are.
-const maxRereads = 100
-
-func (t *Table) capture(ctx context.Context, ws access.ID) (Captured, error) {
-	began := time.Now()
-	rows := map[string]item{}
-	take := func(i item) { rows[dynamo.TextOf(i, dynamo.RangeKey)] = i }
-	q := dynamo.Query{Partition: accessPartition(ws), Low: "key/", High: "principal0"}
-	err := t.db.Query(ctx, "reading keys and principals", q, func(i item) (bool, error) {
-		take(i)
-		return true, nil
-	})
-	for range maxRereads {
+		began := time.Now()
+		rows := map[string]item{}
+		q := dynamo.Query{Partition: accessPartition(ws), Low: "key/", High: "principal0"}
+		err := t.db.Query(ctx, what, q, func(i item) (bool, error) {
+			rows[dynamo.TextOf(i, dynamo.RangeKey)] = i
+			return true, nil
+		})
 		if err != nil {
 			return Captured{}, err
 		}
-		var head item
-		if head, err = t.headRow(ctx, ws); err != nil {
+		head, err := t.headRow(ctx, ws)
+		if err != nil {
 			return Captured{}, err
 		}
-		if time.Since(began) > rereadAfter {
-			break
-		}
-		stale, newer, unread := staleIn(head, ws, rows)
-		if err = unread; err != nil {
+		same, err := areOf(head, rows)
+		if err != nil {
 			return Captured{}, err
 		}
-		if len(stale) == 0 && !newer {
+		if same && time.Since(began) < rereadAfter {
 			return captured(ws, head, rows)
 		}
-		var again []item
-		if again, _, err = t.db.GetAll(ctx, "reading keys and principals", stale); err == nil {
-			for _, i := range again {
-				take(i)
-			}
+		if err := t.db.Again(ctx, what, attempt, errMoving); err != nil {
+			return Captured{}, err
 		}
 	}
-	return Captured{}, errMoving
 }
 
-// staleIn are the keys of rows that are older than the head tells. Newer says that one
-// is newer than the head itself.
-func staleIn(head item, ws access.ID, rows map[string]item) (stale []item, newer bool, err error) {
+// areOf reports whether rows are as a head tells that was read after them.
+func areOf(head item, rows map[string]item) (bool, error) {
 	recent, err := recentOf(head)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	for _, c := range recent {
-		is := max(dynamo.NumberOf(rows["principal/"+string(c.ID)], "version"), dynamo.NumberOf(rows["key/"+string(c.ID)], "version"))
-		if is < c.Version {
-			stale = append(stale, principalKey(ws, c.ID), accessKeyKey(ws, c.ID))
+		if max(dynamo.NumberOf(rows["principal/"+string(c.ID)], "version"), dynamo.NumberOf(rows["key/"+string(c.ID)], "version")) < c.Version {
+			return false, nil
 		}
 	}
 	version := dynamo.NumberOf(head, "access")
 	for _, i := range rows {
-		newer = newer || dynamo.NumberOf(i, "version") > version
+		if dynamo.NumberOf(i, "version") > version {
+			return false, nil
+		}
 	}
-	return stale, newer, nil
+	return true, nil
 }
 
 func captured(ws access.ID, head item, rows map[string]item) (Captured, error) {
