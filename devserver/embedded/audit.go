@@ -24,7 +24,7 @@ func Audit(ctx context.Context, dir string, newest int) ([]audit.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := registry.LastAudit(ctx, newest)
+	entries, err := registry.Audit(ctx, newest)
 	if err = errors.Join(err, registry.Close()); err != nil {
 		return nil, err
 	}

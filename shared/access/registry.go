@@ -98,11 +98,9 @@ func (r *Registry) Keys(ctx context.Context) ([]KeyRecord, error) {
 	return s.Keys, err
 }
 
-// Audit returns what was done to the registry, oldest first.
-func (r *Registry) Audit(ctx context.Context) ([]Entry, error) { return r.store.Trail(ctx, 0) }
-
-// LastAudit is Audit of the last so many edits. 0 is all.
-func (r *Registry) LastAudit(ctx context.Context, newest int) ([]Entry, error) {
+// Audit returns what was done to the registry in the last so many edits, 0 for all,
+// oldest first.
+func (r *Registry) Audit(ctx context.Context, newest int) ([]Entry, error) {
 	return r.store.Trail(ctx, newest)
 }
 

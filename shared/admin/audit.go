@@ -12,7 +12,7 @@ import (
 // Audit is who made, revoked and changed which key, role and environment, oldest first:
 // the newest so many events, or with 0 all.
 func (w *Workspace) Audit(ctx context.Context, newest int) ([]audit.Event, error) {
-	entries, err := w.Registry().LastAudit(ctx, newest)
+	entries, err := w.Registry().Audit(ctx, newest)
 	if err != nil {
 		return nil, err
 	}

@@ -329,7 +329,7 @@ func TestHostedBackupsBesideWriters(t *testing.T) {
 		}
 		// Each edit made one principal, one key, and one entry.
 		x := tell(t, r.Workspace)
-		entries, err := r.Registry().Audit(ctx)
+		entries, err := r.Registry().Audit(ctx, 0)
 		if err != nil || len(x.Keys) != len(x.Principals) || int64(len(entries)) != head.Access-1 {
 			t.Errorf("backup %d: %d keys, %d principals, %d entries at version %d, %v", i, len(x.Keys), len(x.Principals), len(entries), head.Access, err)
 		}

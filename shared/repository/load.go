@@ -121,12 +121,12 @@ func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) 
 // last, by path. A file that the ledger knows nothing of is as old as the head,
 // by nobody.
 func SnapshotOf(head Head, tree Tree, last map[string]Commit) *Snapshot {
-	s := &Snapshot{Head: head, Files: make([]File, 0, len(tree.Files)), treeKnown: true}
+	s := &Snapshot{Head: head, Files: LayoutFiles(tree), treeKnown: true}
 	s.tree = Tree{Root: tree.Root, Folders: tree.Folders}
-	blobs := blobsOf(tree)
 	commits := map[string]*Commit{}
-	for _, path := range slices.Sorted(tree.paths) {
-		by := last[path]
+	for i := range s.Files {
+		f := &s.Files[i]
+		by := last[f.Path]
 		if by.SHA == "" {
 			by = Commit{SHA: head.Commit, Sequence: head.Sequence}
 		}
@@ -136,36 +136,9 @@ func SnapshotOf(head Head, tree Tree, last map[string]Commit) *Snapshot {
 			shared = &by
 			commits[by.SHA] = shared
 		}
-		s.Files = append(s.Files, File{Path: path, Blob: blobs[path].String(), Text: tree.Files[path], Err: tree.Unread[path], Last: shared})
+		f.Text, f.Err, f.Last = tree.Files[f.Path], tree.Unread[f.Path], shared
 	}
 	return s.weigh(0)
-}
-
-// paths are those of the files of the layout.
-func (t Tree) paths(yield func(path string) bool) {
-	for path := range t.Files {
-		if !yield(path) {
-			return
-		}
-	}
-	for path := range t.Unread {
-		if !yield(path) {
-			return
-		}
-	}
-}
-
-func blobsOf(tree Tree) map[string]object.ID {
-	blobs := make(map[string]object.ID, len(tree.Files))
-	for _, e := range tree.Root {
-		blobs[e.Name] = e.ID
-	}
-	for folder, entries := range tree.Folders {
-		for _, e := range entries {
-			blobs[folder+"/"+e.Name] = e.ID
-		}
-	}
-	return blobs
 }
 
 // History returns a page of history, newest first.

@@ -13,12 +13,12 @@ import (
 func TestAViewOfWhatWasLost(t *testing.T) {
 	head := repository.Head{Commit: "1", Sequence: 1}
 	r := &cache{}
-	lost := repository.Tree{Unread: map[string]*workspace.Unread{"configs/a.json": {Why: "it is gone", Lost: true}}}
-	if v := r.at(repository.SnapshotOf(head, lost, nil)); len(v.read[0].problems) != 1 {
+	lost := repository.File{Path: "configs/a.json", Err: &workspace.Unread{Why: "it is gone", Lost: true}}
+	if v := r.at(repository.NewSnapshot(head, []repository.File{lost})); len(v.read[0].problems) != 1 {
 		t.Errorf("%+v", v.read[0])
 	}
-	back := repository.Tree{Files: map[string][]byte{"configs/a.json": []byte("{}")}}
-	if v := r.at(repository.SnapshotOf(head, back, nil)); string(v.snapshot.Files[0].Text) != "{}" || !v.read[0].document {
+	back := repository.File{Path: "configs/a.json", Text: []byte("{}")}
+	if v := r.at(repository.NewSnapshot(head, []repository.File{back})); string(v.snapshot.Files[0].Text) != "{}" || !v.read[0].document {
 		t.Errorf("%+v", v.read[0])
 	}
 }
@@ -31,8 +31,8 @@ func TestEnvironmentsThatDocumentsNameAreBounded(t *testing.T) {
 	}
 	flag := `{"key": "a", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [` + strings.Join(entries, ",") + `]}`
 	head := repository.Head{Commit: "1", Sequence: 1}
-	v := (&cache{}).at(repository.SnapshotOf(head, repository.Tree{Files: map[string][]byte{
-		"feature-flags/a.json": []byte(flag), "svc.json": []byte(`{"environments": ["production", 1]}`)}}, nil))
+	v := (&cache{}).at(repository.NewSnapshot(head, []repository.File{
+		{Path: "feature-flags/a.json", Text: []byte(flag)}, {Path: "svc.json", Text: []byte(`{"environments": ["production", 1]}`)}}))
 	if n := len(v.ws.Environments); n != workspace.MaxEnvironments {
 		t.Errorf("%d environments", n)
 	}

@@ -361,7 +361,7 @@ func TestEditsUnderFaults(t *testing.T) {
 			t.Errorf("revoking it, fate %d: %+v, %v", n, record, err)
 		}
 		told := 0
-		entries, err := registry.Audit(background)
+		entries, err := registry.Audit(background, 0)
 		must(t, err)
 		for _, e := range entries {
 			if strings.Contains(fmt.Sprint(e), string(key.ID())) {

@@ -41,7 +41,7 @@ func TestEveryStepOfAnEditMayFail(t *testing.T) {
 		} else if err == nil {
 			t.Fatalf("step %d: nothing was changed, and there is no error", step)
 		}
-		entries, auditErr := registryOf(t, dir).Audit(background)
+		entries, auditErr := registryOf(t, dir).Audit(background, 0)
 		must(t, auditErr)
 		if len(entries) != edits {
 			text, _ := json.Marshal(entries)

@@ -66,7 +66,7 @@ func (b *auditBench) issue(q access.KeyRequest) access.KeyRecord {
 // words are the trail as a person reads it.
 func (b *auditBench) words() []string {
 	b.Helper()
-	entries, err := b.Audit(background)
+	entries, err := b.Audit(background, 0)
 	b.must(err)
 	var words []string
 	for _, event := range audit.Events(entries, nil) {
@@ -112,7 +112,7 @@ func toldEdits(b *auditBench) {
 	if got := b.words(); !slices.Equal(got, want) {
 		b.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	entries, err := b.Audit(background)
+	entries, err := b.Audit(background, 0)
 	b.must(err)
 	text, err := json.Marshal(entries)
 	b.must(err)
@@ -159,7 +159,7 @@ func concurrentEdits(b *auditBench) {
 	if len(slices.Compact(words)) != most+1 { // one of them has made ci
 		b.Errorf("%v", words)
 	}
-	entries, err := b.Audit(background)
+	entries, err := b.Audit(background, 0)
 	b.must(err)
 	for i := 1; i < len(entries); i++ {
 		if entries[i].Version <= entries[i-1].Version {
@@ -170,10 +170,10 @@ func concurrentEdits(b *auditBench) {
 
 func steadyTrail(b *auditBench) {
 	b.editAll()
-	before, err := b.Audit(background)
+	before, err := b.Audit(background, 0)
 	b.must(err)
 	b.must(b.SetDisabled(background, b.ada.ID, true))
-	after, err := b.Audit(background)
+	after, err := b.Audit(background, 0)
 	b.must(err)
 	was, err := json.Marshal(before)
 	b.must(err)
