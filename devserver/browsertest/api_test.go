@@ -1,13 +1,10 @@
 package browsertest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,16 +42,7 @@ func serveAPI(t *testing.T, flags ...string) api {
 // issueKey makes a key as the guide says, while the server runs.
 func (a api) issueKey(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(binary(t), "key", "create", "--data", a.data, "--kind", "user",
-		"--name", "Ada Lovelace", "--email", "ada@acme.example", "--role", "protected_engineer")
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, &stderr)
-	}
-	return strings.TrimSpace(string(out))
+	return svc(t, "key", "create", "--data", a.data, "--kind", "user", "--name", "Ada Lovelace", "--email", "ada@acme.example", "--role", "protected_engineer")
 }
 
 // get asks the API itself, past every browser, and decodes the answer.

@@ -80,6 +80,7 @@ func TestConsoleIsAccessible(t *testing.T) {
 
 // Who has told their system that they want less motion is shown none.
 func TestConsoleMovesNothingForThoseWhoAskForIt(t *testing.T) {
+	t.Parallel()
 	base := serveConsole(t, copySample(t, nil))
 	p := blankTab(t, desk)
 	p.load(t, base+"/console/#/flags/new-checkout")

@@ -7,6 +7,7 @@ import (
 
 // Items are picked with the keyboard, and switched as one change set.
 func TestConsoleSwitchesSeveralFlags(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags", key)
@@ -39,6 +40,7 @@ func TestConsoleSwitchesSeveralFlags(t *testing.T) {
 }
 
 func TestConsoleTagsCopiesAndDeletesSeveralItems(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag}))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags", key)
@@ -72,6 +74,7 @@ func TestConsoleTagsCopiesAndDeletesSeveralItems(t *testing.T) {
 
 // What a schema does not allow is told at the value's field.
 func TestConsoleEditsAValueAgainstItsSchema(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	p := openConsole(t, w, desk, "#/configs/home.banner?edit=default&kind=value", w.key(t, "Ada", "protected_engineer"))
 	p.says(t, "dialog summary", "What the schema banner allows")

@@ -29,7 +29,7 @@ func (p docsPage) value(t *testing.T, key, want string) {
 // What is typed at the top stays, whatever answers come meanwhile: the field asks who has
 // been here when it is entered.
 func TestConsoleKeepsWhatIsTypedOfAContext(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Parallel()
 	dir := copySample(t, map[string]string{"feature-flags/checkout.fast.json": onForMost})
 	base := serveConsole(t, dir)
 	site := openTab(t, blankSite(t).origin("localhost"))
@@ -64,7 +64,7 @@ func TestConsoleKeepsWhatIsTypedOfAContext(t *testing.T) {
 // On a directory, whoever is named at the top is who the values are of: in the list and
 // of an item, in a link too, and however a file is edited meanwhile.
 func TestConsoleOfADirectoryShowsWhatAContextGets(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Parallel()
 	dir := copySample(t, map[string]string{"feature-flags/checkout.fast.json": onForMost})
 	base := serveConsole(t, dir)
 	p := blankTab(t, desk)
@@ -129,7 +129,7 @@ func TestConsoleOfADirectoryShowsWhatAContextGets(t *testing.T) {
 
 // A flag is put on for oneself without a file being touched, and taken back.
 func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Parallel()
 	dir := copySample(t, map[string]string{"feature-flags/checkout.fast.json": onForMost})
 	git := func(args ...string) string {
 		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@acme.example"}, args...)...)
@@ -224,6 +224,7 @@ func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
 // The way of a keyboard through a rollout: what is to be written has the focus, and
 // Enter leads to the button once it is known what it does.
 func TestConsoleRollsOutWithTheKeyboard(t *testing.T) {
+	t.Parallel()
 	dir := copySample(t, nil)
 	base := serveConsole(t, dir)
 	p := blankTab(t, desk)

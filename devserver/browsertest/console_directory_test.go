@@ -21,6 +21,7 @@ func serveConsole(t *testing.T, dir string) (base string) {
 }
 
 func TestConsoleEditsTheFilesOfADirectory(t *testing.T) {
+	t.Parallel()
 	dir := copySample(t, nil)
 	file := filepath.Join(dir, "feature-flags", "new-checkout.json")
 	before, err := os.ReadFile(file)
@@ -57,6 +58,7 @@ func TestConsoleEditsTheFilesOfADirectory(t *testing.T) {
 }
 
 func TestConsoleOfADirectoryLosesNoEditOfAnEditor(t *testing.T) {
+	t.Parallel()
 	dir := copySample(t, nil)
 	base := serveConsole(t, dir)
 	p := blankTab(t, desk)
@@ -83,7 +85,8 @@ func TestConsoleOfADirectoryLosesNoEditOfAnEditor(t *testing.T) {
 // TestTheConsoleOfADirectoryAsksForItsToken: the address that the server prints has it, the
 // tab keeps it, and nobody else who reaches the server has it.
 func TestTheConsoleOfADirectoryAsksForItsToken(t *testing.T) {
-	server, err := svcbinary.Start(binary(t), "serve", "--console", "--datadir", copySample(t, nil), "--port", freeport.Take())
+	t.Parallel()
+	server, err := svcbinary.Here("serve", "--console", "--datadir", copySample(t, nil), "--port", freeport.Take())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +127,7 @@ func TestTheConsoleOfADirectoryAsksForItsToken(t *testing.T) {
 
 // TestAnotherSiteCannotUseTheConsole of a directory that is open in the same browser.
 func TestAnotherSiteCannotUseTheConsole(t *testing.T) {
+	t.Parallel()
 	dir := copySample(t, nil)
 	base := serveConsole(t, dir)
 	path := filepath.Join(dir, "feature-flags", "new-checkout.json")

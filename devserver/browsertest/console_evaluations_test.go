@@ -66,11 +66,12 @@ func TestConsolePlotsEvaluations(t *testing.T) {
 
 // Where nothing was counted yet, the page says how to, and what it says works.
 func TestConsoleTellsHowEvaluationsAreCounted(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	p := openConsole(t, w, desk, "#/flags/pricing.headline/evaluations", w.key(t, "Ada", "protected_engineer"))
 	p.wait(t, ".snippet")
 	curl := exec.Command("sh", "-ec", call[string](t, p.tab, `() => document.querySelector(".snippet pre").textContent`))
-	curl.Env = append(os.Environ(), "SVC_SDK_KEY="+w.svc(t, "key", "create", "--kind", "secret", "--name", "app", "--environment", "staging"))
+	curl.Env = append(os.Environ(), "SVC_SDK_KEY="+w.applicationKey(t, "secret", "staging"))
 	if out, err := curl.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -116,7 +116,6 @@ func (h *hand) done(t *testing.T, what string, clicks, keys int) {
 
 // What people come for, by how many clicks and keys it takes.
 func TestConsoleTakesFewSteps(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := copySample(t, manyFlags(1000))
 	site := openTab(t, blankSite(t).origin("localhost"))
 	base := serveConsole(t, dir)

@@ -39,6 +39,7 @@ func (p docsPage) holds(t *testing.T, selector, want string) {
 // A field that becomes another while somebody types would take the focus away, and what
 // is typed after that.
 func TestConsoleKeepsTheFieldThatATextIsTypedInto(t *testing.T) {
+	t.Parallel()
 	base := serveConsole(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
 	for _, form := range []struct{ name, place, first, field string }{
 		{"a value", "#/configs/text?edit=default&kind=value", "", "dialog .field :is(input, textarea)"},
@@ -98,6 +99,7 @@ var forms = []form{
 
 // What is typed is there again however a form was left, and Cancel can be undone.
 func TestConsoleKeepsWhatIsTypedInAForm(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
 	key := w.key(t, "Ada", "protected_engineer")
 	var p docsPage
@@ -139,6 +141,7 @@ func TestConsoleKeepsWhatIsTypedInAForm(t *testing.T) {
 
 // What others do to an item while work on it lies aside is not overwritten unseen.
 func TestConsoleTellsWhatWasDoneBesideWorkThatLayAside(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/configs/text/document", key)
@@ -183,6 +186,7 @@ func (p docsPage) asks(t *testing.T) {
 }
 
 func TestConsoleAsksBeforeWorkIsLost(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
 	key := w.key(t, "Ada", "protected_engineer")
 	for _, form := range forms[:1] {
@@ -202,6 +206,7 @@ func TestConsoleAsksBeforeWorkIsLost(t *testing.T) {
 
 // On a directory a reload loses nothing, though it asks: the tab might be closed.
 func TestConsoleOfADirectoryKeepsWorkOverAReload(t *testing.T) {
+	t.Parallel()
 	base := serveConsole(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
 	p, form := blankTab(t, desk), forms[0]
 	p.load(t, base+"/console/"+form.place)
@@ -213,9 +218,10 @@ func TestConsoleOfADirectoryKeepsWorkOverAReload(t *testing.T) {
 
 // A page belongs to one run of the server. What was typed is there after it was loaded anew.
 func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
+	t.Parallel()
 	dir, port := copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}), freeport.Take()
 	start := func() *svcbinary.Server {
-		server, err := svcbinary.Start(binary(t), "serve", "--console", "--datadir", dir, "--port", port)
+		server, err := svcbinary.Here("serve", "--console", "--datadir", dir, "--port", port)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,6 +285,7 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 
 // Who leaves a dialog is back where it was opened.
 func TestConsoleLeadsTheFocusBack(t *testing.T) {
+	t.Parallel()
 	base := serveConsole(t, copySample(t, nil))
 	for place, openers := range map[string][]string{
 		"#/flags":                       {".heading .primary"},
@@ -305,6 +312,7 @@ func TestConsoleLeadsTheFocusBack(t *testing.T) {
 
 // Where a file cannot be read, the item's page and the list say what is served of it.
 func TestConsoleSaysThatTheLastGoodFileIsServed(t *testing.T) {
+	t.Parallel()
 	dir := copySample(t, nil)
 	p := blankTab(t, desk)
 	p.load(t, serveConsole(t, dir)+"/console/#/flags/new-checkout")

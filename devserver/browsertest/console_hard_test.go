@@ -17,11 +17,16 @@ import (
 
 // Where files cannot be written, that is said of the change, and what was typed stays.
 func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there the owner of a folder may always write to it")
 	}
+	program, err := svcbinary.Swift()
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir, port := copySample(t, nil), freeport.Take()
-	command := []string{binary(t), "serve", "--console", "--datadir", dir, "--port", port}
+	command := []string{program, "serve", "--console", "--datadir", dir, "--port", port}
 	if os.Geteuid() == 0 { // who may write everywhere, unless that is taken away
 		command = append([]string{testenv.Program(t, "on Debian, apt-get install util-linux", "setpriv"), "--bounding-set=-dac_override"}, command...)
 	}
@@ -56,11 +61,12 @@ func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
 // A key that is revoked while somebody writes: the page asks for another, and goes on
 // where the person was.
 func TestConsoleGoesOnWithAnotherKey(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/new-checkout?edit=staging&kind=value&set=true", key)
 	p.says(t, "dialog .messages", "staging enabled set to true")
-	w.svc(t, "key", "revoke", get[struct{ KeyID string }](t, w.base+"/v1/whoami", key).KeyID)
+	svc(t, "key", "revoke", "--data", w.data, get[struct{ KeyID string }](t, w.base+"/v1/whoami", key).KeyID)
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
 	p.says(t, ".signin .problem", "no longer")
 	other := w.key(t, "Grace", "protected_engineer")
@@ -79,7 +85,7 @@ const evil = `<img src=x onerror="document.title='owned'"><script>document.title
 // Whatever stands in files and in what applications ask, it is text: keys, names, tags,
 // variants, operators, properties, values, contexts, the names of files and of programs.
 func TestConsoleOfADirectoryShowsWhatIsHostileAsText(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Parallel()
 	value := fmt.Sprintf(`{"type": "string", "value": %s}`, quoted(evil))
 	dir := copySample(t, map[string]string{
 		"feature-flags/evil.json": fmt.Sprintf(`{"key": "evil", "type": "feature_flag", "valueType": "string", "access": "standard", "name": %[1]s, "description": %[1]s, "tags": [%[1]s], %[1]s: %[1]s,

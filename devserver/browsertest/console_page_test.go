@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,7 +39,7 @@ func serveWorkspace(t *testing.T, dir string) *workspace {
 func (w *workspace) start(t *testing.T, flags ...string) (stop func()) {
 	t.Helper()
 	args := append([]string{"api", "--data", w.data, "--port", w.port, "--rate-limit", "1000", "--rate-burst", "1000"}, flags...)
-	server, err := svcbinary.Start(binary(t), args...)
+	server, err := svcbinary.Here(args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,20 +60,7 @@ func (w *workspace) start(t *testing.T, flags ...string) (stop func()) {
 // key makes a key of a role.
 func (w *workspace) key(t *testing.T, name, role string) string {
 	t.Helper()
-	return w.svc(t, "key", "create", "--kind", "user", "--name", name, "--email", strings.ToLower(name)+"@acme.example", "--role", role)
-}
-
-func (w *workspace) svc(t *testing.T, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(binary(t), append(args, "--data", w.data)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, &stderr)
-	}
-	return strings.TrimSpace(string(out))
+	return svc(t, "key", "create", "--data", w.data, "--kind", "user", "--name", name, "--email", strings.ToLower(name)+"@acme.example", "--role", role)
 }
 
 // send sends a request past the console, and demands success.
@@ -100,7 +86,7 @@ func (w *workspace) send(t *testing.T, key, method, path, body string) {
 // see has applications report contexts.
 func (w *workspace) see(t *testing.T, environment string, people ...string) {
 	t.Helper()
-	key := w.svc(t, "key", "create", "--kind", "secret", "--name", "app", "--environment", environment)
+	key := w.applicationKey(t, "secret", environment)
 	var examples []string
 	for i, name := range people {
 		examples = append(examples, fmt.Sprintf(`{"timestamp": %d, "contextSet": {"contexts": [{"type": "user", "values": {"key": "user-%d", "name": %s, "email": "user-%d@acme.example", "plan": "%s"}}]}}`,

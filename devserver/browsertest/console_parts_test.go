@@ -113,6 +113,7 @@ func TestConsoleParts(t *testing.T) {
 // TestConsoleSearchKeepsWhatIsTyped in a search, also while it is looked for: the page is drawn
 // again before the next frame, and whoever goes down gets to what fits.
 func TestConsoleSearchKeepsWhatIsTyped(t *testing.T) {
+	t.Parallel()
 	p := blankTab(t, desk)
 	p.load(t, serveConsole(t, copySample(t, nil))+"/console/#/flags")
 	p.says(t, ".row .key", "new-checkout")

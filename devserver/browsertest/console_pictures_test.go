@@ -3,7 +3,6 @@ package browsertest
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -82,13 +81,9 @@ func ourConfig(t *testing.T) string {
 // overridden, and a file is broken.
 func demoDirectory(t *testing.T) (base string) {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := ourConfig(t)
 	base = serveConsole(t, dir)
-	cmd := exec.Command(binary(t), "override", "set", "new-checkout", "false", "--datadir", dir, "--ttl", "8h")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	svc(t, "override", "set", "new-checkout", "false", "--datadir", dir, "--ttl", "8h")
 	site := openTab(t, blankSite(t).origin("localhost"))
 	for _, context := range []string{`{"user":{"key":"ada","plan":"pro","email":"ada@acme.example"},"device":{"os":"linux"}}`, `{"user":{"key":"grace","plan":"free"}}`, `{"user":{"key":"user-1"}}`} {
 		site.fetch(t, pollPath(base, tokenOf(context)), fetchInit{})
@@ -163,7 +158,6 @@ func TestReadmePictures(t *testing.T) {
 	if folder == "" {
 		t.Skip("SVC_README_PICTURES names no folder")
 	}
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := ourConfig(t)
 	base := serveConsole(t, dir)
 	w := serveWorkspace(t, dir)

@@ -11,9 +11,10 @@ import (
 // A relay leads to its service's console, where a key is asked for, and the view that
 // somebody has asked for is opened there.
 func TestConsoleOfARelay(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	file := filepath.Join(t.TempDir(), "relay.key")
-	if err := os.WriteFile(file, []byte(w.svc(t, "key", "create", "--kind", "secret", "--name", "relay", "--environment", "production")), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(w.applicationKey(t, "secret", "production")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	port := freeport.Take()

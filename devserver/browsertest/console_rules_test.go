@@ -74,6 +74,7 @@ const strangeFlag = `{"key": "strange", "type": "feature_flag", "valueType": "bo
 		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]}}`
 
 func TestConsoleAddsARule(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag}))
 	w.see(t, "production", "Ada Lovelace", "Grace Hopper", "Alan Turing")
 	key := w.key(t, "Ada", "protected_engineer")
@@ -118,6 +119,7 @@ func TestConsoleAddsARule(t *testing.T) {
 
 // What is touched in a rule changes; what the console does not know beside it stays.
 func TestConsoleEditsARuleAndKeepsWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag}))
 	p := openConsole(t, w, desk, "#/flags/strange?edit=default&kind=rules", w.key(t, "Ada", "protected_engineer"))
 	p.click(t, ".draft:nth-child(1) .edit")
@@ -138,6 +140,7 @@ func TestConsoleEditsARuleAndKeepsWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestConsoleEditsRulesWithTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/search.suggestions", key)
@@ -171,6 +174,7 @@ func TestConsoleEditsRulesWithTheKeyboardAlone(t *testing.T) {
 
 // What the API says of a document stands at the field that it is about.
 func TestConsoleShowsWhatIsWrongAtItsField(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	p := openConsole(t, w, desk, "#/flags/search.suggestions?edit=production&kind=rules", w.key(t, "Ada", "protected_engineer"))
 	p.click(t, ".draft:nth-child(2) .edit")
@@ -203,6 +207,7 @@ func TestConsoleShowsWhatIsWrongAtItsField(t *testing.T) {
 
 // Somebody else's change of another rule is kept, and nothing of the form is lost.
 func TestConsoleMergesTheRulesOfTwoPeople(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	key, other := w.key(t, "Ada", "protected_engineer"), w.key(t, "Grace", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/search.suggestions?edit=production&kind=rules", key)
@@ -236,6 +241,7 @@ func TestConsoleMergesTheRulesOfTwoPeople(t *testing.T) {
 
 // A stray Escape, the browser's back button: what was begun is still there.
 func TestConsoleKeepsRulesThatAreNotAppliedYet(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	p := openConsole(t, w, desk, "#/flags/search.suggestions", w.key(t, "Ada", "protected_engineer"))
 	for _, leave := range []func(){func() { p.press(t, escape) }, func() { p.back(t) }} {
@@ -255,6 +261,7 @@ func TestConsoleKeepsRulesThatAreNotAppliedYet(t *testing.T) {
 }
 
 func TestConsoleLetsAnEnvironmentFollowTheDefaultRules(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	p := openConsole(t, w, desk, "#/flags/search.suggestions?edit=staging&kind=rules", w.key(t, "Ada", "protected_engineer"))
 	p.click(t, ".targeting > .actions .quiet")

@@ -13,6 +13,7 @@ type stored struct {
 }
 
 func TestConsoleAsksForAKeyAndKeepsItInMemory(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := blankTab(t, desk)
@@ -38,6 +39,7 @@ func TestConsoleAsksForAKeyAndKeepsItInMemory(t *testing.T) {
 }
 
 func TestConsoleListsAndFilters(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/other.json": boolFlag("other", `, "tags": ["platform"]`)}))
 	p := openConsole(t, w, desk, "", w.key(t, "Ada", "protected_engineer"))
 	p.says(t, ".heading .note", "4 flags")
@@ -68,6 +70,7 @@ func (p docsPage) quiet(t *testing.T) {
 }
 
 func TestConsoleTogglesAfterADryRun(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	w.see(t, "production", "Ada Lovelace", "Grace Hopper", "Alan Turing")
 	key := w.key(t, "Ada", "protected_engineer")
@@ -99,6 +102,7 @@ func TestConsoleTogglesAfterADryRun(t *testing.T) {
 // A document is edited as it is written down: what the console would not know,
 // or would round, stays.
 func TestConsoleEditsADocument(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": boolFlag("strange", `, "x-unknown": {"big": 12345678901234567890, "deep": [1.50, null]}`)}))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/strange/document", key)
@@ -117,6 +121,7 @@ func TestConsoleEditsADocument(t *testing.T) {
 }
 
 func TestConsoleShowsWhatOthersChange(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/new-checkout", key)
@@ -126,6 +131,7 @@ func TestConsoleShowsWhatOthersChange(t *testing.T) {
 }
 
 func TestConsoleCopiesTheRulesOfAnotherEnvironment(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/search.suggestions?edit=development&kind=copy", key)
@@ -138,6 +144,7 @@ func TestConsoleCopiesTheRulesOfAnotherEnvironment(t *testing.T) {
 }
 
 func TestConsoleHistory(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/staging", `{"enabled": true}`)
@@ -159,6 +166,7 @@ func TestConsoleHistory(t *testing.T) {
 }
 
 func TestConsoleCreatesAndDeletes(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	p := openConsole(t, w, desk, "", w.key(t, "Ada", "protected_engineer"))
 	p.click(t, ".heading .primary")
@@ -178,6 +186,7 @@ func TestConsoleCreatesAndDeletes(t *testing.T) {
 // What somebody sees of a person is a link: to whoever was seen long ago too, with the
 // rules that are open, and what was written in the place of what was seen.
 func TestConsoleLeadsAColleagueToAContext(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	people := make([]string, 120)
 	for i := range people {
@@ -211,6 +220,7 @@ func TestConsoleLeadsAColleagueToAContext(t *testing.T) {
 }
 
 func TestConsoleExplainsWhatAKeyMayNotDo(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	p := openConsole(t, w, desk, "#/flags/new-checkout?edit=production&kind=value&set=true", w.key(t, "Ada", "engineer_nonprotected"))
 	p.says(t, "dialog .box", "Your key may not do this")
@@ -221,6 +231,7 @@ func TestConsoleExplainsWhatAKeyMayNotDo(t *testing.T) {
 }
 
 func TestConsoleWaitsForAServerThatIsAway(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspaceStopped(t)
 	key := w.key(t, "Ada", "protected_engineer")
 	stop := w.start(t)
@@ -238,6 +249,7 @@ func TestConsoleWaitsForAServerThatIsAway(t *testing.T) {
 }
 
 func TestConsoleLeadsBackToWhatWasSeen(t *testing.T) {
+	t.Parallel()
 	more := map[string]string{}
 	for i := range 200 {
 		name := fmt.Sprintf("many.%03d", i)
@@ -267,6 +279,7 @@ const arrowDown = "\u0301"
 
 // What is in documents is text, whatever it looks like.
 func TestConsoleShowsHostileDocumentsAsText(t *testing.T) {
+	t.Parallel()
 	value := fmt.Sprintf(`{"type": "string", "value": %s}`, quoted(evil))
 	w := serveWorkspace(t, copySample(t, map[string]string{
 		"feature-flags/evil.json": fmt.Sprintf(`{"key": "evil", "type": "feature_flag", "valueType": "string", "access": "standard", "name": %[1]s, "description": %[1]s, "tags": [%[1]s],

@@ -15,6 +15,7 @@ import (
 // A document may be anything that somebody has pushed: what cannot be shown does
 // not take the rest with it.
 func TestConsoleOutlivesWhatItCannotShow(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	upstream, err := url.Parse(w.base)
 	if err != nil {
@@ -43,6 +44,7 @@ func TestConsoleOutlivesWhatItCannotShow(t *testing.T) {
 
 // An answer that got lost: the same request is sent again, and done once.
 func TestConsoleAppliesOnceWhenAnAnswerGetsLost(t *testing.T) {
+	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	upstream, err := url.Parse(w.base)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 )
 
 func TestPageOfAnotherOriginReadsFlags(t *testing.T) {
+	t.Parallel()
 	site := blankSite(t)
 	port := serve(t, sampleDir(t), "--host", "localhost")
 	for _, page := range []string{"127.0.0.1", "localhost"} {
@@ -32,6 +33,7 @@ func TestPageOfAnotherOriginReadsFlags(t *testing.T) {
 }
 
 func TestOrigins(t *testing.T) {
+	t.Parallel()
 	site := blankSite(t)
 	base := "http://127.0.0.1:" + serve(t, sampleDir(t), "--frontend-sdk-key", "dev-key",
 		"--cors-origin", "https://app.example", "--cors-origin", site.origin("127.0.0.1"))
@@ -59,6 +61,7 @@ func TestOrigins(t *testing.T) {
 }
 
 func TestPreflightIsRemembered(t *testing.T) {
+	t.Parallel()
 	base := "http://127.0.0.1:" + serve(t, sampleDir(t), "--frontend-sdk-key", "dev-key")
 	tab := openTab(t, blankSite(t).origin("127.0.0.1"))
 	url := pollPath(base, tokenOf(someone))

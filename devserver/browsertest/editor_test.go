@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -18,9 +17,7 @@ import (
 // checks each document, from files of the directory alone.
 func TestEditorKnowsWhatInitWrites(t *testing.T) {
 	dir := t.TempDir()
-	if out, err := exec.Command(binary(t), "init", dir, "--samples").CombinedOutput(); err != nil {
-		t.Fatalf("svc init: %v\n%s", err, out)
-	}
+	svc(t, "init", dir, "--samples")
 	var files []string
 	filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		folder := filepath.Dir(path)

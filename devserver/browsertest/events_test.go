@@ -12,6 +12,7 @@ import (
 // TestWebProviderHearsOfEdits with its default options, and of what was edited while
 // the server was away.
 func TestWebProviderHearsOfEdits(t *testing.T) {
+	t.Parallel()
 	for name, key := range map[string]string{"without a key": "", "with a key": "dev-key"} {
 		t.Run(name, func(t *testing.T) {
 			app := openWebApp(t)
@@ -22,7 +23,7 @@ func TestWebProviderHearsOfEdits(t *testing.T) {
 				args = append(args, "--frontend-sdk-key", key)
 				options["headers"] = [][2]string{{"X-API-Key", key}}
 			}
-			server, err := svcbinary.Start(binary(t), args...)
+			server, err := svcbinary.Here(args...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,11 +52,12 @@ func (app webApp) waitForStream(t *testing.T, base string) {
 // TestWebProviderOutlivesAServerBehindNginx, which answers 502 while the server is away:
 // a browser takes that for the end of the stream, and does not connect again by itself.
 func TestWebProviderOutlivesAServerBehindNginx(t *testing.T) {
+	t.Parallel()
 	app := openWebApp(t)
 	dir, port := everyTypeDir(t), freeport.Take()
 	base := behindNginx(t, "http://127.0.0.1:"+port)
 	args := []string{"serve", "--datadir", dir, "--port", port}
-	server, err := svcbinary.Start(binary(t), args...)
+	server, err := svcbinary.Here(args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +78,7 @@ func TestWebProviderOutlivesAServerBehindNginx(t *testing.T) {
 
 // TestOpenFeatureWebSnippetWithoutAServer shows its defaults, and recovers.
 func TestOpenFeatureWebSnippetWithoutAServer(t *testing.T) {
+	t.Parallel()
 	browser(t)
 	dir, port := sampleDir(t), freeport.Take()
 	program := strings.ReplaceAll(guides.Snippet(t, "shared/client/README.md", "openfeature-web"), ":"+documentedPort, ":"+port)

@@ -1,7 +1,9 @@
 package browsertest
 
 import (
+	"flag"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -9,20 +11,23 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "3") // whatever others are: a tab keeps half of a core busy
 	os.Exit(svcbinary.Run(func() int {
 		defer closeBrowser()
+		os.Setenv("XDG_STATE_HOME", filepath.Join(svcbinary.Folder(), "state"))
 		return m.Run()
 	}))
 }
 
-// binary is the svc that the tests start.
-func binary(t *testing.T) string {
+// svc runs a command, and returns what it prints.
+func svc(t *testing.T, args ...string) string {
 	t.Helper()
-	path, err := svcbinary.Watched()
+	out, err := svcbinary.Do(args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return out
 }
 
 // patience is how long a test waits for what it expects.

@@ -45,6 +45,7 @@ var numbers = []struct {
 }
 
 func TestProvidersOfOtherLanguages(t *testing.T) {
+	t.Parallel()
 	dir := everyTypeDir(t)
 	var expected []expectation
 	for _, e := range everyType {

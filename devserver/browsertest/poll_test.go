@@ -5,6 +5,7 @@ import "testing"
 // A page that knows nothing of ETags is served from the browser's own cache,
 // but never without asking.
 func TestBrowserRevalidatesByItself(t *testing.T) {
+	t.Parallel()
 	dir := sampleDir(t)
 	base := "http://127.0.0.1:" + serve(t, dir)
 	tab := openTab(t, blankSite(t).origin("127.0.0.1"))

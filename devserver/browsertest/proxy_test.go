@@ -113,6 +113,7 @@ func here(snippet, port string, servers ...string) string {
 // TestEventStreamsPassTheGuidesProxies: nginx and Caddy as the guide has them pass
 // event streams, large bodies and the addresses of clients, and not the metrics.
 func TestEventStreamsPassTheGuidesProxies(t *testing.T) {
+	t.Parallel()
 	for name, behind := range map[string]func(a api, t *testing.T, port string) string{
 		"nginx": func(a api, t *testing.T, port string) string {
 			return nginx(t, port, here(guides.Snippet(t, "devserver/guides/operate.md", "nginx"), port, a.base))
@@ -180,21 +181,17 @@ func patch(t *testing.T, url, key, body string) {
 	}
 }
 
-// applicationKey makes a key that applications use in development.
-func (a api) applicationKey(t *testing.T, kind string) string {
+// applicationKey makes a key that applications use in an environment.
+func (a api) applicationKey(t *testing.T, kind, environment string) string {
 	t.Helper()
-	key, err := exec.Command(binary(t), "key", "create", "--data", a.data, "--kind", kind, "--name", "app", "--environment", "development").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(key))
+	return svc(t, "key", "create", "--data", a.data, "--kind", kind, "--name", "app", "--environment", environment)
 }
 
 // relay starts a relay of the workspace in development, and returns its address.
 func (a api) relay(t *testing.T) string {
 	t.Helper()
 	key := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(key, []byte(a.applicationKey(t, "secret")), 0o600); err != nil {
+	if err := os.WriteFile(key, []byte(a.applicationKey(t, "secret", "development")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var problem string
@@ -216,7 +213,7 @@ func testEventStreams(t *testing.T, a api, base string) {
 	writer := a.issueKey(t)
 
 	listener := node(t, testdata(t, "sdk-stream.js"))
-	listener.Args = append(listener.Args, base+"/api/v2/sse/config", a.applicationKey(t, "secret"))
+	listener.Args = append(listener.Args, base+"/api/v2/sse/config", a.applicationKey(t, "secret", "development"))
 	listener.Stderr = t.Output()
 	out, err := listener.StdoutPipe()
 	if err != nil {
@@ -250,7 +247,7 @@ func testEventStreams(t *testing.T, a api, base string) {
 	next(`"limit"`) // the present state, at once
 
 	app := openWebApp(t)
-	app.mustStart(t, map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public")}}}, member)
+	app.mustStart(t, map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public", "development")}}}, member)
 	app.waitForStream(t, base)
 	for _, value := range []int{43, 44} {
 		a.set(t, a.base, writer, value)

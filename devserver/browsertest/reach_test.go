@@ -128,7 +128,7 @@ const longWait = 5000
 // options are those of the web provider for a public key.
 func (a api) options(t *testing.T, base string) map[string]any {
 	t.Helper()
-	return map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public")}}}
+	return map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public", "development")}}}
 }
 
 // openBehind opens a tab beside another, which stays in front.

@@ -67,6 +67,7 @@ func (app serverApp) ask(t *testing.T, r serverRequest) []details {
 }
 
 func TestServerProviderReadsEveryType(t *testing.T) {
+	t.Parallel()
 	app := startServerApp(t)
 	options := map[string]any{"baseUrl": "http://127.0.0.1:" + serve(t, everyTypeDir(t))}
 	checkAnswers(t, everyType, app.ask(t, serverRequest{options, member, questions(everyType)}))
@@ -80,6 +81,7 @@ func TestServerProviderReadsEveryType(t *testing.T) {
 }
 
 func TestServerProviderKeys(t *testing.T) {
+	t.Parallel()
 	app := startServerApp(t)
 	base := "http://127.0.0.1:" + serve(t, everyTypeDir(t), "--frontend-sdk-key", "dev-key")
 	for _, c := range keyHeaders {

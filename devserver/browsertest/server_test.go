@@ -38,7 +38,7 @@ func start(t *testing.T, datadir, port string, flags ...string) (problem string)
 // says what it printed instead of its start-up lines.
 func launch(t *testing.T, args ...string) (problem string) {
 	t.Helper()
-	server, err := svcbinary.Start(binary(t), args...)
+	server, err := svcbinary.Here(args...)
 	if err != nil {
 		return err.Error()
 	}

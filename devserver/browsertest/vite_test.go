@@ -99,11 +99,15 @@ func (application) status(err error) int {
 // platform's holds a program. Of the others npm must take none.
 func (a application) installSvc(t *testing.T) {
 	t.Helper()
+	program, err := svcbinary.Swift()
+	if err != nil {
+		t.Fatal(err)
+	}
 	binaries, packages := t.TempDir(), t.TempDir()
 	for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64.exe", "windows_arm64.exe"} {
 		var content []byte
 		if strings.TrimSuffix(platform, ".exe") == runtime.GOOS+"_"+runtime.GOARCH {
-			content = readFile(t, binary(t))
+			content = readFile(t, program)
 		}
 		if err := os.WriteFile(filepath.Join(binaries, "svc_"+platform), content, 0o666); err != nil {
 			t.Fatal(err)

@@ -58,6 +58,7 @@ var (
 )
 
 func TestWebProviderReadsEveryType(t *testing.T) {
+	t.Parallel()
 	app := openWebApp(t)
 	base := "http://127.0.0.1:" + serve(t, everyTypeDir(t))
 	app.mustStart(t, map[string]any{"baseUrl": base}, member)
@@ -72,6 +73,7 @@ func TestWebProviderReadsEveryType(t *testing.T) {
 // The provider keeps its ETag unless the targeting key changes, and in its
 // default mode shows what it remembers of that key until it has asked again.
 func TestWebProviderFollowsItsContext(t *testing.T) {
+	t.Parallel()
 	app := openWebApp(t)
 	base := "http://127.0.0.1:" + serve(t, everyTypeDir(t))
 	free := map[string]any{"targetingKey": "user-1", "user.plan": "free", "user.logins": 12}
@@ -96,6 +98,7 @@ func TestWebProviderFollowsItsContext(t *testing.T) {
 // A page that is loaded again first shows what the provider has kept, with
 // the ETag that came with it. It must not stay with that.
 func TestWebProviderCorrectsWhatItRemembers(t *testing.T) {
+	t.Parallel()
 	app := openWebApp(t)
 	dir, port := everyTypeDir(t), freeport.Take()
 	home := question{"string", "home", "default"}

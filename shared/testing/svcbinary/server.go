@@ -3,6 +3,7 @@ package svcbinary
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"svc.example/svc/devserver/command"
+	"svc.example/svc/shared/cli"
 )
 
 // patience is how long a server may take to start, and to end. It is a way out
@@ -20,9 +24,12 @@ const patience = 2 * time.Minute
 // Server is an svc that serves.
 type Server struct {
 	Log *Log // what it writes to its standard error
-	Out *Log // to its standard output after the first line
+	Out *Log // to its standard output, in a process of its own after the first line
 
-	cmd *exec.Cmd
+	cmd    *exec.Cmd
+	end    context.CancelFunc // of one in this process
+	ended  chan struct{}
+	status int // once it has ended
 }
 
 // Start starts an svc that serves, and waits until it listens. The error says
@@ -51,6 +58,49 @@ func Start(path string, args ...string) (*Server, error) {
 	return s, nil
 }
 
+// Here is Start without a process: the same command line, in this one. It is there at once,
+// and the race detector of the tests watches it.
+func Here(args ...string) (*Server, error) {
+	ctx, end := context.WithCancel(context.Background())
+	s := &Server{Log: &Log{}, Out: &Log{}, end: end, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		s.status = command.Main(ctx, args, caller(s.Out, s.Log))
+	}()
+	for began := time.Now(); !strings.HasPrefix(s.Out.String(), "Listening"); time.Sleep(time.Millisecond) {
+		select {
+		case <-s.ended:
+			end()
+			return nil, fmt.Errorf("svc %s ends with status %d, and says %q\n%s", args[0], s.status, s.Out, s.Log)
+		default:
+		}
+		if time.Since(began) > patience {
+			end()
+			return nil, fmt.Errorf("svc %s does not listen: %q\n%s", args[0], s.Out, s.Log)
+		}
+	}
+	return s, nil
+}
+
+// Do runs a command in this process to its end, and returns what it prints.
+func Do(args ...string) (string, error) {
+	var out, said Log
+	if status := command.Main(context.Background(), args, caller(&out, &said)); status != 0 {
+		return "", fmt.Errorf("svc %s: status %d\n%s", strings.Join(args, " "), status, &said)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func caller(out, said io.Writer) cli.Caller {
+	getenv := func(name string) string {
+		if strings.HasPrefix(name, "SVC_") {
+			return ""
+		}
+		return os.Getenv(name)
+	}
+	return cli.Caller{Stdin: strings.NewReader(""), Stdout: out, Stderr: said, Getenv: getenv, Workdir: ".", Now: time.Now}
+}
+
 // Console is the address of its console as it is printed, with the token of a directory's;
 // "" where none is.
 func (s *Server) Console() string {
@@ -74,6 +124,18 @@ func (s *Server) Kill() {
 
 // Stop asks a server to end. It is an error if it does not end well.
 func (s *Server) Stop() error {
+	if s.cmd == nil {
+		s.end()
+		select {
+		case <-s.ended:
+			if s.status != 0 {
+				return fmt.Errorf("svc, told to stop, ends with status %d\n%s", s.status, s.Log)
+			}
+			return nil
+		case <-time.After(patience):
+			return errors.New("svc, told to stop, goes on")
+		}
+	}
 	_ = s.cmd.Process.Signal(os.Interrupt) // it may have ended, which Wait tells
 	impatient := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
 	defer impatient.Stop()

@@ -7,8 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-
-	_ "svc.example/svc/devserver/command" // what the binary is made of
 )
 
 var folder string
