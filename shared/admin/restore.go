@@ -129,23 +129,14 @@ func unpack(ctx context.Context, from io.Reader, in string, begin func(backup.He
 
 // restore writes everything of a workspace whose head serves nobody yet, and compares it.
 func (w *Workspace) restore(ctx context.Context, dir string, p local.Parts, u backup.Restored, again bool, progress Progress) (Checked, error) {
-	table, access := w.stores.table, dynamo.Captured{Principals: p.Principals, Keys: p.Keys}
 	objects, err := w.putBack(ctx, dir, progress)
 	if err == nil && u.Commit != "" {
 		history := &packed{commit: u.Commit, objects: objects, packs: placesIn(objects, nil)}
 		err = w.importHistory(ctx, history, progress)
 	}
 	if err == nil {
-		err = table.PutAccess(ctx, w.id(), access, p.Version)
-	}
-	if err == nil {
-		err = table.PutUses(ctx, w.id(), p.Uses)
-	}
-	if err == nil {
-		err = table.PutAnswers(ctx, w.id(), p.Answers)
-	}
-	if err == nil {
-		err = w.restoreAudit(ctx, dir, p.Version)
+		err = w.stores.table.PutRestored(ctx, w.id(), dynamo.Restored{Principals: p.Principals, Keys: p.Keys, Version: p.Version, Uses: p.Uses, Answers: p.Answers,
+			Audit: func(each func(int64, []byte) error) error { return local.EachAudit(dir, p.Version, each) }})
 	}
 	if err == nil {
 		err = w.restoreTelemetry(ctx, dir, u, again)
@@ -207,19 +198,6 @@ func (w *Workspace) putFile(ctx context.Context, key, path string) error {
 	defer f.Close()
 	_, err = w.stores.bucket.Put(ctx, key, bucket.Content(f))
 	return err
-}
-
-func (w *Workspace) restoreAudit(ctx context.Context, dir string, version int64) error {
-	var unread error
-	err := w.stores.table.PutAudit(ctx, w.id(), func(yield func(int64, []byte) bool) {
-		unread = local.EachAudit(dir, version, func(version int64, line []byte) error {
-			if !yield(version, line) {
-				return io.EOF
-			}
-			return nil
-		})
-	})
-	return errors.Join(err, unread)
 }
 
 // restoreTelemetry writes the telemetry.

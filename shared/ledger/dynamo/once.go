@@ -44,19 +44,6 @@ func (t *Table) Answers(ctx context.Context, ws access.ID, now time.Time) (recor
 	return records, err
 }
 
-// PutAnswers writes what requests were answered whose commits the head will have: where
-// those stand in its history is looked for then.
-func (t *Table) PutAnswers(ctx context.Context, ws access.ID, records []repository.Answered) error {
-	if err := t.checkRestoring(ctx, ws); err != nil {
-		return err
-	}
-	var rows []item
-	for _, r := range records {
-		rows = append(rows, rowOfAnswer(ws, r))
-	}
-	return t.db.PutAll(ctx, rows)
-}
-
 // landedOf reads such a row. One that the head does not know yet, as it was read a
 // moment earlier, is left out: what is decided without it cannot land.
 func landedOf(i item, head repository.Head) *repository.Landed {

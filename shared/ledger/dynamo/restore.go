@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/repository"
 )
 
 // restoringName is the attribute of a head that names who restores the workspace.
@@ -86,27 +86,54 @@ func (t *Table) removeAll(ctx context.Context, ws access.ID) (removed int, err e
 	return removed, nil
 }
 
-// checkRestoring fails when somebody else has begun to restore the workspace.
-func (t *Table) checkRestoring(ctx context.Context, ws access.ID) error {
-	_, err := t.headRow(ctx, ws)
-	return err
+// Restored is what a workspace has beside its history, as it is stored.
+type Restored struct {
+	Principals, Keys []json.RawMessage
+	Version          int64 // of these
+	Uses             map[access.ID]string
+	Answers          []repository.Answered // whose commits the head will have: where those stand is looked for then
+	// Audit calls for the entries of the audit trail, each with its version.
+	Audit func(each func(version int64, doc []byte) error) error
 }
 
-// PutAccess writes principals and keys, as Capture has read them.
-func (t *Table) PutAccess(ctx context.Context, ws access.ID, c Captured, version int64) error {
-	if err := t.checkRestoring(ctx, ws); err != nil {
-		return err
-	}
-	rows, err := accessRows(ws, c, version)
+// PutRestored writes all of it.
+func (t *Table) PutRestored(ctx context.Context, ws access.ID, r Restored) error {
+	rows, err := accessRows(ws, r)
 	if err != nil {
 		return err
 	}
-	return t.db.PutAll(ctx, rows)
+	for key, day := range r.Uses {
+		row := dynamo.Key(usedPartition(ws), string(key))
+		row["d"] = dynamo.Text(day)
+		rows = append(rows, row)
+	}
+	for _, a := range r.Answers {
+		rows = append(rows, rowOfAnswer(ws, a))
+	}
+	put := func() error {
+		_, err := t.headRow(ctx, ws) // has somebody else begun to restore it?
+		if err == nil {
+			err = t.db.PutAll(ctx, rows)
+		}
+		rows = nil
+		return err
+	}
+	err = r.Audit(func(version int64, doc []byte) error {
+		row := dynamo.Key(auditPartition(ws), auditSort(version))
+		row["doc"] = dynamo.Text(string(doc))
+		if rows = append(rows, row); len(rows) < rowsAtOnce {
+			return nil
+		}
+		return put()
+	})
+	if err != nil {
+		return err
+	}
+	return put()
 }
 
-func accessRows(ws access.ID, c Captured, version int64) ([]item, error) {
-	var rows []item
-	for kind, docs := range map[string][]json.RawMessage{"principal": c.Principals, "key": c.Keys} {
+func accessRows(ws access.ID, r Restored) (rows []item, err error) {
+	for kind, docs := range map[string][]json.RawMessage{"principal": r.Principals, "key": r.Keys} {
 		for n, doc := range docs {
 			var named struct {
 				ID access.ID `json:"id"`
@@ -115,48 +142,11 @@ func accessRows(ws access.ID, c Captured, version int64) ([]item, error) {
 				return nil, fmt.Errorf("%s %d: %w", kind, n, err)
 			}
 			row := dynamo.Key(accessPartition(ws), kind+"/"+string(named.ID))
-			row["doc"], row["version"], row["made"] = dynamo.Text(string(doc)), dynamo.Number(version), dynamo.Number(int64(n+1))
+			row["doc"], row["version"], row["made"] = dynamo.Text(string(doc)), dynamo.Number(r.Version), dynamo.Number(int64(n+1))
 			rows = append(rows, row)
 		}
 	}
 	return rows, nil
-}
-
-// PutAudit writes entries of the audit trail, each by its access version.
-func (t *Table) PutAudit(ctx context.Context, ws access.ID, entries iter.Seq2[int64, []byte]) error {
-	var rows []item
-	flush := func() error {
-		err := t.checkRestoring(ctx, ws)
-		if err == nil {
-			err = t.db.PutAll(ctx, rows)
-		}
-		rows = nil
-		return err
-	}
-	for version, doc := range entries {
-		row := dynamo.Key(auditPartition(ws), auditSort(version))
-		row["doc"] = dynamo.Text(string(doc))
-		if rows = append(rows, row); len(rows) >= rowsAtOnce {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return flush()
-}
-
-// PutUses writes on which days keys were used last.
-func (t *Table) PutUses(ctx context.Context, ws access.ID, days map[access.ID]string) error {
-	if err := t.checkRestoring(ctx, ws); err != nil {
-		return err
-	}
-	var rows []item
-	for key, day := range days {
-		row := dynamo.Key(usedPartition(ws), string(key))
-		row["d"] = dynamo.Text(day)
-		rows = append(rows, row)
-	}
-	return t.db.PutAll(ctx, rows)
 }
 
 // EndRestore lets everybody in, as the record says, in one step.
