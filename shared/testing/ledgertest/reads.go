@@ -3,116 +3,103 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"math/rand/v2"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/repositorytest"
 )
 
-func empty(b *bench) {
-	head := b.head()
-	if head.Commit != "" || head.Sequence != 0 {
-		b.Errorf("the head is %+v", head)
-	}
-	rows, err := b.Ledger.Since(background, head, 0)
-	b.must(err)
-	b.same("since", rows)
-	rows, err = b.Ledger.History(background, head, repository.Page{})
-	b.must(err)
-	b.same("history", rows)
-	b.atIs(head, first, "0123456789abcdef0123456789abcdef01234567", "", "", repository.ErrUnknownCommit)
-	b.atIs(head, first, "0123", "", "", repository.ErrUnknownCommit)
+// model is the ledger in memory beside the one that is tested.
+type model struct {
+	*bench
+	memory *repositorytest.Memory
+	made   []repository.Commit
+	heads  []repository.Head // of the ledger that is tested
+	same   []repository.Head // of the one in memory
 }
 
-func since(b *bench) {
-	one := b.advance(map[string]string{first: "1", second: "1"})
-	two := b.advance(map[string]string{first: "2"})
-	three := b.advance(map[string]string{second: ""})
-	for after, want := range [][]repository.Commit{{one, two, three}, {two, three}, {three}, nil, nil} {
-		rows, err := b.Ledger.Since(background, b.head(), int64(after))
-		b.must(err)
-		b.same(fmt.Sprintf("since %d", after), rows, want...)
-	}
-}
-
-func invisible(b *bench) {
-	one := b.advance(map[string]string{first: "1"})
-	old := b.head()
-	two := b.advance(map[string]string{first: "2", second: "2"})
-	rows, err := b.Ledger.Since(background, old, 0)
-	b.must(err)
-	b.same("since", rows, one)
-	rows, err = b.Ledger.History(background, old, repository.Page{Path: first})
-	b.must(err)
-	b.same("history", rows, one)
-	rows, err = b.Ledger.History(background, old, repository.Page{})
-	b.must(err)
-	b.same("whole history", rows, one)
-	b.atIs(old, first, two.SHA, "", "", repository.ErrUnknownCommit)
-	b.atIs(old, first, two.SHA[:10], "", "", repository.ErrUnknownCommit)
-	touches, err := b.Ledger.LastTouches(background, old)
-	b.must(err)
-	if len(touches) != 1 || touches[first].SHA != one.SHA {
-		b.Errorf("last touches %v", touches)
-	}
-}
-
-func wholeHistory(b *bench) {
-	one := b.advance(map[string]string{first: "1", second: "1", "svc.json": "w"})
-	two := b.advance(map[string]string{"README.md": "not a file of the layout"})
-	three := b.advance(map[string]string{first: "", second: "2"})
-	rows, err := b.Ledger.History(background, b.head(), repository.Page{})
-	b.must(err)
-	b.same("history", rows, three, two, one)
-}
-
-func pathHistory(b *bench) {
-	one := b.advance(map[string]string{first: "1", second: "1"})
-	two := b.advance(map[string]string{first: "2"})
-	three := b.advance(map[string]string{first: "", second: "3"})
-	four := b.advance(map[string]string{first: "4"})
-	for path, want := range map[string][]repository.Commit{
-		first:                {four, three, two, one},
-		second:               {three, one},
-		"segments/none.json": nil,
-	} {
-		rows, err := b.Ledger.History(background, b.head(), repository.Page{Path: path})
-		b.must(err)
-		for i := range want {
-			want[i] = touching(want[i], path)
+// agrees makes a history, and compares what the ledger tells of it through several of its
+// heads, the empty one too, with what the one in memory does.
+func agrees(b *bench) {
+	m := &model{bench: b, memory: repositorytest.NewMemory()}
+	random := rand.New(rand.NewPCG(3, 4))
+	paths := []string{first, second, "svc.json", "README.md"}
+	for n := range 20 {
+		m.heads, m.same = append(m.heads, b.head()), append(m.same, m.memoryHead())
+		changes := map[string]string{}
+		for _, path := range paths {
+			_, there := b.files[b.head().Commit][path]
+			switch random.IntN(3) {
+			case 0:
+				changes[path] = fmt.Sprint(n)
+			case 1:
+				if there {
+					changes[path] = ""
+				}
+			}
 		}
-		b.same(path, rows, want...)
+		c := b.advance(changes)
+		_, err := m.memory.Advance(background, m.memoryHead(), c)
+		b.must(err)
+		m.made = append(m.made, c)
 	}
-	if !four.Touched[0].Created || two.Touched[0].Created || touching(three, first).Touched[0].Blob != "" {
-		b.Error("this test is about the wrong commits")
+	m.heads, m.same = append(m.heads, b.head()), append(m.same, m.memoryHead())
+	for _, i := range []int{0, 1, 7, 20} {
+		m.compare(i, append(paths, "segments/none.json"))
 	}
 }
 
-func pages(b *bench) {
-	var want []repository.Commit // newest first
-	for i := range 7 {
-		c := b.advance(map[string]string{first: fmt.Sprint(i)})
-		b.advance(map[string]string{second: fmt.Sprint(i)})
-		want = slices.Insert(want, 0, c)
+func (m *model) memoryHead() repository.Head {
+	m.Helper()
+	head, err := m.memory.Head(background)
+	m.must(err)
+	return head
+}
+
+func (m *model) compare(i int, paths []string) {
+	m.Helper()
+	check := func(what string, read func(repository.Ledger, repository.Head) ([]repository.Commit, error)) {
+		m.Helper()
+		got, err := read(m.Ledger, m.heads[i])
+		m.must(err)
+		want, err := read(m.memory, m.same[i])
+		m.must(err)
+		m.bench.same(fmt.Sprintf("at head %d, %s", i, what), got, want...)
 	}
-	for limit := range 9 {
-		for from := range len(want) + 1 {
-			page := repository.Page{Path: first, Limit: limit}
-			if from > 0 {
-				page.Before = want[from-1].Sequence
+	for after := range int64(len(m.made)) + 2 {
+		check(fmt.Sprint("since ", after), func(l repository.Ledger, head repository.Head) ([]repository.Commit, error) {
+			return l.Since(background, head, min(after, int64(i)+1))
+		})
+	}
+	for _, path := range append(paths, "") {
+		for _, limit := range []int{0, 1, 2, 5, 30} {
+			for _, before := range []int64{0, 1, 2, 8, 9, 21, 30} {
+				page := repository.Page{Path: path, Limit: limit, Before: before}
+				check(fmt.Sprintf("%+v", page), func(l repository.Ledger, head repository.Head) ([]repository.Commit, error) {
+					return l.History(background, head, page)
+				})
 			}
-			rows, err := b.Ledger.History(background, b.head(), page)
-			b.must(err)
-			until := len(want)
-			if limit > 0 {
-				until = min(until, from+limit)
-			}
-			b.same(fmt.Sprintf("%d before %d", limit, page.Before), rows, want[from:until]...)
 		}
 	}
-	rows, err := b.Ledger.History(background, b.head(), repository.Page{Before: want[0].Sequence + 1, Limit: 1})
-	b.must(err)
-	b.same("a page of the workspace", rows, want[0])
+	for _, path := range paths {
+		for _, c := range m.made {
+			sha, touch, err := m.memory.At(background, m.same[i], path, c.SHA)
+			m.atIs(m.heads[i], path, c.SHA, sha, touch.Blob, err)
+			m.atIs(m.heads[i], path, c.SHA[:10], sha, touch.Blob, err)
+		}
+	}
+	got, err := m.Ledger.LastTouches(background, m.heads[i])
+	m.must(err)
+	want, err := m.memory.LastTouches(background, m.same[i])
+	m.must(err)
+	for path, c := range want {
+		g := got[path]
+		g.Touched, c.Touched = nil, nil
+		m.bench.same("the last touch of "+path, []repository.Commit{g}, c)
+	}
+	if len(got) != len(want) {
+		m.Errorf("at head %d %d files were touched last, want %d", i, len(got), len(want))
+	}
 }
 
 // atIs checks what At finds.
@@ -125,23 +112,6 @@ func (b *bench) atIs(head repository.Head, path, revision, sha, blob string, wan
 	if err == nil && (touch.Path != path || touch.Blob != blob) {
 		b.Errorf("%s at %s: %+v, want the blob %s", path, revision, touch, blob)
 	}
-}
-
-func at(b *bench) {
-	one := b.advance(map[string]string{second: "1"})
-	two := b.advance(map[string]string{first: "2"})
-	three := b.advance(map[string]string{second: "3"})
-	four := b.advance(map[string]string{first: ""})
-	five := b.advance(map[string]string{first: "2"})
-	head := b.head()
-	blob := two.Touched[0].Blob
-	b.atIs(head, first, one.SHA, one.SHA, "", repository.ErrAbsent)
-	b.atIs(head, first, two.SHA, two.SHA, blob, nil)
-	b.atIs(head, first, three.SHA, three.SHA, blob, nil)
-	b.atIs(head, first, four.SHA, four.SHA, "", repository.ErrAbsent)
-	b.atIs(head, first, five.SHA, five.SHA, blob, nil)
-	b.atIs(head, second, two.SHA, two.SHA, one.Touched[0].Blob, nil)
-	b.atIs(head, "segments/none.json", five.SHA, five.SHA, "", repository.ErrAbsent)
 }
 
 // abbreviations needs two commits that begin with the same four digits.
@@ -177,22 +147,6 @@ func notInHistory(b *bench) {
 	b.atIs(head, first, "refs/heads/main", "", "", repository.ErrUnknownCommit)
 	b.atIs(head, first, one.SHA[:3], "", "", repository.ErrUnknownCommit)
 	b.atIs(head, first, one.SHA+"0", "", "", repository.ErrUnknownCommit)
-}
-
-func lastTouches(b *bench) {
-	one := b.advance(map[string]string{first: "1", second: "1", "svc.json": "w"})
-	two := b.advance(map[string]string{first: "2"})
-	b.advance(map[string]string{second: ""})
-	touches, err := b.Ledger.LastTouches(background, b.head())
-	b.must(err)
-	for path, c := range map[string]repository.Commit{first: two, "svc.json": one} {
-		got := touches[path]
-		got.Touched, c.Touched = nil, nil
-		b.same(path, []repository.Commit{got}, c)
-	}
-	if _, there := touches[second]; there || len(touches) != 2 {
-		b.Errorf("touches of %v", slices.Sorted(maps.Keys(touches)))
-	}
 }
 
 func reopened(b *bench) {

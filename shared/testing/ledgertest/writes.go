@@ -16,18 +16,6 @@ const (
 
 var background = context.Background()
 
-func chain(b *bench) {
-	before := b.head()
-	a := b.advance(map[string]string{first: "1", "svc.json": "w"})
-	c := b.advance(map[string]string{second: "1"})
-	if a.Sequence != before.Sequence+1 || c.Sequence != a.Sequence+1 {
-		b.Errorf("sequences %d, %d, %d", before.Sequence, a.Sequence, c.Sequence)
-	}
-	if head := b.head(); head.Commit != c.SHA || head.Sequence != c.Sequence {
-		b.Errorf("the head is %+v", head)
-	}
-}
-
 // refused checks that an Advance is refused with ErrMoved and does nothing.
 func (b *bench) refused(from repository.Head, c repository.Commit) {
 	b.Helper()
