@@ -10,35 +10,6 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-func testAt(t *testing.T, w *world) {
-	none := w.commit("none", put("svc.json", "{}\n")).Head.Commit
-	one := w.commit("one", put("feature-flags/a.json", "1\n")).Head.Commit
-	other := w.commit("other", put("configs/b.json", "2\n")).Head.Commit
-	two := w.commit("two", put("feature-flags/a.json", "2\n")).Head.Commit
-	gone := w.commit("gone", remove("feature-flags/a.json")).Head.Commit
-	w.commit("later", put("feature-flags/a.json", "3\n"))
-	for _, repo := range []*repository.Repository{w.repo, repository.New(w.Ledger, w.Objects)} {
-		for _, test := range []struct {
-			revision, sha, text string
-			err                 error
-		}{
-			{none, none, "", repository.ErrAbsent},
-			{one, one, "1\n", nil},
-			{one[:12], one, "1\n", nil},
-			{other, other, "1\n", nil},
-			{two, two, "2\n", nil},
-			{gone, gone, "", repository.ErrAbsent},
-			{"0000000000000000000000000000000000000000", "", "", repository.ErrUnknownCommit},
-			{one[:39] + "x", "", "", repository.ErrUnknownCommit},
-		} {
-			sha, text, err := repo.At(context.Background(), w.head(), "feature-flags/a.json", test.revision)
-			if sha != test.sha || string(text) != test.text || !errors.Is(err, test.err) {
-				t.Errorf("at %s: %s, %q, %v; want %s, %q, %v", test.revision, sha, text, err, test.sha, test.text, test.err)
-			}
-		}
-	}
-}
-
 // testPast goes back to every commit: near ones, and ones that are too far back
 // to be taken back one by one.
 func testPast(t *testing.T, w *world) {

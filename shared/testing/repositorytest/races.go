@@ -74,20 +74,6 @@ func testRace(t *testing.T, w *world) {
 	w.fsck()
 }
 
-func testCancelled(t *testing.T, w *world) {
-	base := w.commit("base", put("feature-flags/a.json", "1\n"))
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := w.repo.Commit(ctx, base, w.draft("cancelled", put("feature-flags/a.json", "2\n"))); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled write ended with %v", err)
-	}
-	if _, err := repository.New(w.Ledger, w.Objects).Snapshot(ctx, base.Head); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled read ended with %v", err)
-	}
-	w.wantHistory(repository.Page{}, base.Head.Commit)
-	w.commit("and on", put("feature-flags/a.json", "2\n"))
-}
-
 // testResponseLost breaks the way back from the ledger before and after the
 // head has moved: a write that landed is never reported as failed.
 func testResponseLost(t *testing.T, w *world) {
