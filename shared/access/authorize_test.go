@@ -49,35 +49,6 @@ guarded   protected-env      -                     config.edit.standard  .      
 guarded   protected-all-envs -                     config.edit.protected .      .     .       .        y                  .                    .
 `
 
-// Moves between tiers touch the metadata, so every row does. required is what
-// a member is told. The last four rows are moves in name only.
-const moves = `
-workspace from               to                 required              member admin support engineer protected_engineer support_nonprotected engineer_nonprotected
-
-guarded   support            standard           config.edit.standard  .      .     .       y        y                  .                    .
-guarded   standard           support            config.edit.standard  .      .     .       y        y                  .                    .
-guarded   support            protected-env      config.edit.protected .      .     .       .        y                  .                    .
-guarded   protected-env      support            config.edit.protected .      .     .       .        y                  .                    .
-guarded   standard           protected-env      config.edit.protected .      .     .       .        y                  .                    .
-guarded   protected-env      standard           config.edit.protected .      .     .       .        y                  .                    .
-guarded   standard           protected-all-envs config.edit.protected .      .     .       .        y                  .                    .
-guarded   protected-all-envs standard           config.edit.protected .      .     .       .        y                  .                    .
-guarded   protected-env      protected-all-envs config.edit.protected .      .     .       .        y                  .                    .
-guarded   typo               standard           config.edit.protected .      .     .       .        y                  .                    .
-guarded   standard           typo               config.edit.protected .      .     .       .        y                  .                    .
-open      support            standard           config.edit.standard  .      .     .       y        y                  .                    y
-open      standard           support            config.edit.standard  .      .     .       y        y                  .                    y
-open      support            -                  config.edit.standard  .      .     .       y        y                  .                    y
-open      standard           protected-env      config.edit.protected .      .     .       .        y                  .                    .
-open      protected-env      standard           config.edit.protected .      .     .       .        y                  .                    .
-open      protected-all-envs support            config.edit.protected .      .     .       .        y                  .                    .
-
-guarded   support            support            config.edit.support   .      .     y       y        y                  .                    .
-guarded   -                  standard           config.edit.standard  .      .     .       y        y                  .                    .
-open      support            support            config.edit.support   .      .     y       y        y                  y                    y
-open      -                  standard           config.edit.standard  .      .     .       y        y                  .                    y
-`
-
 type row struct {
 	cells    []string // the first three columns
 	required access.Permission
@@ -176,13 +147,6 @@ func TestPermissionMatrixIsComplete(t *testing.T) {
 	}
 	if len(seen) != want {
 		t.Errorf("%d different rows, want %d", len(seen), want)
-	}
-}
-
-func TestMoves(t *testing.T) {
-	for _, r := range readTable(t, moves) {
-		metadata := workspaceOf(r.cells[0]).Metadata()
-		checkRow(t, r, access.Move(tierOf(r.cells[1]), tierOf(r.cells[2]), metadata))
 	}
 }
 
