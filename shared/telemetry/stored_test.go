@@ -11,7 +11,7 @@ import (
 	"svc.example/svc/shared/telemetry"
 )
 
-// TestDecodingStoredContexts: what json.Marshal makes of one is read as json.Unmarshal
+// TestDecodingStoredContexts: what encoding/json makes of one is read as encoding/json
 // reads it.
 func TestDecodingStoredContexts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
