@@ -115,7 +115,7 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, 
 	s.ConnState = unused.note
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { failed <- s.Serve(listener{l}) }()
+		go func() { failed <- s.Serve(l) }()
 	}
 	tellSystemd("READY=1")
 	select {
@@ -152,8 +152,6 @@ func (u *connections) note(c net.Conn, state http.ConnState) {
 			u.all = map[net.Conn]bool{}
 		}
 		u.all[c] = true
-	case http.StateIdle:
-		c.(*conn).push()
 	default:
 		delete(u.all, c)
 	}
@@ -165,27 +163,6 @@ func (u *connections) close() {
 	for c := range u.all {
 		c.Close()
 	}
-}
-
-// listener accepts connections that may put off what they write, see Write.
-type listener struct{ net.Listener }
-
-// Accept implements net.Listener.
-func (l listener) Accept() (net.Conn, error) {
-	accepted, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	c := &conn{TCPConn: accepted.(*net.TCPConn)}
-	c.raw, _ = c.SyscallConn() // nil of one that is closed
-	return c, nil
-}
-
-// conn is a connection of a client.
-type conn struct {
-	*net.TCPConn
-	raw  syscall.RawConn
-	more bool // what was written last waits for what follows
 }
 
 // tellSystemd tells it how the service is that it has started, where it wants to
