@@ -105,12 +105,21 @@ func appendTouch(b []byte, t Touch, pack string) []byte {
 
 var errCommit = errors.New("the encoding of a commit is damaged")
 
-// ReadCommit reads what AppendCommit wrote, and returns what follows it.
-func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
+// ReadHeader reads what AppendCommit wrote, but for the touches.
+func ReadHeader(b []byte) (Commit, error) {
 	r := NewDecoder(b)
+	c := r.header()
+	if r.Bad {
+		return Commit{}, errCommit
+	}
+	return c, nil
+}
+
+func (r *Decoder) header() (c Commit) {
 	head := r.Take(2)
 	if head == nil || head[0] != commitFormat {
-		return Commit{}, nil, errCommit
+		r.Fail()
+		return c
 	}
 	c.SHA = r.ID()
 	for i, to := range []*string{&c.Parent, &c.Tree, &c.Pack} {
@@ -121,6 +130,13 @@ func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
 	c.Sequence = r.Integer()
 	c.Author, c.Committer = r.Signature(), r.Signature()
 	c.Message = string(r.Text())
+	return c
+}
+
+// ReadCommit reads what AppendCommit wrote, and returns what follows it.
+func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
+	r := NewDecoder(b)
+	c = r.header()
 	if n := r.Count(); n > 0 {
 		c.Touched = make([]Touch, 0, min(n, uint64(len(r.Bytes)/2)))
 		for range n {

@@ -59,7 +59,7 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 		return none, err
 	}
 	l.begun.Store(true)
-	l.extend([]row{rowOf(c).asHead(true)})
+	l.extend([]row{rowOf(c, nil).asHead(true)})
 	return headAt(l.history.Load(), c.SHA, found.Version), nil
 }
 
@@ -80,12 +80,4 @@ func (l *Ledger) remember(ctx context.Context, c repository.Commit) error {
 	}
 	return l.answers.Put(ctx,
 		repository.Answered{ID: c.Once.ID, Request: c.Once.Request, Answer: c.Once.Answer, Commit: c.SHA, Until: c.Once.Until.Unix()})
-}
-
-func rowOf(c repository.Commit) row {
-	var parents []object.ID
-	if c.Parent != "" {
-		parents = []object.ID{object.ParseID(c.Parent)}
-	}
-	return headerOf(c, parents).withTouches(c.Touched)
 }

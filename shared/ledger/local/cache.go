@@ -14,7 +14,7 @@ import (
 // cache is the history on disk, so that a start need not walk. It is a file of
 // rows in their order:
 //
-//	"svc history 1\n"  sequence of the first row (8)  check (4)
+//	"svc history 2\n"  sequence of the first row (8)  check (4)
 //	length (4)  check (4)  row        and so on
 //
 // A check is the CRC-32C of everything before it, so that a row counts only
@@ -33,7 +33,7 @@ type cache struct {
 
 const (
 	cacheName   = "history.cache"
-	cacheMagic  = "svc history 1\n"
+	cacheMagic  = "svc history 2\n"
 	cacheHeader = len(cacheMagic) + 8 + 4
 	rowHeader   = 4 + 4
 	maxCache    = 4 << 30
@@ -112,7 +112,7 @@ func (d *decodedCache) takeRows(rest []byte) {
 		}
 		r := row(rest[:length:length])
 		rest = rest[length:]
-		if sum = crc32.Update(sum, castagnoli, r); sum != check || !r.isWhole() {
+		if sum = crc32.Update(sum, castagnoli, r); sum != check || len(r) < idAt+idBytes {
 			break
 		}
 		size += rowHeader + int64(length)
@@ -122,11 +122,6 @@ func (d *decodedCache) takeRows(rest []byte) {
 		}
 	}
 	d.rows = d.rows[:heads:heads]
-}
-
-// isWhole reports whether the row can be decoded.
-func (r row) isWhole() bool {
-	return len(r) > flagsAt && r.touches(func([]byte, uint32) {}) == nil
 }
 
 func encodeCacheHeader(base int64) ([]byte, uint32) {

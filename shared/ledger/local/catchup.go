@@ -129,13 +129,10 @@ func checkLayout(objects *odb.Reader, rows []row, target object.ID) error {
 // removed reports whether rows remove a file at a place or in it.
 func removed(rows []row, place string) bool {
 	for _, r := range rows {
-		found := false
-		_ = r.touches(func(path []byte, at uint32) { // the row was decoded before
-			_, kept := r.blobAt(at)
-			found = found || !kept && (string(path) == place || strings.HasPrefix(string(path), place+"/"))
-		})
-		if found {
-			return true
+		for _, t := range r.commit(0).Touched {
+			if t.Blob == "" && (t.Path == place || strings.HasPrefix(t.Path, place+"/")) {
+				return true
+			}
 		}
 	}
 	return false

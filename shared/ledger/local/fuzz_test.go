@@ -70,7 +70,7 @@ func someRows() []row {
 	}
 	child := c
 	child.SHA, child.Parent, child.Touched = strings.Repeat("b", object.IDLength), someID, nil
-	return []row{rowOf(c).asHead(true), rowOf(child).asHead(true), rowOf(child)}
+	return []row{rowOf(c, nil).asHead(true), rowOf(child, nil).asHead(true), rowOf(child, []object.ID{object.ParseID(someID), {1}})}
 }
 
 func FuzzCache(f *testing.F) {
@@ -107,7 +107,7 @@ func FuzzRow(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		r := row(content)
-		if !r.isWhole() {
+		if _, _, err := r.decode(); err != nil {
 			return
 		}
 		h := newHistory(3)

@@ -27,8 +27,12 @@ type history struct {
 	ids    map[uint16][]uint32 // rows by the first four digits of their ids
 }
 
-// step is a touch of a path: the row, and the touch's place in it.
-type step struct{ row, place uint32 }
+// step is a touch of a path: the row, and what the path has from then on; zeros for nothing.
+type step struct {
+	row     uint32
+	blob    object.ID
+	created bool
+}
 
 func newHistory(base int64) *history {
 	return &history{base: base, trails: map[string]*[]step{}, ids: map[uint16][]uint32{}}
@@ -40,29 +44,27 @@ func (h *history) append(rows ...row) {
 	defer h.mu.Unlock()
 	for _, r := range rows {
 		number := uint32(len(h.rows))
-		h.lines = append(h.lines, h.lineOf(r, number))
+		c, parents, _ := r.decode()
+		h.lines = append(h.lines, h.lineOf(parents, number))
 		h.rows = append(h.rows, r)
 		id := r.id()
 		bucket := binary.BigEndian.Uint16(id[:2])
 		h.ids[bucket] = append(h.ids[bucket], number)
-		_ = r.touches(func(path []byte, place uint32) {
-			trail := h.trails[string(path)]
+		for _, t := range c.Touched {
+			trail := h.trails[t.Path]
 			if trail == nil {
 				trail = new([]step)
-				h.trails[string(path)] = trail
+				h.trails[t.Path] = trail
 			}
-			*trail = append(*trail, step{row: number, place: place})
-		})
+			*trail = append(*trail, step{number, object.ParseID(t.Blob), t.Created})
+		}
 	}
 }
 
 // lineOf is where the line begins that a row ends: the longest run of rows
 // of which each has the one before as its only parent.
-func (h *history) lineOf(r row, number uint32) uint32 {
-	if number == 0 {
-		return 0
-	}
-	if parents := r.parents(); len(parents) == 1 && parents[0] == h.rows[number-1].id() {
+func (h *history) lineOf(parents []object.ID, number uint32) uint32 {
+	if number > 0 && len(parents) == 1 && parents[0] == h.rows[number-1].id() {
 		return h.lines[number-1]
 	}
 	return number
@@ -128,7 +130,7 @@ func (v view) since(after int64) []repository.Commit {
 	first := min(max(after-v.base+1, 0), int64(len(v.rows)))
 	commits := make([]repository.Commit, 0, int64(len(v.rows))-first)
 	for i, r := range v.rows[first:] {
-		commits = append(commits, r.commit(v.base+first+int64(i), r.places()...))
+		commits = append(commits, r.commit(v.base+first+int64(i)))
 	}
 	return commits
 }
@@ -139,8 +141,7 @@ func (v view) page(p repository.Page) []repository.Commit {
 	n := pageSize(end, p.Limit)
 	commits := make([]repository.Commit, 0, n)
 	for i := end - 1; i >= end-n; i-- {
-		r := v.rows[i]
-		commits = append(commits, r.commit(v.base+int64(i), r.places()...))
+		commits = append(commits, v.rows[i].commit(v.base+int64(i)))
 	}
 	return commits
 }
@@ -152,7 +153,13 @@ func (v view) pageOf(p repository.Page) []repository.Commit {
 	commits := make([]repository.Commit, 0, len(trail))
 	for i := len(trail) - 1; i >= 0; i-- {
 		s := trail[i]
-		commits = append(commits, v.rows[s.row].commit(v.base+int64(s.row), s.place))
+		c := v.rows[s.row].header(v.base + int64(s.row))
+		touch := repository.Touch{Path: p.Path, Created: s.created}
+		if !s.blob.IsZero() {
+			touch.Blob = s.blob.String()
+		}
+		c.Touched = []repository.Touch{touch}
+		commits = append(commits, c)
 	}
 	return commits
 }
@@ -225,12 +232,10 @@ func (v view) blob(path string, number uint32) (blob object.ID, exists, known bo
 	line := v.lines[number]
 	trail := before(v.trail(path), int(number)+1)
 	if len(trail) > 0 && trail[len(trail)-1].row >= line {
-		last := trail[len(trail)-1]
-		blob, exists = v.rows[last.row].blobAt(last.place)
-		return blob, exists, true
+		blob = trail[len(trail)-1].blob
+		return blob, !blob.IsZero(), true
 	}
-	root := line == 0 && len(v.rows[0].parents()) == 0
-	return object.ID{}, false, root
+	return object.ID{}, false, line == 0 && v.rows[0].header(0).Parent == ""
 }
 
 // lastTouches returns the last commit that touched each file there is, given
@@ -243,8 +248,7 @@ func (v view) lastTouches() map[string]repository.Commit {
 		if len(trail) == 0 {
 			continue
 		}
-		last := trail[len(trail)-1]
-		if _, exists := v.rows[last.row].blobAt(last.place); exists {
+		if last := trail[len(trail)-1]; !last.blob.IsZero() {
 			found[path] = v.remembered(commits, last.row)
 		}
 	}
@@ -259,7 +263,7 @@ func (v view) lastTouchesOf(blobs map[string]object.ID) map[string]repository.Co
 	for path, blob := range blobs {
 		trail := v.trail(path)
 		for i := len(trail) - 1; i >= 0; i-- {
-			if given, _ := v.rows[trail[i].row].blobAt(trail[i].place); given == blob {
+			if trail[i].blob == blob {
 				found[path] = v.remembered(commits, trail[i].row)
 				break
 			}
@@ -272,7 +276,7 @@ func (v view) lastTouchesOf(blobs map[string]object.ID) map[string]repository.Co
 func (v view) remembered(commits map[uint32]repository.Commit, number uint32) repository.Commit {
 	commit, ok := commits[number]
 	if !ok {
-		commit = v.rows[number].commit(v.base + int64(number))
+		commit = v.rows[number].header(v.base + int64(number))
 		commits[number] = commit
 	}
 	return commit

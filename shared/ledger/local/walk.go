@@ -31,7 +31,9 @@ func (w *walker) rows(ctx context.Context, head object.ID) ([]row, error) {
 	var counting sync.Mutex
 	done := 0
 	finish := func(r row, touched []repository.Touch) row {
-		r = r.withTouches(touched)
+		c, parents, _ := r.decode()
+		c.Touched = touched
+		r = rowOf(c, parents)
 		counting.Lock()
 		defer counting.Unlock()
 		if done++; w.progress != nil && done%progressStep == 0 {
@@ -39,14 +41,15 @@ func (w *walker) rows(ctx context.Context, head object.ID) ([]row, error) {
 		}
 		return r
 	}
-	way := revwalk.Walk[row]{Trees: w.trees, Begin: headerOf, Known: w.known, Beside: w.beside, With: finish}
+	way := revwalk.Walk[row]{Trees: w.trees, Begin: rowOf, Known: w.known, Beside: w.beside, With: finish}
 	if w.earlier != nil {
 		way.Earlier = func(id object.ID) (revwalk.Node[row], bool) {
 			r, ok := w.earlier(id)
 			if !ok {
 				return revwalk.Node[row]{}, false
 			}
-			return revwalk.Node[row]{ID: id, Tree: r.tree(), Date: r.commit(0).Committer.When.Unix(), Parents: r.parents(), Row: r}, true
+			c, parents, _ := r.decode()
+			return revwalk.Node[row]{ID: id, Tree: object.ParseID(c.Tree), Date: c.Committer.When.Unix(), Parents: parents, Row: r}, true
 		}
 	}
 	var rows []row
@@ -69,8 +72,8 @@ func (w *walker) rows(ctx context.Context, head object.ID) ([]row, error) {
 
 // rootOf returns the id of the root tree of a row's commit.
 func rootOf(trees *revwalk.Trees, r row) (object.ID, error) {
-	if tree := r.tree(); tree != (object.ID{}) {
-		return tree, nil
+	if tree := r.header(0).Tree; tree != "" {
+		return object.ParseID(tree), nil
 	}
 	c, err := trees.Commit(r.id())
 	return c.Tree, err
