@@ -162,7 +162,7 @@ func DecodeSnapshot(name string, content []byte) (*Snapshot, error) {
 }
 
 func decodeSnapshot(content []byte) (*Snapshot, error) {
-	r := NewDecoder(nil)
+	r := newDecoder(nil)
 	var briefs int
 	if plain, first := bytes.CutPrefix(content, []byte(snapshotMagic)); first {
 		r.Bytes = plain
@@ -196,7 +196,7 @@ func decodeSnapshot(content []byte) (*Snapshot, error) {
 }
 
 // part takes what a header says is there.
-func (r *Decoder) part(length int) []byte {
+func (r *decoder) part(length int) []byte {
 	if length < 0 {
 		r.Fail()
 		return nil
@@ -204,7 +204,7 @@ func (r *Decoder) part(length int) []byte {
 	return r.Take(uint64(length))
 }
 
-func (h *snapshotHeader) trees(r *Decoder) (Tree, error) {
+func (h *snapshotHeader) trees(r *decoder) (Tree, error) {
 	tree := Tree{Folders: map[string][]TreeEntry{}}
 	var err error
 	if tree.Root, err = object.DecodeTree(r.part(h.Root)); err != nil {
@@ -220,7 +220,7 @@ func (h *snapshotHeader) trees(r *Decoder) (Tree, error) {
 
 // files puts the layout's files of the trees together with their contents and
 // the commits that touched them last.
-func (h *snapshotHeader) files(r *Decoder, tree Tree) ([]File, error) {
+func (h *snapshotHeader) files(r *decoder, tree Tree) ([]File, error) {
 	files := LayoutFiles(tree)
 	if len(files) != len(h.Files) || h.Commits < 0 || h.Commits > len(h.Files) {
 		return nil, fmt.Errorf("%w: %d files are in its trees and %d in its header", errSnapshot, len(files), len(h.Files))

@@ -48,8 +48,8 @@ func AppendCommit(b []byte, c Commit) []byte {
 	}
 	b = appendIDs(append(b, commitFormat, flags), c.SHA, c.Parent, c.Tree, c.Pack)
 	b = binary.AppendUvarint(b, uint64(c.Sequence))
-	b = AppendSignature(b, c.Author)
-	b = AppendSignature(b, c.Committer)
+	b = appendSignature(b, c.Author)
+	b = appendSignature(b, c.Committer)
 	b = encoding.AppendText(b, c.Message)
 	b = binary.AppendUvarint(b, uint64(len(c.Touched)))
 	for _, t := range c.Touched {
@@ -69,8 +69,8 @@ func appendIDs(b []byte, ids ...string) []byte {
 // noTime stands for a date that makes no sense.
 const noTime = math.MinInt64
 
-// AppendSignature adds a signature, for Decoder.Signature.
-func AppendSignature(b []byte, s Signature) []byte {
+// appendSignature adds a signature, for decoder.signature.
+func appendSignature(b []byte, s Signature) []byte {
 	b = encoding.AppendText(encoding.AppendText(b, s.Name), s.Email)
 	if s.When.IsZero() {
 		return binary.AppendVarint(binary.AppendVarint(b, noTime), 0)
@@ -107,7 +107,7 @@ var errCommit = errors.New("the encoding of a commit is damaged")
 
 // ReadHeader reads what AppendCommit wrote, but for the touches.
 func ReadHeader(b []byte) (Commit, error) {
-	r := NewDecoder(b)
+	r := newDecoder(b)
 	c := r.header()
 	if r.Bad {
 		return Commit{}, errCommit
@@ -115,27 +115,27 @@ func ReadHeader(b []byte) (Commit, error) {
 	return c, nil
 }
 
-func (r *Decoder) header() (c Commit) {
+func (r *decoder) header() (c Commit) {
 	head := r.Take(2)
 	if head == nil || head[0] != commitFormat {
 		r.Fail()
 		return c
 	}
-	c.SHA = r.ID()
+	c.SHA = r.id()
 	for i, to := range []*string{&c.Parent, &c.Tree, &c.Pack} {
 		if head[1]&(1<<i) != 0 {
-			*to = r.ID()
+			*to = r.id()
 		}
 	}
 	c.Sequence = r.Integer()
-	c.Author, c.Committer = r.Signature(), r.Signature()
+	c.Author, c.Committer = r.signature(), r.signature()
 	c.Message = string(r.Text())
 	return c
 }
 
 // ReadCommit reads what AppendCommit wrote, and returns what follows it.
 func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
-	r := NewDecoder(b)
+	r := newDecoder(b)
 	c = r.header()
 	if n := r.Count(); n > 0 {
 		c.Touched = make([]Touch, 0, min(n, uint64(len(r.Bytes)/2)))
@@ -152,17 +152,17 @@ func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
 	return c, r.Bytes, nil
 }
 
-// Decoder is an encoding.Decoder that also reads what commits are made of.
-type Decoder struct{ encoding.Decoder }
+// decoder is an encoding.Decoder that also reads what commits are made of.
+type decoder struct{ encoding.Decoder }
 
-// NewDecoder makes a Decoder of what has not been read.
-func NewDecoder(b []byte) *Decoder { return &Decoder{encoding.Decoder{Bytes: b}} }
+// newDecoder makes a decoder of what has not been read.
+func newDecoder(b []byte) *decoder { return &decoder{encoding.Decoder{Bytes: b}} }
 
-// ID reads an id of 20 bytes.
-func (r *Decoder) ID() string { return hex.EncodeToString(r.Take(idBytes)) }
+// id reads an id of 20 bytes.
+func (r *decoder) id() string { return hex.EncodeToString(r.Take(idBytes)) }
 
-// Signature reads what AppendSignature wrote.
-func (r *Decoder) Signature() Signature {
+// signature reads what appendSignature wrote.
+func (r *decoder) signature() Signature {
 	s := Signature{Name: string(r.Text()), Email: string(r.Text())}
 	seconds, offset := r.Number(), r.Number()
 	if seconds == noTime {
@@ -175,21 +175,21 @@ func (r *Decoder) Signature() Signature {
 	return s
 }
 
-func (r *Decoder) touch(pack string) Touch {
+func (r *decoder) touch(pack string) Touch {
 	flags := r.Take(1)
 	if flags == nil {
 		return Touch{}
 	}
 	t := Touch{Created: flags[0]&isCreated != 0}
 	if flags[0]&isDeleted == 0 {
-		t.Blob = r.ID()
+		t.Blob = r.id()
 	}
 	t.Path = string(r.Text())
 	if flags[0]&isPlaced == 0 {
 		return t
 	}
 	if t.Pack = pack; flags[0]&isElsewhere != 0 {
-		t.Pack = r.ID()
+		t.Pack = r.id()
 	}
 	if t.Pack == "" {
 		r.Fail()
