@@ -70,38 +70,40 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target object.ID) (rows
 	reader := l.objects.Reader(ctx)
 	defer reader.Close()
 	old, _ := h.head()
-	w := walker{trees: revwalk.NewTrees(reader), progress: l.options.Progress}
+	way := revwalk.Walk[row]{Trees: revwalk.NewTrees(reader)}
 	var more []*odb.Reader
 	defer func() {
 		for _, reader := range more {
 			reader.Close()
 		}
 	}()
-	w.beside = func() *revwalk.Trees {
+	way.Beside = func() *revwalk.Trees {
 		more = append(more, l.objects.Reader(ctx))
 		return revwalk.NewTrees(more[len(more)-1])
 	}
 	met := old == object.ID{}
-	w.known = func(id object.ID) bool {
+	way.Known = func(id object.ID) bool {
 		met = met || id == old
 		_, known := h.find(id)
 		return known
 	}
-	if rows, err = w.rows(ctx, target); err == nil {
+	if rows, err = rowsOf(ctx, way, target, l.options.Progress); err == nil {
 		err = checkLayout(reader, rows, target)
 	}
 	if err != nil || met {
 		return rows, err == nil, err
 	}
-	w.known = func(object.ID) bool { return false }
-	w.earlier = func(id object.ID) (row, bool) {
+	way.Known = nil
+	way.Earlier = func(id object.ID) (revwalk.Node[row], bool) {
 		number, known := h.find(id)
 		if !known {
-			return nil, false
+			return revwalk.Node[row]{}, false
 		}
-		return h.row(number), true
+		r := h.row(number)
+		c, parents, _ := r.decode()
+		return revwalk.Node[row]{ID: id, Tree: object.ParseID(c.Tree), Date: c.Committer.When.Unix(), Parents: parents, Row: r}, true
 	}
-	rows, err = w.rows(ctx, target)
+	rows, err = rowsOf(ctx, way, target, l.options.Progress)
 	return rows, false, err
 }
 

@@ -9,54 +9,28 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// walker finds the commits that came by another way than Advance.
-type walker struct {
-	trees *revwalk.Trees
-	// beside makes trees for another goroutine.
-	beside func() *revwalk.Trees
-	// known are commits that need not be walked to, and are not wanted.
-	known func(object.ID) bool
-	// earlier gives the row of a commit that was in an earlier history, to
-	// spare reading it again. It may be nil.
-	earlier func(object.ID) (row, bool)
-	// progress hears now and then how many commits have been read.
-	progress func(commits int)
-}
-
 const progressStep = 1000
 
-// rows returns the rows of all commits that a head reaches and that are not
-// known, in the order in which they are told.
-func (w *walker) rows(ctx context.Context, head object.ID) ([]row, error) {
+// rowsOf returns the rows of all commits that a walk finds from a head, in the order in
+// which they are told. Progress hears now and then how many there are; it may be nil.
+func rowsOf(ctx context.Context, way revwalk.Walk[row], head object.ID, progress func(commits int)) (rows []row, err error) {
 	var counting sync.Mutex
 	done := 0
-	finish := func(r row, touched []repository.Touch) row {
+	way.Begin = rowOf
+	way.With = func(r row, touched []repository.Touch) row {
 		c, parents, _ := r.decode()
 		c.Touched = touched
-		r = rowOf(c, parents)
 		counting.Lock()
 		defer counting.Unlock()
-		if done++; w.progress != nil && done%progressStep == 0 {
-			w.progress(done)
+		if done++; progress != nil && done%progressStep == 0 {
+			progress(done)
 		}
-		return r
+		return rowOf(c, parents)
 	}
-	way := revwalk.Walk[row]{Trees: w.trees, Begin: rowOf, Known: w.known, Beside: w.beside, With: finish}
-	if w.earlier != nil {
-		way.Earlier = func(id object.ID) (revwalk.Node[row], bool) {
-			r, ok := w.earlier(id)
-			if !ok {
-				return revwalk.Node[row]{}, false
-			}
-			c, parents, _ := r.decode()
-			return revwalk.Node[row]{ID: id, Tree: object.ParseID(c.Tree), Date: c.Committer.When.Unix(), Parents: parents, Row: r}, true
-		}
-	}
-	var rows []row
-	err := way.Each(ctx, head, func(n *revwalk.Node[row], touched []repository.Touch) error {
+	err = way.Each(ctx, head, func(n *revwalk.Node[row], touched []repository.Touch) error {
 		r := n.Row
 		if !n.Whole {
-			r = finish(r, touched)
+			r = way.With(r, touched)
 		}
 		rows = append(rows, r.asHead(false))
 		return nil

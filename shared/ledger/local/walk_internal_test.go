@@ -53,11 +53,11 @@ func TestAWalkFindsTheSameOnAllProcessors(t *testing.T) {
 			return revwalk.NewTrees(counting{reader, &reads, failAt})
 		}
 		var told []int
-		by := walker{trees: trees(), known: func(object.ID) bool { return false }, progress: func(done int) { told = append(told, done) }}
+		way := revwalk.Walk[row]{Trees: trees()}
 		if beside {
-			by.beside = trees
+			way.Beside = trees
 		}
-		rows, err := by.rows(t.Context(), target)
+		rows, err := rowsOf(t.Context(), way, target, func(done int) { told = append(told, done) })
 		if err == nil && !slices.Equal(told, []int{progressStep}) {
 			t.Errorf("the progress that was told is %v", told)
 		}
