@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,31 +133,36 @@ func (s filesystem) holder(path string) string {
 }
 
 // CheckLock is an error when the data directory's path does not lead to the directory
-// that this process has locked: another process may serve the one that lies there.
+// that this process has locked, which another process may serve, or that of its repository
+// not to the one that it has opened: what is written there is gone when the first comes back,
+// and what is read is of another time.
 func (l *Ledger) CheckLock() error {
-	locked := l.locked
-	if locked == nil {
-		return nil // it is being opened
+	if l.locked != nil { // else it is being opened
+		if same, err := leadsTo(l.lock, l.locked); !same {
+			return unavailable(err, "the data directory was replaced by another one, or its "+serveLock+
+				" was, while svc was running: nothing is read or written any more until svc is started again")
+		}
 	}
-	there, err := os.Stat(l.lock)
-	if err == nil && os.SameFile(locked, there) {
-		return nil
-	}
-	return unavailable(err, "the data directory was replaced by another one, or its "+serveLock+
-		" was, while svc was running: nothing is read or written any more until svc is started again")
+	return l.checkOpened(l.branch.git)
 }
 
-// checkRepository reports whether the repository, and the folder of its packs, are the
-// directories that were opened: what is written to another one in its place is gone when
-// the first comes back.
-func (l *Ledger) checkRepository() error {
-	for path, opened := range l.repository {
-		there, err := os.Stat(path)
-		if err != nil || !os.SameFile(opened, there) {
-			return unavailable(err, "the repository was replaced by another one while svc was running: nothing is written any more until svc is started again")
+// checkOpened checks directories of the repository that were there when it was opened.
+func (l *Ledger) checkOpened(dirs ...string) error {
+	for _, dir := range dirs {
+		opened := l.repository[dir]
+		if opened == nil {
+			continue
+		}
+		if same, err := leadsTo(dir, opened); !same {
+			return unavailable(err, "the repository was replaced by another one while svc was running: nothing is read or written any more until svc is started again")
 		}
 	}
 	return nil
+}
+
+func leadsTo(path string, opened os.FileInfo) (bool, error) {
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, there), err
 }
 
 // step goes before each step on the file system. What changes something is refused where
@@ -164,7 +171,7 @@ func (l *Ledger) step(op Operation, path string) error {
 	switch op {
 	case OpStat, OpRead, OpSync, OpSyncDir:
 	default:
-		if err := cmp.Or(l.CheckLock(), l.checkRepository()); err != nil {
+		if err := cmp.Or(l.CheckLock(), l.checkOpened(slices.Collect(maps.Keys(l.repository))...)); err != nil {
 			return err
 		}
 	}
