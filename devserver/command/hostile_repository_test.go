@@ -285,6 +285,12 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			c.write("svc/our-config/feature-flags/.gitattributes", "*.json export-subst\n")
 			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Format:%B$"))+","+pay)
 		}},
+		"what archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
+			c.write("svc/our-config/.gitattributes", "pay.json export-ignore\n")
+		}},
+		"a folder that archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
+			c.write("svc/our-config/.gitattributes", "feature-flags/ export-ignore\n")
+		}},
 		"links into a submodule": {"lib", "this is a submodule", func(c *clone) {
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/lib")
 			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.blob("lib/configs")+",svc/our-config/configs")
@@ -301,6 +307,13 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			c.gitIn(c.dir, "init", "-q", "--initial-branch=main")
 			c.gitIn(c.dir, "add", "-A")
 			c.gitIn(c.dir, "commit", "-qm", "x")
+		}},
+		"a submodule in the directory's own place": {"", "submodule", func(c *clone) {
+			c.git("rm", "-rq", "--cached", "svc/our-config")
+			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config")
+			if err := errors.Join(os.RemoveAll(c.dir), os.Mkdir(c.dir, 0o777)); err != nil {
+				c.t.Fatal(err)
+			}
 		}},
 		"a submodule that is not checked out": {"configs", "this is a submodule", func(c *clone) {
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/configs")

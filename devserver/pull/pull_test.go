@@ -299,6 +299,12 @@ func TestAStateThatCameWithTheFilesDecidesNothing(t *testing.T) {
 	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); !errors.As(err, new(*pull.Another)) {
 		t.Error(err)
 	}
+	if err := os.Truncate(filepath.Join(f.dir, pull.StateName), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "bytes; remove it") {
+		t.Errorf("of a terabyte: %v", err)
+	}
 }
 
 func TestAnotherWorkspace(t *testing.T) {

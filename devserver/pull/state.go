@@ -17,6 +17,9 @@ import (
 // StateName is the file that remembers what was pulled.
 const StateName = ".svc-pull.json"
 
+// maxState is more than it has for as many files as there may be.
+const maxState = 64 << 20
+
 // state is what was pulled last.
 type state struct {
 	WorkspaceID string `json:"workspaceId"`
@@ -61,6 +64,8 @@ func readState(dir string) (state, error) {
 		return s, nil
 	case err == nil && !info.Mode().IsRegular():
 		err = errors.New("it is a link or no file")
+	case err == nil && info.Size() > maxState:
+		err = fmt.Errorf("it has more than %d bytes", maxState)
 	case err == nil:
 		s.text, err = root.ReadFile(StateName)
 	}

@@ -22,7 +22,7 @@ import (
 // Rewritten refuses a document that git itself makes another one in a checkout: a review
 // shows what is committed, and what is served is what is checked out.
 func Rewritten(file, attribute string) workspace.Problem {
-	return hidden(file, "the attribute "+terminal.Cut(attribute, 100)+" has git write other content of it into a checkout or an archive than the commit has, so a review does not show what is served: take the attribute out (svc verify names the line)")
+	return hidden(file, "the attribute "+terminal.Cut(attribute, 100)+" has git write other content of it, or none, into a checkout or an archive than the commit has, so a review does not show what is served: take the attribute out (svc verify names the line)")
 }
 
 // Submodule refuses a folder whose files are in no review of the repository.
@@ -48,7 +48,7 @@ func Submodules(dir string, below []string) (holding []string) {
 	}
 	for _, at := range below {
 		if slices.ContainsFunc(ends, func(end string) bool {
-			return end == at || strings.HasPrefix(end, at+"/") || strings.HasPrefix(at, end+"/")
+			return at == itself || end == at || strings.HasPrefix(end, at+"/") || strings.HasPrefix(at, end+"/")
 		}) {
 			holding = append(holding, at)
 		}
@@ -105,7 +105,7 @@ func hiddenByGit(dir string) []workspace.Problem {
 		p := Rewritten(at.file, at.attribute)
 		if at.number > 0 {
 			p.Line, p.Column = at.number, 1
-			p.Message = fmt.Sprintf("%s has git write other content of %s into a checkout or an archive than the commit has, so a review does not show what is served: take it out", terminal.Cut(at.attribute, 100), firstOf(files))
+			p.Message = fmt.Sprintf("%s has git write other content of %s, or none, into a checkout or an archive than the commit has, so a review does not show what is served: take it out", terminal.Cut(at.attribute, 100), firstOf(files))
 		}
 		problems = append(problems, p)
 	}

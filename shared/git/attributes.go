@@ -2,7 +2,9 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -35,7 +37,14 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files []stri
 		defer remove()
 		ask, at = append(ask, "--cached"), append(at, "GIT_INDEX_FILE="+index)
 	}
-	rewriting := []string{"ident", workingTreeEncoding, "export-subst"}
+	rewriting := []string{"ident", workingTreeEncoding, "export-subst", exportIgnore}
+	folders := map[string]bool{} // an attribute of theirs is not one of what lies in them
+	for _, file := range files {
+		if folder := path.Dir(file); folder != "." && folder+"/" != r.Prefix {
+			folders[folder+"/"] = true
+		}
+	}
+	files = slices.AppendSeq(slices.Clone(files), maps.Keys(folders))
 	all, err := r.ask(ctx, at, files, append(ask, append(rewriting, "filter", "text", "crlf", "eol")...))
 	// What has git write other content counts wherever somebody may check it out: where
 	// the letters of names differ in case, and where they do not.
@@ -51,6 +60,11 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files []stri
 					all[file][name] = attributes[name]
 				}
 			}
+		}
+	}
+	for _, file := range files {
+		if of := all[path.Dir(file)+"/"]; of.Value(exportIgnore) != "" && all[file] != nil {
+			all[file][exportIgnore] = of[exportIgnore]
 		}
 	}
 	return all, err
@@ -119,8 +133,8 @@ func (a Attributes) Filter() string {
 	return ""
 }
 
-// Rewrites is the attribute that has git itself write other content of a file into a checkout
-// or an archive than it holds, but for ends of lines: "" for none.
+// Rewrites is the attribute that has git itself write other content of a file, or none, into
+// a checkout or an archive than it holds, but for ends of lines: "" for none.
 func (a Attributes) Rewrites(content []byte) string {
 	switch encoding := a.Value(workingTreeEncoding); {
 	case encoding != "" && encoding != "set" && !strings.EqualFold(encoding, "utf-8"):
@@ -129,11 +143,16 @@ func (a Attributes) Rewrites(content []byte) string {
 		return "ident"
 	case a.Value("export-subst") == "set" && bytes.Contains(content, []byte("$Format:")):
 		return "export-subst"
+	case a.Value(exportIgnore) == "set":
+		return exportIgnore
 	}
 	return ""
 }
 
-const workingTreeEncoding = "working-tree-encoding"
+const (
+	workingTreeEncoding = "working-tree-encoding"
+	exportIgnore        = "export-ignore"
+)
 
 // SetAt is where the work tree sets an attribute, as Rewrites names it, for a file of the
 // directory, or for a macro: the path from the directory, and the line. Where only git's own
@@ -186,13 +205,17 @@ func (a Attributes) ConvertsLineEnds(automatic string) bool {
 	return true
 }
 
-// Submodules are what lies below the directory and is a commit of another repository.
+// Submodules are what lies below the directory and is a commit of another repository; "."
+// for the directory itself.
 func (r *Repository) Submodules(ctx context.Context) ([]string, error) {
-	list, err := r.Run(ctx, nil, "ls-files", "-s", "-z")
+	list, err := run(ctx, r.top, r.at(), nil, "ls-files", "-s", "-z", "--", cmp.Or(r.Prefix, "."))
 	var found []string
 	for line := range strings.SplitSeq(string(list), "\x00") {
 		if about, at, _ := strings.Cut(line, "\t"); strings.HasPrefix(about, "160000 ") {
-			found = append(found, at)
+			if at, err = filepath.Rel(filepath.FromSlash(cmp.Or(r.Prefix, ".")), filepath.FromSlash(at)); err != nil {
+				return nil, err
+			}
+			found = append(found, filepath.ToSlash(at))
 		}
 	}
 	return found, err

@@ -110,7 +110,7 @@ func (r *Repository) outermost(ctx context.Context) error {
 		return err
 	}
 	outer := &Repository{dir: around.Top, top: around.Top}
-	entries, err := outer.Run(ctx, nil, "ls-files", "-s", "-z", "--", ":(literal)"+filepath.ToSlash(below))
+	entries, err := outer.Run(ctx, nil, "ls-files", "-s", "-z", "--", filepath.ToSlash(below))
 	switch {
 	case err != nil || len(entries) == 0:
 	case strings.HasPrefix(string(entries), "160000 "):
@@ -184,7 +184,7 @@ var settings = []string{
 func variables() []string {
 	return []string{
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none-" + rand.Text(), "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=" + os.DevNull,
-		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "LC_ALL=C", "LANGUAGE=C",
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat", "LC_ALL=C", "LANGUAGE=C",
 	}
 }
 

@@ -90,7 +90,7 @@ var Rules = []Rule{
 	{UnportableName, true, "The file cannot be checked out on Windows or macOS.", "Give the item another key.", ""},
 	{LinkInGit, true, "A document is a symbolic link within the directory: `svc push`, `git push` to `svc api` and `--import` refuse it.", "Put the file itself in its place, for those that read it from git.", ""},
 	{RepositoryFile, false, "`HEAD`, `config`, `objects` or `refs` lies in the directory or in a folder of it: git takes such files for a repository, whose settings say what it runs.", "Take them out, after you have looked at who put them in.", ""},
-	{HiddenByGit, false, "What is checked out is not what a review shows: `.gitattributes` has git write a document in another encoding or expand `$Id` or, in archives, `$Format` in it, or a folder is a submodule.", "Take the attribute out; put the files themselves in the submodule's place.", ""},
+	{HiddenByGit, false, "What is checked out is not what a review shows: `.gitattributes` has git write a document in another encoding or expand `$Id` or, in archives, `$Format` in it, or leave it out of these, or a folder is a submodule.", "Take the attribute out; put the files themselves in the submodule's place.", ""},
 	{JournalFile, false, "`.svc-write.json` lies in the directory: versions before the first release obeyed it and moved files.", "Take it out, after you have looked at who put it in.", ""},
 	{UTF16, false, "The file is written in UTF-16, as by `>` in PowerShell 5.", "Save it as UTF-8.", "rewrites it in UTF-8"},
 	{ByteOrderMark, true, "The file begins with a byte order mark, which other tools refuse.", "Save it without one.", "takes the mark away"},
