@@ -127,7 +127,7 @@ func FuzzRow(f *testing.F) {
 				_, _, _ = v.blob(touch.Path, 1)
 			}
 		}
-		v.lastTouches()
+		v.lastTouches(map[string]object.ID{"svc.json": {}})
 	})
 }
 

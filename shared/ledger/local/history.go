@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -238,26 +236,9 @@ func (v view) blob(path string, number uint32) (blob object.ID, exists, known bo
 	return object.ID{}, false, line == 0 && v.rows[0].header(0).Parent == ""
 }
 
-// lastTouches returns the last commit that touched each file there is, given
-// that the history is a line.
-func (v view) lastTouches() map[string]repository.Commit {
-	found := map[string]repository.Commit{}
-	commits := map[uint32]repository.Commit{}
-	for _, path := range v.paths() {
-		trail := v.trail(path)
-		if len(trail) == 0 {
-			continue
-		}
-		if last := trail[len(trail)-1]; !last.blob.IsZero() {
-			found[path] = v.remembered(commits, last.row)
-		}
-	}
-	return found
-}
-
-// lastTouchesOf returns, for each file of a tree, the last commit that gave it
+// lastTouches returns, for each file of a tree, the last commit that gave it
 // the content it has there.
-func (v view) lastTouchesOf(blobs map[string]object.ID) map[string]repository.Commit {
+func (v view) lastTouches(blobs map[string]object.ID) map[string]repository.Commit {
 	found := map[string]repository.Commit{}
 	commits := map[uint32]repository.Commit{}
 	for path, blob := range blobs {
@@ -280,11 +261,4 @@ func (v view) remembered(commits map[uint32]repository.Commit, number uint32) re
 		commits[number] = commit
 	}
 	return commit
-}
-
-// paths lists every path that was ever touched.
-func (v view) paths() []string {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	return slices.Collect(maps.Keys(v.trails))
 }

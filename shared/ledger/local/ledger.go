@@ -219,8 +219,8 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 	if err != nil {
 		return nil, err
 	}
-	if len(v.rows) == 0 || v.lines[len(v.rows)-1] == 0 { // the whole history is one line of commits
-		return v.lastTouches(), nil
+	if len(v.rows) == 0 {
+		return map[string]repository.Commit{}, nil
 	}
 	reader := l.objects.Reader(ctx)
 	defer reader.Close()
@@ -233,5 +233,5 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 	if err != nil {
 		return nil, err
 	}
-	return v.lastTouchesOf(blobs), nil
+	return v.lastTouches(blobs), nil
 }
