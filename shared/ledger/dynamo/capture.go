@@ -37,15 +37,9 @@ const rereadAfter = remember - 10*time.Second
 // is read after the rows, and tells which of them were changed since: all are read again
 // until they are as the head says, and none is newer than it.
 func (t *Table) Capture(ctx context.Context, ws access.ID) (Captured, error) {
-	const what = "reading keys and principals"
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		rows := map[string]item{}
-		q := dynamo.Query{Partition: accessPartition(ws), Low: "key/", High: "principal0"}
-		err := t.db.Query(ctx, what, q, func(i item) (bool, error) {
-			rows[dynamo.TextOf(i, dynamo.RangeKey)] = i
-			return true, nil
-		})
+		rows, err := t.readAccess(ctx, ws)
 		if err != nil {
 			return Captured{}, err
 		}
@@ -60,43 +54,44 @@ func (t *Table) Capture(ctx context.Context, ws access.ID) (Captured, error) {
 		if same && time.Since(began) < rereadAfter {
 			return captured(ws, head, rows)
 		}
-		if err := t.db.Again(ctx, what, attempt, errMoving); err != nil {
+		if err := t.db.Again(ctx, readingAccess, attempt, errMoving); err != nil {
 			return Captured{}, err
 		}
 	}
 }
 
+const readingAccess = "reading keys and principals"
+
+// readAccess reads the rows of keys and principals, in the order in which these were made.
+func (t *Table) readAccess(ctx context.Context, ws access.ID) (rows []item, err error) {
+	q := dynamo.Query{Partition: accessPartition(ws), Low: "key/", High: "principal0"}
+	err = t.db.Query(ctx, readingAccess, q, func(i item) (bool, error) {
+		rows = append(rows, i)
+		return true, nil
+	})
+	slices.SortStableFunc(rows, func(a, b item) int { return cmp.Compare(dynamo.NumberOf(a, "made"), dynamo.NumberOf(b, "made")) })
+	return rows, err
+}
+
 // areOf reports whether rows are as a head tells that was read after them.
-func areOf(head item, rows map[string]item) (bool, error) {
+func areOf(head item, rows []item) (bool, error) {
 	recent, err := recentOf(head)
 	if err != nil {
 		return false, err
 	}
-	for _, c := range recent {
-		if max(dynamo.NumberOf(rows["principal/"+string(c.ID)], "version"), dynamo.NumberOf(rows["key/"+string(c.ID)], "version")) < c.Version {
-			return false, nil
-		}
-	}
-	version := dynamo.NumberOf(head, "access")
+	versions := map[string]int64{}
 	for _, i := range rows {
-		if dynamo.NumberOf(i, "version") > version {
+		_, id, _ := strings.Cut(dynamo.TextOf(i, dynamo.RangeKey), "/")
+		if versions[id] = dynamo.NumberOf(i, "version"); versions[id] > dynamo.NumberOf(head, "access") {
 			return false, nil
 		}
 	}
-	return true, nil
+	return !slices.ContainsFunc(recent, func(c change) bool { return versions[string(c.ID)] < c.Version }), nil
 }
 
-func captured(ws access.ID, head item, rows map[string]item) (Captured, error) {
+func captured(ws access.ID, head item, rows []item) (Captured, error) {
 	c := Captured{Workspace: workspaceOf(ws, head), Head: headOf(head), Principals: []json.RawMessage{}, Keys: []json.RawMessage{}}
-	var all []item
 	for _, i := range rows {
-		all = append(all, i)
-	}
-	slices.SortFunc(all, func(a, b item) int {
-		return cmp.Or(cmp.Compare(dynamo.NumberOf(a, "made"), dynamo.NumberOf(b, "made")),
-			strings.Compare(dynamo.TextOf(a, dynamo.RangeKey), dynamo.TextOf(b, dynamo.RangeKey)))
-	})
-	for _, i := range all {
 		sort, doc := dynamo.TextOf(i, dynamo.RangeKey), json.RawMessage(dynamo.TextOf(i, "doc"))
 		if !json.Valid(doc) {
 			return c, fmt.Errorf("%w: %s", errRow, sort)

@@ -50,13 +50,7 @@ func (r *registry) read(ctx context.Context) (stored, error) {
 	if s.recent, err = recentOf(head); err != nil {
 		return stored{}, err
 	}
-	var rows []item
-	q := dynamo.Query{Partition: accessPartition(r.workspace), Low: "key/", High: "principal0"}
-	err = r.table.db.Query(ctx, "reading keys and principals", q, func(i item) (bool, error) {
-		rows = append(rows, i)
-		return true, nil
-	})
-	slices.SortStableFunc(rows, func(a, b item) int { return cmp.Compare(dynamo.NumberOf(a, "made"), dynamo.NumberOf(b, "made")) })
+	rows, err := r.table.readAccess(ctx, r.workspace)
 	for _, i := range rows {
 		if sort := dynamo.TextOf(i, dynamo.RangeKey); strings.HasPrefix(sort, "principal/") {
 			err = cmp.Or(err, appendDoc(&s.Principals, i))
