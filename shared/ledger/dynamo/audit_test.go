@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"svc.example/svc/shared/access"
@@ -34,5 +35,25 @@ func TestLastUses(t *testing.T) {
 	must(t, err)
 	if want := map[access.ID]string{a: "2026-11-22"}; !maps.Equal(days, want) {
 		t.Errorf("%v, want %v", days, want)
+	}
+}
+
+// TestACaptureIsOfOneMoment: a key that was read before it was revoked is read again, where
+// the head tells of it.
+func TestACaptureIsOfOneMoment(t *testing.T) {
+	f := &fates{}
+	table := newTable(t, f.inject)
+	ws := newWorkspace(t, table)
+	key := admit(t, table, ws)
+	f.set("Query", fate{then: func() {
+		_, err := table.Registry(ws).RevokeKey(background, key.ID(), noon)
+		must(t, err)
+	}})
+	c, err := table.Capture(background, ws)
+	must(t, err)
+	head, err := table.Ledger(ws).Head(background)
+	must(t, err)
+	if len(c.Keys) != 1 || !strings.Contains(string(c.Keys[0]), "revokedAt") || c.Head.Access != head.Access {
+		t.Errorf("%s at %d, and the head is at %d", c.Keys, c.Head.Access, head.Access)
 	}
 }
