@@ -29,7 +29,6 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	tests := map[string]func(*bench){
 		"a stale commit is refused":           staleCommit,
 		"a stale access version is refused":   staleAccess,
-		"of two writers one wins":             oneWins,
 		"no write is lost":                    noneLost,
 		"the same commit again is a success":  again,
 		"a cancelled write":                   cancelled,

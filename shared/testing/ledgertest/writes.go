@@ -63,39 +63,6 @@ func staleAccess(b *bench) {
 	b.advance(map[string]string{first: "4"})
 }
 
-func oneWins(b *bench) {
-	for round := range 5 {
-		from := b.head()
-		var commits []repository.Commit
-		for i := range 8 {
-			commits = append(commits, b.commit(from.Commit, map[string]string{first: fmt.Sprint(round, i)}))
-		}
-		results := make([]error, len(commits))
-		var all sync.WaitGroup
-		for i, c := range commits {
-			all.Go(func() { _, results[i] = b.Ledger.Advance(background, from, c) })
-		}
-		all.Wait()
-		won := -1
-		for i, err := range results {
-			switch {
-			case err == nil && won < 0:
-				won = i
-			case err == nil:
-				b.Fatal("two writers won")
-			case !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrBusy):
-				b.Fatal(err)
-			}
-		}
-		if won < 0 {
-			b.Fatal("nobody won")
-		}
-		if head := b.head(); head.Commit != commits[won].SHA {
-			b.Fatalf("%s won and %s is the head", commits[won].SHA, head.Commit)
-		}
-	}
-}
-
 // noneLost has writers who try again until they have had their turns.
 func noneLost(b *bench) {
 	const writers, each = 4, 5
