@@ -144,14 +144,14 @@ func removed(rows []row, place string) bool {
 func checkSize(objects *odb.Reader, layout repository.Tree) error {
 	left := int64(repository.MaxTexts)
 	for _, f := range repository.LayoutFiles(layout) {
-		size, err := objects.Size(object.ParseID(f.Blob))
+		_, content, err := objects.Read(object.ParseID(f.Blob))
 		switch {
-		case errors.As(err, new(*object.Lost)), size > object.MaxBlob:
-			continue // it is not read
+		case errors.As(err, new(*object.Lost)), errors.As(err, new(*object.TooLarge)):
+			continue // it is not served
 		case err != nil:
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
-		if left -= size; left < 0 {
+		if left -= int64(len(content)); left < 0 {
 			return &unservable{fmt.Sprintf("its documents have more than %d bytes together, which is the most that is read", repository.MaxTexts)}
 		}
 	}

@@ -27,8 +27,9 @@ type Reach struct {
 	// Progress hears of commits; it may be nil.
 	Progress func(done, total int)
 
-	seen  map[object.ID]bool
-	depth int
+	withoutLarge bool // files of more than LargestFile are passed over
+	seen         map[object.ID]bool
+	depth        int
 }
 
 // Any goes through whatever a reference names: a commit with its history, an
@@ -63,21 +64,14 @@ func (r *Reach) Any(ctx context.Context, id object.ID) error {
 	return fmt.Errorf("tag %s: there are more than %d tags of tags: %w", id, maxNested, object.ErrMalformed)
 }
 
-// Sized is a Reader of a repository on a disk.
-type Sized interface {
+// Verify reads all that references name, which holds each object against its id. Files
+// that are larger than LargestFile are left out: of those only the header is read.
+func Verify(ctx context.Context, objects interface {
 	Reader
-	Size(object.ID) (int64, error)
 	MaxBlob(most int64)
-}
-
-// Verify reads all that references name, which holds each object against its id. Of a
-// file that is larger than LargestFile only the header is read.
-func Verify(ctx context.Context, objects Sized, references ...object.ID) error {
+}, references ...object.ID) error {
 	objects.MaxBlob(LargestFile)
-	r := &Reach{Objects: objects, Tell: func(pack.Object) error { return nil }, Have: func(id object.ID) bool {
-		size, err := objects.Size(id)
-		return err == nil && size > LargestFile
-	}}
+	r := &Reach{Objects: objects, Tell: func(pack.Object) error { return nil }, withoutLarge: true}
 	for _, id := range references {
 		if err := r.Any(ctx, id); err != nil {
 			return err
@@ -200,7 +194,11 @@ func (r *Reach) entry(e object.TreeEntry) error {
 		return nil
 	}
 	content, err := object.ReadAs(r.Objects.Read, e.ID, object.Blob)
-	if errors.As(err, new(*object.TooLarge)) {
+	large := (*object.TooLarge)(nil)
+	if errors.As(err, &large) {
+		if r.withoutLarge && large.Size > LargestFile {
+			return nil
+		}
 		return fmt.Errorf("%w: git filter-repo --strip-blobs-bigger-than %dM takes such files out of a history", err, LargestFile>>20)
 	}
 	if err != nil {

@@ -316,16 +316,6 @@ func TestADamagedPackHidesNothing(t *testing.T) {
 	if _, got, err := reader.Read(object.ParseID(id)); string(got) != "some text" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if size, err := reader.Size(object.ParseID(id)); size != 9 || err != nil {
-		t.Errorf("%d bytes, %v", size, err)
-	}
-	if err := os.Remove(loose); err != nil {
-		t.Fatal(err)
-	}
-	lost := (*object.Lost)(nil)
-	if _, err := reader.Size(object.ParseID(id)); !errors.As(err, &lost) || !lost.Damaged {
-		t.Errorf("the size in a damaged pack: %v", err)
-	}
 }
 
 func isMissing(err error) bool {

@@ -27,39 +27,6 @@ func (o *Objects) Sizes(ctx context.Context, tell func(id object.ID, kind object
 	return o.looseSizes(ctx, tell)
 }
 
-// Size returns how many bytes an object on a disk has, by what its header says.
-// It is for objects that are expected to be there: it looks only once. Errors are those of Read.
-func (r *Reader) Size(id object.ID) (int64, error) {
-	r.failed = false
-	var problems error
-	for _, p := range r.objects.Packs() {
-		offset, found := p.Index.Find(id)
-		if !found {
-			continue
-		}
-		f, err := r.openPack(p.Name)
-		if err == nil {
-			var size int64
-			if _, size, err = pack.Size(f, offset); err == nil {
-				return size, nil
-			}
-		}
-		problems = errors.Join(problems, err)
-	}
-	_, size, err := looseSize(r.open, loosePath(id))
-	if err == nil {
-		return size, nil
-	}
-	lost := &object.Lost{ID: id, Cause: ErrNoObject, Damaged: problems != nil || !errors.Is(err, fs.ErrNotExist)}
-	if lost.Damaged {
-		lost.Cause = errors.Join(ErrNoObject, problems, err)
-	}
-	if r.failed {
-		return 0, fmt.Errorf("object %s: %w", id, lost.Cause)
-	}
-	return 0, lost
-}
-
 func (o *Objects) sizesIn(p *Pack, tell func(object.ID, object.Kind, int64) error) error {
 	f, err := o.opener.Open(PackPath(p.Name, ".pack"))
 	if err != nil {

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"runtime"
 	"testing"
@@ -53,7 +54,7 @@ func (b *bomb) reader() *Resolver {
 
 // growing is a delta that makes so many bytes of a base.
 func growing(base, size int) []byte {
-	d := appendSize(appendSize(nil, base), size)
+	d := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(base)), uint64(size))
 	for left := size; left > 0; left -= min(left, base) {
 		d = appendCopy(d, 0, min(left, base))
 	}

@@ -39,8 +39,7 @@ func madeSize(difference []byte) (int64, error) {
 // and a hundred times as fast as a search for matches everywhere.
 func splice(base, target []byte) []byte {
 	front, back := sharedEnds(base, target)
-	d := appendSize(nil, len(base))
-	d = appendSize(d, len(target))
+	d := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(base))), uint64(len(target)))
 	d = appendCopy(d, 0, front)
 	for middle := target[front : len(target)-back]; len(middle) > 0; {
 		n := min(len(middle), 0x7f)
@@ -70,13 +69,6 @@ func sharedEnds(a, b []byte) (front, back int) {
 		back++
 	}
 	return front, back
-}
-
-func appendSize(d []byte, size int) []byte {
-	for ; size >= 0x80; size >>= 7 {
-		d = append(d, byte(size)|0x80)
-	}
-	return append(d, byte(size))
 }
 
 // appendCopy adds commands that copy a part of the base: four bytes of
