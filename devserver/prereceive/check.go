@@ -2,6 +2,7 @@ package prereceive
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"unicode"
 
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
@@ -99,11 +101,11 @@ func Check(ctx context.Context, p Push) error {
 	}
 	s := sources{present}
 	if p.Quarantine != "" {
-		pushed, err := disk.OpenStore(p.Quarantine)
-		if err != nil {
+		if err := checkSizes(ctx, p); err != nil {
 			return err
 		}
-		if err := checkSizes(ctx, pushed); err != nil {
+		pushed, err := disk.OpenStore(p.Quarantine)
+		if err != nil {
 			return err
 		}
 		s = sources{pushed, present}
@@ -189,22 +191,27 @@ func isSymbolic(root *os.Root, ref string) bool {
 }
 
 // checkSizes refuses objects that nothing here would read.
-func checkSizes(ctx context.Context, pushed *disk.Objects) error {
+func checkSizes(ctx context.Context, p Push) error {
+	pushed, err := git.ObjectsIn(ctx, p.Repository, p.Quarantine)
+	if err != nil {
+		return err
+	}
 	var refusal Refusal
-	err := pushed.Sizes(ctx, func(id object.ID, kind object.Kind, size int64) error {
+	for line := range bytes.Lines(pushed) {
+		var id, kind string
+		var size int64
+		if _, err := fmt.Sscan(string(line), &id, &kind, &size); err != nil || !object.IsID(id) {
+			return fmt.Errorf("git tells of an object in words that are not known: %s", terminal.Quote(string(line)))
+		}
 		most := int64(largestFile)
-		if kind == object.TreeKind || kind == object.CommitKind {
-			most = object.Max(kind)
+		if kind == string(object.TreeKind) || kind == string(object.CommitKind) {
+			most = object.Max(object.Kind(kind))
 		}
 		if size > most {
 			refusal.add(func() string {
-				return fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id.String()[:10])
+				return fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id[:10])
 			})
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	return refusal.err()
 }

@@ -2,14 +2,17 @@ package prereceive_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"svc.example/svc/devserver/prereceive"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 )
 
 const (
@@ -91,4 +94,30 @@ func (e *endless) Read(p []byte) (int, error) {
 	n := copy(p, e.rest)
 	e.rest = e.rest[n:]
 	return n, nil
+}
+
+// TestSizesAreBoundedByKind: a commit may be smaller than a file, and what lies outside of
+// the quarantine is not looked at.
+func TestSizesAreBoundedByKind(t *testing.T) {
+	repository, quarantine := newRepository(t), t.TempDir()
+	add := func(folder, kind, content string) {
+		t.Helper()
+		cmd := exec.Command("git", "hash-object", "-w", "-t", kind, "--stdin")
+		cmd.Env, cmd.Stdin = append(os.Environ(), "GIT_DIR="+repository, "GIT_OBJECT_DIRECTORY="+folder), strings.NewReader(content)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	commit := "tree " + id + "\nauthor a <a@b.c> 0 +0000\ncommitter a <a@b.c> 0 +0000\n\n" + strings.Repeat("x", object.MaxCommit)
+	add(filepath.Join(repository, "objects"), "commit", commit)
+	add(quarantine, "blob", commit)
+	push := prereceive.Push{Repository: repository, Quarantine: quarantine, Updates: strings.NewReader("")}
+	if err := prereceive.Check(t.Context(), push); err != nil {
+		t.Error(err)
+	}
+	add(quarantine, "commit", commit)
+	want := fmt.Sprintf("%d bytes; one of its kind may have at most %d", len(commit), object.MaxCommit)
+	if err := prereceive.Check(t.Context(), push); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
 }

@@ -145,6 +145,13 @@ func (r *Repository) Run(ctx context.Context, stdin io.Reader, args ...string) (
 	return run(ctx, r.dir, r.at(), stdin, args...)
 }
 
+// ObjectsIn lists the objects in a folder of a bare repository, such as a quarantine, and
+// not what lies elsewhere: of each a line of its id, kind and size. None is inflated.
+func ObjectsIn(ctx context.Context, repository, folder string) ([]byte, error) {
+	at := []string{"GIT_DIR=" + repository, "GIT_OBJECT_DIRECTORY=" + folder}
+	return run(ctx, repository, at, nil, "cat-file", "--batch-all-objects", "--unordered", "--batch-check")
+}
+
 // at tells git which repository it is.
 func (r *Repository) at() []string {
 	return []string{"GIT_DIR=" + filepath.Join(r.top, ".git"), "GIT_WORK_TREE=" + r.top}

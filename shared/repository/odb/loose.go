@@ -15,19 +15,14 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// loosePath is where an object lies that git has not packed yet.
-func loosePath(id object.ID) string {
-	text := id.String()
-	return "objects/" + text[:2] + "/" + text[2:]
-}
-
 // loose reads an object that git has not packed yet. There is none where nothing
 // can be opened.
 func (r *Reader) loose(id object.ID) (object.Kind, []byte, error) {
 	if r.objects.opener == nil {
 		return "", nil, errNotThere
 	}
-	path := loosePath(id)
+	text := id.String()
+	path := "objects/" + text[:2] + "/" + text[2:]
 	f, err := r.open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil, errNotThere
@@ -53,31 +48,23 @@ const longestLooseHeader = 64
 
 var errLooseHeader = errors.New("a loose object begins with its kind and its size")
 
-// looseHeader reads what a loose object begins with. The rest is the content.
-func looseHeader(f io.Reader) (kind object.Kind, size int64, rest io.Reader, err error) {
+// decodeLoose inflates an object, unless its header claims too much.
+func decodeLoose(f io.Reader, maxBlob int64) (object.Kind, []byte, error) {
 	z, err := zlib.NewReader(f)
 	if err != nil {
-		return "", 0, nil, err
+		return "", nil, err
 	}
 	r := bufio.NewReaderSize(z, longestLooseHeader)
 	header, err := r.ReadSlice(0)
 	if err != nil {
-		return "", 0, nil, errLooseHeader
+		return "", nil, errLooseHeader
 	}
 	name, digits, _ := strings.Cut(strings.TrimSuffix(string(header), "\x00"), " ")
-	size, err = strconv.ParseInt(digits, 10, 64)
+	size, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || size < 0 {
-		return "", 0, nil, errLooseHeader
+		return "", nil, errLooseHeader
 	}
-	return object.Kind(name), size, r, nil
-}
-
-// decodeLoose inflates an object, unless its header claims too much.
-func decodeLoose(f io.Reader, maxBlob int64) (object.Kind, []byte, error) {
-	kind, size, rest, err := looseHeader(f)
-	if err != nil {
-		return "", nil, err
-	}
+	kind := object.Kind(name)
 	most := object.Max(kind)
 	if kind == object.Blob {
 		most = maxBlob
@@ -85,7 +72,7 @@ func decodeLoose(f io.Reader, maxBlob int64) (object.Kind, []byte, error) {
 	if size > most {
 		return "", nil, &object.TooLarge{Size: size, Max: most}
 	}
-	content, err := io.ReadAll(io.LimitReader(rest, size+1))
+	content, err := io.ReadAll(io.LimitReader(r, size+1))
 	if err == nil && int64(len(content)) != size {
 		err = fmt.Errorf("the header says %d bytes, which the content is not", size)
 	}

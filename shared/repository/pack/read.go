@@ -3,7 +3,6 @@ package pack
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
@@ -46,32 +45,6 @@ func Read(pack io.ReaderAt, offset, length int64, most func(Header) int64) (Head
 		return h, nil, fmt.Errorf("byte %d of the pack: %w", offset, err)
 	}
 	return h, content, nil
-}
-
-// Size reads the header of the object that begins at an offset of a pack, and
-// how many bytes the object has. Of a delta only the beginning is inflated, in
-// which it says what it makes.
-func Size(pack io.ReaderAt, offset int64) (Header, int64, error) {
-	f := inflaters.Get().(*inflater)
-	defer inflaters.Put(f)
-	first := f.first[:]
-	n, err := pack.ReadAt(first, offset)
-	if err != nil && err != io.EOF {
-		return Header{}, 0, err
-	}
-	h, err := ParseHeader(first[:n])
-	if err != nil || !h.IsDelta() {
-		return h, h.Size, err
-	}
-	if err := f.reset(bytes.NewReader(first[h.Length:n])); err != nil {
-		return h, 0, err
-	}
-	sizes := make([]byte, 2*binary.MaxVarintLen64)
-	if n, err = io.ReadFull(f.zlib, sizes); err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return h, 0, err
-	}
-	size, err := madeSize(sizes[:n])
-	return h, size, err
 }
 
 // firstRead is enough for nearly every document in one go.
