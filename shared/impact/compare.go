@@ -65,7 +65,7 @@ func With(ws *workspace.Workspace, texts map[string][]byte) *workspace.Workspace
 func Compare(ctx context.Context, before, after *workspace.Workspace) (*Change, error) {
 	c := &Change{before: stateOf(before), after: stateOf(after), reached: map[string][]string{}}
 	items, segments := c.differing()
-	if err := c.follow(ctx, items, segments); err != nil {
+	if err := c.follow(ctx, before, after, items, segments); err != nil {
 		return nil, err
 	}
 	environments := after.Active()
@@ -79,6 +79,9 @@ func Compare(ctx context.Context, before, after *workspace.Workspace) (*Change, 
 			return nil, ctx.Err()
 		}
 		earlier, later := c.before.read(key), c.after.read(key)
+		if !isServed(earlier) && !isServed(later) {
+			continue
+		}
 		for _, environment := range environments {
 			if isServed(earlier) != isServed(later) || !sameRules(earlier, later, environment) ||
 				refers(earlier, environment, segments) || refers(later, environment, segments) {
@@ -117,56 +120,26 @@ func (c *Change) differing() (items, segments map[string]bool) {
 
 // follow adds whatever refers to the segments, in either state: other segments, and
 // the flags and configs that refer to any of them somewhere.
-func (c *Change) follow(ctx context.Context, items, segments map[string]bool) error {
-	for fresh := segments; len(fresh) > 0; {
-		next := map[string]bool{}
-		for _, s := range []state{c.before, c.after} {
-			for key, stored := range s {
-				if items[key] || segments[key] || next[key] || !mayName(stored.Text, fresh) {
-					continue
-				}
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				switch doc := stored.Read().View; {
-				case !namesAny(doc, fresh):
-				case isSegment(doc):
-					next[key] = true
-				case isServed(doc):
-					items[key] = true
-				}
+func (c *Change) follow(ctx context.Context, before, after *workspace.Workspace, items, segments map[string]bool) error {
+	var fresh []string // paths
+	for key := range segments {
+		fresh = append(fresh, workspace.Path(document.Segment, key))
+	}
+	for len(fresh) > 0 && ctx.Err() == nil {
+		found := slices.Concat(slices.Collect(maps.Values(workspace.References(before, fresh...))),
+			slices.Collect(maps.Values(workspace.References(after, fresh...))))
+		fresh = nil
+		for _, by := range slices.Concat(found...) {
+			switch {
+			case by.Type != document.Segment:
+				items[by.Key] = true
+			case !segments[by.Key]:
+				segments[by.Key] = true
+				fresh = append(fresh, workspace.Path(document.Segment, by.Key))
 			}
 		}
-		maps.Copy(segments, next)
-		fresh = next
 	}
-	return nil
-}
-
-// mayName reports whether a document has to be decoded to know whether it names any
-// of some keys: of a few it is looked for in the text, where few hide them behind
-// escapes.
-func mayName(text []byte, keys map[string]bool) bool {
-	const few = 8
-	if len(keys) > few || bytes.Contains(text, []byte(`\u`)) {
-		return true
-	}
-	for key := range keys {
-		if bytes.Contains(text, []byte(`"`+key+`"`)) {
-			return true
-		}
-	}
-	return false
-}
-
-// namesAny reports whether any rule of a document refers to one of the segments.
-func namesAny(doc *document.Document, segments map[string]bool) bool {
-	for _, criterion := range doc.Criteria() {
-		if key, ok := evaluation.SegmentOf(criterion); ok && segments[key] {
-			return true
-		}
-	}
-	return false
+	return ctx.Err()
 }
 
 // refers reports whether what a document serves in an environment refers to one of the
@@ -236,7 +209,3 @@ func isServed(doc *document.Document) bool {
 }
 
 func isSegment(doc *document.Document) bool { return doc != nil && doc.Type == document.Segment }
-
-// Reached are the keys of the flags and configs that are reached in an environment,
-// in order.
-func (c *Change) Reached(environment string) []string { return c.reached[environment] }

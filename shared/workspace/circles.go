@@ -88,7 +88,7 @@ func circleIssue(item *Item, path []string) document.Issue {
 	path = append(path, path[0])
 	pointer := ""
 	for spot, criterion := range item.View.Criteria() {
-		if key, ok := segmentReference(criterion); ok && key == path[1] {
+		if key, ok := evaluation.SegmentOf(criterion); ok && key == path[1] {
 			pointer = spot.Pointer() + "/valueToMatch"
 			break
 		}
@@ -102,19 +102,12 @@ func segmentReferences(item *Item) []string {
 	var keys []string
 	for _, rule := range item.View.Default {
 		for _, criterion := range rule.Criteria {
-			if key, ok := segmentReference(criterion); ok {
+			if key, ok := evaluation.SegmentOf(criterion); ok {
 				keys = append(keys, key)
 			}
 		}
 	}
 	return keys
-}
-
-func segmentReference(c document.Criterion) (string, bool) {
-	if c.Operator != evaluation.InSegment && c.Operator != evaluation.NotInSegment {
-		return "", false
-	}
-	return operand(c.ValueToMatch)
 }
 
 // graph is the segments and the segments each refers to, by number.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
 )
 
 // Reference is where a document names another item.
@@ -108,7 +109,7 @@ func eachReference(doc *document.Document, folder Folder, visit func(pointer, ke
 	switch folder {
 	case Segments:
 		for spot, criterion := range doc.Criteria() {
-			if named, ok := segmentReference(criterion); ok {
+			if named, ok := evaluation.SegmentOf(criterion); ok {
 				visit(spot.Pointer()+"/valueToMatch", named)
 			}
 		}
