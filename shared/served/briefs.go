@@ -17,9 +17,9 @@ import (
 // Briefs are stored with a snapshot, so that delivery from it need not decode its
 // documents:
 //
-//	the format (1), and that of package brief (1)
+//	the format (2), and that of package brief (1)
 //	the versions of all documents that are in it (their length; see
-//	versions.State.Append)
+//	versions.State.Encode)
 //	for each file of the snapshot, in its order, the length of its entry, 0
 //	for one that is no document or cannot be served as it is; and that: the number
 //	of its regular expressions, each with its instructions, and its brief
@@ -30,12 +30,12 @@ import (
 //
 // The format is raised whenever the entry of a document would be another: when
 // something else keeps it from being served, or another digest is a version.
-const briefsFormat = 1
+const briefsFormat = 2
 
 // briefs are those of a view's snapshot.
 func (v *View) briefs() []byte {
 	b := []byte{briefsFormat, brief.Format}
-	b = encoding.AppendText(b, v.readable.Append(nil))
+	b = encoding.AppendText(b, v.readable.Encode())
 	var told []byte
 	for _, c := range v.read {
 		told = told[:0]

@@ -74,18 +74,19 @@ type State struct {
 // scope is what documents contribute in one scope. A scope without entries is
 // the zero scope, but for maps that are empty.
 type scope struct {
-	entries     int
-	sdk, client sum
-	references  map[string]int // clients' references to segments, by key: how many
-	moments     map[int64]int  // at which rules for clients turn: how many
-	volatile    int            // how many entries have rules that turn all the time
+	Entries    int            `json:"entries"`
+	SDK        sum            `json:"sdk"`
+	Client     sum            `json:"client"`
+	References map[string]int `json:"references,omitempty"` // clients' references to segments, by key: how many
+	Moments    map[int64]int  `json:"moments,omitempty"`    // at which rules for clients turn: how many
+	Volatile   int            `json:"volatile,omitzero"`    // how many entries have rules that turn all the time
 }
 
 // segment is what clients need of one.
 type segment struct {
-	sum        sum
-	references []string
-	turns      evaluation.Turns
+	Sum        sum              `json:"sum"`
+	References []string         `json:"references,omitempty"`
+	Turns      evaluation.Turns `json:"turns,omitzero"`
 }
 
 // Clone makes a copy that can be changed.
@@ -98,7 +99,7 @@ func (s *State) Clone() *State {
 }
 
 func (s scope) clone() scope {
-	s.references, s.moments = maps.Clone(s.references), maps.Clone(s.moments)
+	s.References, s.Moments = maps.Clone(s.References), maps.Clone(s.Moments)
 	return s
 }
 
@@ -112,7 +113,7 @@ func (s *State) Bytes() int64 {
 	return each * int64(n)
 }
 
-func (s scope) size() int { return len(s.references) + len(s.moments) }
+func (s scope) size() int { return len(s.References) + len(s.Moments) }
 
 // Add counts a document in, under the key that its file has. No two documents of
 // a State have one key, so what is replaced is removed first.
@@ -199,9 +200,9 @@ func PartOf(key string, tree *jsontree.Node, view *document.Document) *Part {
 	if view.Type == document.Segment {
 		// Members are told by the default rules alone.
 		p.segment = &segment{
-			sum:        digest("segment", key, tree.Get("default").Get("rules")),
-			references: referencesOf(view.Default),
-			turns:      evaluation.TurnsOf(view.Default),
+			Sum:        digest("segment", key, tree.Get("default").Get("rules")),
+			References: referencesOf(view.Default),
+			Turns:      evaluation.TurnsOf(view.Default),
 		}
 	}
 	return p
@@ -231,7 +232,7 @@ func (s *State) put(environment string, own scope) {
 	if s.own == nil {
 		s.own = map[string]scope{}
 	}
-	if s.own[environment] = own; own.entries == 0 {
+	if s.own[environment] = own; own.Entries == 0 {
 		delete(s.own, environment)
 	}
 }
@@ -249,20 +250,20 @@ func (e *entry) serve(rules []document.Rule) {
 }
 
 func (s *scope) change(e *entry, by int) {
-	s.entries += by
+	s.Entries += by
 	if by > 0 {
-		s.sdk, s.client = s.sdk.plus(e.sdk), s.client.plus(e.client)
+		s.SDK, s.Client = s.SDK.plus(e.sdk), s.Client.plus(e.client)
 	} else {
-		s.sdk, s.client = s.sdk.minus(e.sdk), s.client.minus(e.client)
+		s.SDK, s.Client = s.SDK.minus(e.sdk), s.Client.minus(e.client)
 	}
 	for _, key := range e.references {
-		s.references = count(s.references, key, by)
+		s.References = count(s.References, key, by)
 	}
 	for _, moment := range e.turns.Moments {
-		s.moments = count(s.moments, moment, by)
+		s.Moments = count(s.Moments, moment, by)
 	}
 	if e.turns.Volatile {
-		s.volatile += by
+		s.Volatile += by
 	}
 }
 
@@ -293,19 +294,19 @@ func referencesOf(rules []document.Rule) []string {
 // the default rules.
 func (s *State) Of(environment string, salt Salt) Environment {
 	own := s.own[environment]
-	client := s.everywhere.client.plus(own.client)
-	turns := evaluation.Turns{Volatile: s.everywhere.volatile+own.volatile > 0}
-	turns.Moments = slices.AppendSeq(slices.Collect(maps.Keys(s.everywhere.moments)), maps.Keys(own.moments))
+	client := s.everywhere.Client.plus(own.Client)
+	turns := evaluation.Turns{Volatile: s.everywhere.Volatile+own.Volatile > 0}
+	turns.Moments = slices.AppendSeq(slices.Collect(maps.Keys(s.everywhere.Moments)), maps.Keys(own.Moments))
 	for key := range s.reached(own) {
 		segment := s.segments[key]
-		client = client.plus(segment.sum)
-		turns.Moments = append(turns.Moments, segment.turns.Moments...)
-		turns.Volatile = turns.Volatile || segment.turns.Volatile
+		client = client.plus(segment.Sum)
+		turns.Moments = append(turns.Moments, segment.Turns.Moments...)
+		turns.Volatile = turns.Volatile || segment.Turns.Volatile
 	}
 	slices.Sort(turns.Moments)
 	turns.Moments = slices.Compact(turns.Moments)
 	return Environment{
-		SDK:    s.everywhere.sdk.plus(own.sdk).version(salt, "sdk", environment),
+		SDK:    s.everywhere.SDK.plus(own.SDK).version(salt, "sdk", environment),
 		Client: client.version(salt, "client", environment),
 		Turns:  turns,
 	}
@@ -322,16 +323,16 @@ func (s *State) reached(own scope) map[string]bool {
 			queue = append(queue, key)
 		}
 	}
-	for key := range s.everywhere.references {
+	for key := range s.everywhere.References {
 		visit(key)
 	}
-	for key := range own.references {
+	for key := range own.References {
 		visit(key)
 	}
 	for len(queue) > 0 {
 		key := queue[0]
 		queue = queue[1:]
-		for _, next := range s.segments[key].references {
+		for _, next := range s.segments[key].References {
 			visit(next)
 		}
 	}
