@@ -17,7 +17,7 @@ func (h *Handler) writeEvaluated(w http.ResponseWriter, r *http.Request, tag str
 	} else {
 		defer buffers.Put(b)
 	}
-	values := &[2]string{tagOf(tag, coding), strconv.Itoa(len(body))} // one allocation for both headers
+	values := &[2]string{coding.Tag(tag), strconv.Itoa(len(body))} // one allocation for both headers
 	header := w.Header()
 	header["Etag"] = values[:1:1]
 	header["Cache-Control"] = cacheControl
@@ -41,26 +41,13 @@ func (h *Handler) compressed(w http.ResponseWriter, r *http.Request, body []byte
 	return coding.Compress(body), coding
 }
 
-// tagOf is the tag of an answer as it is sent: compressed, its bytes are others.
-func tagOf(tag string, coding negotiation.Coding) string {
-	if coding == "" {
-		return tag
-	}
-	return tag[:len(tag)-1] + "-" + string(coding) + `"`
-}
-
 // known reports whether a client has the answer of a tag, in whichever form, and
 // the tag of that form.
 func (h *Handler) known(r *http.Request, tag string) (negotiation.Match, string) {
-	match := negotiation.NoneMatch(r, tag)
-	if h.Compress && match != negotiation.ThisOne && r.Header["If-None-Match"] != nil {
-		for _, coding := range []negotiation.Coding{negotiation.GzipCoding, negotiation.Zstd} {
-			if packed := tagOf(tag, coding); negotiation.NoneMatch(r, packed) == negotiation.ThisOne {
-				return negotiation.ThisOne, packed
-			}
-		}
+	if !h.Compress {
+		return negotiation.NoneMatch(r, tag), tag
 	}
-	return match, tag
+	return negotiation.NoneMatchCoded(r, tag)
 }
 
 func (h *Handler) notModified(w http.ResponseWriter, tag string) {

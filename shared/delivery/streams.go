@@ -7,12 +7,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/fault"
-	"svc.example/svc/shared/lru"
 )
 
 // Streams are the event streams that bulk evaluations name (OFREP's ADR 0008).
@@ -30,13 +28,7 @@ type Streams struct {
 	// Follow authenticates a stream by its token. Its error is the answer, as a
 	// fault. Whose the stream is, but for the key, it need not say.
 	Follow func(w http.ResponseWriter, r *http.Request, token string) (events.Stream, error)
-
-	made    sync.Once
-	members *lru.Cache[[2]string, string] // by key and environment
 }
-
-// membersBytes is for some 1,000 keys.
-const membersBytes = 512 << 10
 
 // Inactivity delays: a browser has six connections to a server over HTTP/1.1, all
 // of its tabs together, and on a developer's machine there are many tabs.
@@ -50,20 +42,6 @@ func (s *Streams) member(key, environment string) string {
 	if s == nil {
 		return ""
 	}
-	if s.Token == nil {
-		key = ""
-	}
-	s.made.Do(func() { s.members = lru.New[[2]string, string](membersBytes) })
-	id := [2]string{key, environment}
-	member, known := s.members.Get(id)
-	if !known {
-		member = s.newMember(key, environment)
-		s.members.Put(id, member, int64(len(key)+len(environment)+len(member)))
-	}
-	return member
-}
-
-func (s *Streams) newMember(key, environment string) string {
 	address := endpoints.EvaluationEvents.Path
 	if s.Token != nil {
 		address += "?token=" + url.QueryEscape(s.Token(key, environment))

@@ -48,7 +48,7 @@ func (c *call) success(result any) (*answer, error) {
 	if err != nil || c.operation.Method != http.MethodGet {
 		return a, err
 	}
-	c.set("Etag", a.etag)
+	c.header.Set("ETag", a.etag)
 	if p.immutable {
 		c.header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
@@ -72,7 +72,7 @@ func (c *call) compressed(p *page) (a *answer, err error) {
 	if most := c.options.MaxAnswer; most > 0 && len(a.body) > most && !done {
 		return nil, c.tooLarge(len(a.body), a.encoding)
 	}
-	c.header["Vary"] = acceptEncoding
+	c.header.Set("Vary", "Accept-Encoding")
 	return a, nil
 }
 

@@ -171,7 +171,6 @@ type call struct {
 	request   *http.Request
 	writer    http.ResponseWriter // for the limit on the body's size
 	header    http.Header         // of the answer
-	values    []string            // of its headers: see set
 	id        string              // of the request, drawn at random
 	named     string              // what the client calls it; "" when it has no name for it
 	operation *operation
@@ -193,12 +192,11 @@ type pathHandler struct {
 
 // ServeHTTP answers a request.
 func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{server: h.server, here: h.here, request: r, writer: w, header: w.Header(), values: make([]string, 0, mostValues),
-		id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header)), leave: func() {}}
-	c.set(requestid.Header, cmp.Or(c.named, c.id))
+	c := &call{server: h.server, here: h.here, request: r, writer: w, header: w.Header(), id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header)), leave: func() {}}
+	c.header.Set(requestid.Header, cmp.Or(c.named, c.id))
 	requestid.Note(r.Context(), c.id)
-	c.header["X-Content-Type-Options"] = noSniff
-	c.header["Cache-Control"] = cacheControl
+	c.header.Set("X-Content-Type-Options", "nosniff")
+	c.header.Set("Cache-Control", "private, no-cache")
 	defer func() { c.leave(); c.held.Release() }()
 	a, err := c.answer()
 	if err != nil {
@@ -208,8 +206,8 @@ func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.leave() // before a slow client takes its time
 	modified := a.status != http.StatusNotModified
 	if modified {
-		c.set("Content-Type", a.contentType)
-		c.set("Content-Length", strconv.Itoa(len(a.body)))
+		c.header.Set("Content-Type", a.contentType)
+		c.header.Set("Content-Length", strconv.Itoa(len(a.body)))
 	}
 	if a.encoding != "" {
 		c.header.Set("Content-Encoding", string(a.encoding))
@@ -218,25 +216,6 @@ func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if modified && r.Method != http.MethodHead {
 		bodies.Write(w, a.body)
 	}
-}
-
-// Values of headers that are the same in all answers. Nobody writes into them.
-var (
-	noSniff        = []string{"nosniff"}
-	cacheControl   = []string{"private, no-cache"}
-	acceptEncoding = []string{"Accept-Encoding"}
-)
-
-// mostValues is how many others most answers have.
-const mostValues = 4
-
-// set is header.Set for a name as it stands in answers. The values of an answer lie
-// together: a list of its own for each would be most of what a read leaves to the
-// garbage collector.
-func (c *call) set(name, value string) {
-	c.values = append(c.values, value)
-	n := len(c.values)
-	c.header[name] = c.values[n-1 : n : n]
 }
 
 // answer carries the request out. A panic is an error like any other.

@@ -41,14 +41,15 @@ func (b *Body) As(coding Coding) (content []byte, etag string, err error) {
 	tag, _ := b.Identity()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	etag = coding.Tag(`"` + tag + `"`)
 	if coding == "" {
 		if b.plain == nil && b.gzip != nil {
 			b.plain, err = Decompress(b.gzip)
 		}
-		return b.plain, `"` + tag + `"`, err
+		return b.plain, etag, err
 	}
 	if b.gzip == nil {
 		b.gzip = Compress(b.plain)
 	}
-	return b.gzip, `"` + tag + "-" + string(coding) + `"`, nil
+	return b.gzip, etag, nil
 }

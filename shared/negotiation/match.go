@@ -31,3 +31,17 @@ func NoneMatch(r *http.Request, etag string) Match {
 	}
 	return found
 }
+
+// NoneMatchCoded is NoneMatch for the answer of an entity tag in any coding. It returns the
+// tag of the one that the client has.
+func NoneMatchCoded(r *http.Request, etag string) (Match, string) {
+	match := NoneMatch(r, etag)
+	if match != ThisOne && r.Header["If-None-Match"] != nil {
+		for _, coding := range []Coding{GzipCoding, Zstd} {
+			if packed := coding.Tag(etag); NoneMatch(r, packed) == ThisOne {
+				return ThisOne, packed
+			}
+		}
+	}
+	return match, etag
+}

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
@@ -28,8 +29,12 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 		t.options.refuse(w, r, err)
 		return
 	}
-	if told, known := d.Known(); known && unchanged(w, r, entityTag(d.WorkspaceID(), d.Environment(), told.SDK.String())) {
-		return
+	if told, known := d.Known(); known {
+		// "*" does not say that there was an answer.
+		if match, tag := negotiation.NoneMatchCoded(r, entityTag(d.WorkspaceID(), d.Environment(), told.SDK.String())); match == negotiation.ThisOne {
+			notModified(w, tag)
+			return
+		}
 	}
 	docs, err := t.documents(r.Context(), d)
 	if err == nil {

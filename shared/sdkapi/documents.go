@@ -57,41 +57,23 @@ func TakesGet(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// unchanged answers a request that names the tag.
-func unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
-	for _, coding := range []negotiation.Coding{"", negotiation.GzipCoding, negotiation.Zstd} { // "*" does not say that there was an answer
-		if negotiation.NoneMatch(r, tagged(tag, coding)) == negotiation.ThisOne {
-			notModified(w, tag, coding)
-			return true
-		}
-	}
-	return false
-}
-
 // entityTag stands for what an environment serves, so that an unchanged poll
 // needs no documents.
 func entityTag(workspace, environment, version string) string {
 	text := strings.Join([]string{"configs 4", workspace, environment, version}, "\x00")
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:16])
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-func tagged(tag string, coding negotiation.Coding) string {
-	if coding != "" {
-		tag += "-" + string(coding)
-	}
-	return `"` + tag + `"`
-}
-
-func setHeaders(w http.ResponseWriter, tag string, coding negotiation.Coding) {
+func setHeaders(w http.ResponseWriter, tag string) {
 	header := w.Header()
-	header.Set("ETag", tagged(tag, coding))
+	header.Set("ETag", tag)
 	header.Set("Cache-Control", "private, no-cache")
 	header.Set("Vary", "Accept-Encoding")
 }
 
-func notModified(w http.ResponseWriter, tag string, coding negotiation.Coding) {
-	setHeaders(w, tag, coding)
+func notModified(w http.ResponseWriter, tag string) {
+	setHeaders(w, tag)
 	w.WriteHeader(http.StatusNotModified)
 }
 
@@ -99,7 +81,9 @@ func notModified(w http.ResponseWriter, tag string, coding negotiation.Coding) {
 // a fault.
 func (d *Documents) Answer(w http.ResponseWriter, r *http.Request, most int) error {
 	tag := entityTag(d.Workspace, d.Environment, d.Version)
-	if unchanged(w, r, tag) {
+	match, known := negotiation.NoneMatchCoded(r, tag)
+	if match == negotiation.ThisOne {
+		notModified(w, known)
 		return nil
 	}
 	coding, size := negotiation.Choose(r, d.Length), d.Length
@@ -109,15 +93,15 @@ func (d *Documents) Answer(w http.ResponseWriter, r *http.Request, most int) err
 	if most > 0 && size > most {
 		return fault.New(fault.BadRequest, "the answer would be %d bytes long, more than can be sent at once; %s", size, d.advice(most))
 	}
-	if negotiation.NoneMatch(r, tagged(tag, coding)) == negotiation.Whichever {
-		notModified(w, tag, coding)
+	if match == negotiation.Whichever {
+		notModified(w, coding.Tag(tag))
 		return nil
 	}
 	plain, err := d.Plain()
 	if err != nil {
 		return err
 	}
-	setHeaders(w, tag, coding)
+	setHeaders(w, coding.Tag(tag))
 	if coding != "" {
 		w.Header().Set("Content-Encoding", string(coding))
 		delivery.WriteJSON(w, http.StatusOK, d.In(coding))
