@@ -150,9 +150,9 @@ func (p docsPage) clean(t *testing.T, origin string) {
 }
 
 // middle is where a mouse would click on an element that stands still and is
-// not covered by another.
+// not covered by another. A busy machine draws few frames.
 const middle = `async (selector) => {
-	const frame = () => new Promise(requestAnimationFrame);
+	const frame = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 200) });
 	const element = document.querySelector(selector);
 	element?.scrollIntoView({ block: "center", behavior: "instant" });
 	await frame();

@@ -63,7 +63,6 @@ const shownOperations = `() => Object.fromEntries([...document.querySelectorAll(
 }]))`
 
 func TestDocsShowTheDescription(t *testing.T) {
-	t.Parallel()
 	server := serveAPI(t)
 	d := get[description](t, server.base+"/v1/openapi.json", "")
 	page := openDocs(t, server.base, desk)
@@ -122,7 +121,6 @@ func stage(t *testing.T, base, prefix string) string {
 }
 
 func TestTryIt(t *testing.T) {
-	t.Parallel()
 	server := serveAPI(t)
 	gateway := stage(t, server.base, "/prod")
 	t.Run("at a desk", func(t *testing.T) {
@@ -226,7 +224,6 @@ var widest = []string{"updateFlagEnvironment", "listActivity"}
 
 // TestDocsFitAPhone opens what is widest, on the smallest phone.
 func TestDocsFitAPhone(t *testing.T) {
-	t.Parallel()
 	server := serveAPI(t)
 	s := screen{320, 640, true, "light"}
 	page, opened := openDocs(t, server.base, s), 0
