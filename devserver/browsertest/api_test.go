@@ -12,43 +12,71 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
-// api is a svc api that serves a workspace made of everyTypeFiles.
-type api struct {
-	base string
-	data string
+// workspace is an svc api that serves one.
+type workspace struct {
+	base, data, port string
+	halt             func() // stops the server
 }
 
-func serveAPI(t *testing.T, flags ...string) api {
+// serveWorkspace serves what is in a directory, without limits that a test
+// would have to wait for.
+func serveWorkspace(t *testing.T, dir string) *workspace {
 	t.Helper()
-	dir := everyTypeDir(t)
-	a := api{data: filepath.Join(t.TempDir(), "data")}
-	var problem string
-	for range 3 { // another program may take a free port first
-		port := freeport.Take()
-		a.base = "http://127.0.0.1:" + port
-		if problem = launch(t, append([]string{"api", "--data", a.data, "--import", dir, "--port", port}, flags...)...); problem == "" {
-			return a
+	w := &workspace{data: filepath.Join(t.TempDir(), "data"), port: freeport.Take()}
+	w.base = "http://127.0.0.1:" + w.port
+	w.halt = w.start(t, "--import", dir, "--workspace", "acme")
+	return w
+}
+
+// start starts the server, which a test may stop and start again.
+func (w *workspace) start(t *testing.T, flags ...string) (stop func()) {
+	t.Helper()
+	args := append([]string{"api", "--data", w.data, "--port", w.port, "--rate-limit", "1000", "--rate-burst", "1000"}, flags...)
+	server, err := svcbinary.Here(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
 		}
-		if !strings.Contains(problem, "is taken") {
-			break
+		stopped = true
+		if err := server.Stop(); err != nil {
+			t.Error(err)
 		}
 	}
-	t.Fatalf("svc api: %s", problem)
-	return a
+	t.Cleanup(stop)
+	return stop
 }
 
-// issueKey makes a key as the guide says, while the server runs.
-func (a api) issueKey(t *testing.T) string {
+// key makes a key of a role.
+func (w *workspace) key(t *testing.T, name, role string) string {
 	t.Helper()
-	return svc(t, "key", "create", "--data", a.data, "--kind", "user", "--name", "Ada Lovelace", "--email", "ada@acme.example", "--role", "protected_engineer")
+	return svc(t, "key", "create", "--data", w.data, "--kind", "user", "--name", name, "--email", strings.ToLower(name)+"@acme.example", "--role", role)
 }
 
-// get asks the API itself, past every browser, and decodes the answer.
-func get[T any](t *testing.T, url, key string) T {
+// applicationKey makes a key that applications use in an environment.
+func (w *workspace) applicationKey(t *testing.T, kind, environment string) string {
 	t.Helper()
-	r, err := http.NewRequest("GET", url, nil)
+	return svc(t, "key", "create", "--data", w.data, "--kind", kind, "--name", "app", "--environment", environment)
+}
+
+// send sends a request past the console, and demands success.
+func (w *workspace) send(t *testing.T, key, method, path, body string) {
+	t.Helper()
+	if status, answer := request(t, method, w.base+path, key, body); status != 200 {
+		t.Fatalf("%s %s: %d\n%s", method, path, status, answer)
+	}
+}
+
+// request asks an API past every browser.
+func request(t *testing.T, method, url, key, body string) (status int, answer string) {
+	t.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,12 +89,19 @@ func get[T any](t *testing.T, url, key string) T {
 	}
 	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
-	var value T
-	if err == nil {
-		err = json.Unmarshal(text, &value)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err != nil || a.StatusCode != 200 {
-		t.Fatalf("GET %s: %s, %v\n%.500s", url, a.Status, err, text)
+	return a.StatusCode, string(text)
+}
+
+// get reads from an API past every browser.
+func get[T any](t *testing.T, url, key string) T {
+	t.Helper()
+	status, text := request(t, "GET", url, key, "")
+	var value T
+	if err := json.Unmarshal([]byte(text), &value); err != nil || status != 200 {
+		t.Fatalf("GET %s: %d, %v\n%.500s", url, status, err, text)
 	}
 	return value
 }

@@ -1,7 +1,6 @@
 package browsertest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,10 +14,7 @@ import (
 // nothing that is drawn later moves what stands there already.
 func TestConsoleIsAccessible(t *testing.T) {
 	needsPackages(t)
-	axe, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	axe := readFile(t, filepath.Join("node_modules", "axe-core", "axe.min.js"))
 	open := func(base string) docsPage {
 		p := observed(t, desk)
 		p.load(t, base+"/console/")

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -244,9 +243,8 @@ func TestConsoleRollsOutWithTheKeyboard(t *testing.T) {
 	})
 	p.press(t, "\r")
 	p.gone(t, "dialog")
-	text, err := os.ReadFile(filepath.Join(dir, "feature-flags", "new-checkout.json"))
-	if err != nil || !strings.Contains(string(text), "25000") {
-		t.Errorf("%v:\n%s", err, text)
+	if text := readFile(t, filepath.Join(dir, "feature-flags", "new-checkout.json")); !strings.Contains(string(text), "25000") {
+		t.Errorf("%s", text)
 	}
 	p.quiet(t)
 }

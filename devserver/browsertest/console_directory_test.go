@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -24,10 +23,7 @@ func TestConsoleEditsTheFilesOfADirectory(t *testing.T) {
 	t.Parallel()
 	dir := copySample(t, nil)
 	file := filepath.Join(dir, "feature-flags", "new-checkout.json")
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := readFile(t, file)
 	base := serveConsole(t, dir)
 	p := blankTab(t, desk)
 	p.load(t, base+"/")
@@ -35,15 +31,12 @@ func TestConsoleEditsTheFilesOfADirectory(t *testing.T) {
 	p.visit(t, "#/flags/new-checkout")
 	p.click(t, `[aria-label="Serve true to everyone in development"]`)
 	p.says(t, "dialog .messages", "development enabled set to false")
-	if now, err := os.ReadFile(file); err != nil || string(now) != string(before) {
-		t.Error("looking at a change has made it", err)
+	if string(readFile(t, file)) != string(before) {
+		t.Error("looking at a change has made it")
 	}
 	p.apply(t)
 	p.wait(t, `[aria-label="Serve true to everyone in development"][aria-checked=false]`)
-	after, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := readFile(t, file)
 	was, is := strings.Split(string(before), "\n"), strings.Split(string(after), "\n")
 	changed := 0
 	for i := range min(len(was), len(is)) {
@@ -70,10 +63,7 @@ func TestConsoleOfADirectoryLosesNoEditOfAnEditor(t *testing.T) {
 	p.click(t, "dialog .box button:not(.time)")
 	p.gone(t, "dialog .box.warn")
 	p.apply(t)
-	text, err := os.ReadFile(filepath.Join(dir, "feature-flags", "new-checkout.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readFile(t, filepath.Join(dir, "feature-flags", "new-checkout.json"))
 	for environment, want := range map[string]string{"development": "false", "staging": "true"} {
 		rules := regexp.MustCompile(`(?s)"id": "` + environment + `".*?"value": (true|false)`).FindStringSubmatch(string(text))
 		if len(rules) != 2 || rules[1] != want {
@@ -131,10 +121,7 @@ func TestAnotherSiteCannotUseTheConsole(t *testing.T) {
 	dir := copySample(t, nil)
 	base := serveConsole(t, dir)
 	path := filepath.Join(dir, "feature-flags", "new-checkout.json")
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := readFile(t, path)
 	own := blankTab(t, desk)
 	own.load(t, base+"/console/")
 	own.says(t, ".row .key", "new-checkout")
@@ -162,8 +149,8 @@ func TestAnotherSiteCannotUseTheConsole(t *testing.T) {
 		form.submit();
 	})`, base)
 	call[bool](t, site, `(base) => new Promise((done) => { const i = new Image(); i.onload = i.onerror = () => done(true); i.src = base + "/v1/flags"; })`, base)
-	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Error("another site has changed a file", err)
+	if string(readFile(t, path)) != string(before) {
+		t.Error("another site has changed a file")
 	}
 	call[bool](t, site, `(base) => new Promise((done) => { const s = document.createElement("script"); s.onload = s.onerror = () => done(true); s.src = base + "/v1/flags"; document.body.append(s); })`, base)
 	if shown := call[string](t, site, `(base) => new Promise((done) => {
@@ -191,8 +178,8 @@ func TestAnotherSiteCannotUseTheConsole(t *testing.T) {
 			t.Errorf("a rebound name is answered %+v", a)
 		}
 	}
-	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Error("a rebound name has changed a file", err)
+	if string(readFile(t, path)) != string(before) {
+		t.Error("a rebound name has changed a file")
 	}
 	for _, host := range []string{rebound, rebound + port} {
 		for _, at := range []string{"/console/", "/v1/flags"} {

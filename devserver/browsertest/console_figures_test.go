@@ -3,7 +3,6 @@ package browsertest
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -80,88 +79,4 @@ func TestConsoleListsTenThousandFlags(t *testing.T) {
 	p.press(t, "\x1b")
 	p.gone(t, ".palette")
 	p.quiet(t)
-}
-
-// hand counts what a person does.
-type hand struct {
-	docsPage
-	clicks, keys int
-	begun        time.Time
-}
-
-func (h *hand) click(t *testing.T, selector string) {
-	t.Helper()
-	h.clicks++
-	h.docsPage.click(t, selector)
-}
-
-func (h *hand) typed(t *testing.T, text string) {
-	t.Helper()
-	for _, key := range text {
-		h.keys++
-		h.press(t, string(key))
-	}
-}
-
-// done demands that something took no more than it should, and tells the seconds that
-// the browser and the server needed for it.
-func (h *hand) done(t *testing.T, what string, clicks, keys int) {
-	t.Helper()
-	t.Logf("%-50s %d clicks, %d keys, %.1f s", what, h.clicks, h.keys, time.Since(h.begun).Seconds())
-	if h.clicks > clicks || h.keys > keys {
-		t.Errorf("%s takes %d clicks and %d keys, and took %d and %d", what, h.clicks, h.keys, clicks, keys)
-	}
-	h.clicks, h.keys, h.begun = 0, 0, time.Now()
-}
-
-// What people come for, by how many clicks and keys it takes.
-func TestConsoleTakesFewSteps(t *testing.T) {
-	dir := copySample(t, manyFlags(1000))
-	site := openTab(t, blankSite(t).origin("localhost"))
-	base := serveConsole(t, dir)
-	served := func(user string) any {
-		return site.fetch(t, pollPath(base, tokenOf(`{"user":{"key":"`+user+`"}}`)), fetchInit{}).values(t)["checkout.fast"]
-	}
-	if got := served("u1"); got != false {
-		t.Fatalf("u1 gets %v", got)
-	}
-	tab := blankTab(t, desk)
-	tab.load(t, base+"/console/")
-	tab.says(t, ".heading .note", "1,003 flags")
-	h := &hand{docsPage: tab, begun: time.Now()}
-	h.keys++
-	h.slash(t)
-	h.wait(t, ".palette")
-	h.typed(t, "fast")
-	h.says(t, "#choices [aria-selected=true]", "checkout.fast")
-	h.typed(t, "\r")
-	h.says(t, "h1", "checkout.fast")
-	h.done(t, "a directory: find a flag among 1,000", 0, 6)
-
-	h.click(t, "#as") // which selects what is there
-	h.typed(t, "u1")
-	h.says(t, ".here .gets-value", "false")
-	h.click(t, ".here summary")
-	h.says(t, ".here .tried .matched", "user.key is u1")
-	h.done(t, `a directory: see why u1 gets "off"`, 2, 2)
-
-	h.click(t, ".here-now .primary")
-	h.says(t, ".here .gets-value", "true")
-	eventually(t, "u1 is served it", func() (any, bool) { got := served("u1"); return got, got == true })
-	h.done(t, "a directory: put it on for oneself", 1, 0)
-
-	h.click(t, `[aria-label="Roll out in production"]`)
-	h.wait(t, "dialog .percent input:focus")
-	h.typed(t, "25")
-	h.says(t, "dialog .messages", "production rollout 25% true, 75% false")
-	h.click(t, "dialog .primary:not([disabled])")
-	h.says(t, "[aria-labelledby=scope-production]", "25%")
-	h.done(t, "a directory: 25% in production, with preview", 2, 2)
-
-	h.click(t, ".notice a")
-	h.says(t, "dialog .messages", "production own rules removed")
-	h.click(t, "dialog .primary:not([disabled])")
-	h.gone(t, "[aria-labelledby=scope-production] .shares")
-	h.done(t, "a directory: undo it", 2, 0)
-	h.quiet(t)
 }

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -278,8 +277,8 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 	p.says(t, ".draft", "user.typed")
 	p.says(t, "dialog .messages", "rule changed")
 	p.apply(t)
-	if text, err := os.ReadFile(filepath.Join(dir, "feature-flags", "search.suggestions.json")); err != nil || !strings.Contains(string(text), "user.typed") || !strings.Contains(string(text), "weighted_values") {
-		t.Errorf("%v:\n%s", err, text)
+	if text := readFile(t, filepath.Join(dir, "feature-flags", "search.suggestions.json")); !strings.Contains(string(text), "user.typed") || !strings.Contains(string(text), "weighted_values") {
+		t.Errorf("%s", text)
 	}
 }
 

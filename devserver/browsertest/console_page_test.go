@@ -1,87 +1,17 @@
 package browsertest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
-
-	"svc.example/svc/shared/testing/freeport"
-	"svc.example/svc/shared/testing/svcbinary"
 )
-
-// workspace is an svc api with a workspace for the console.
-type workspace struct {
-	api
-	port string
-	halt func() // stops the server
-}
-
-// serveWorkspace serves what is in a directory, without limits that a test
-// would have to wait for.
-func serveWorkspace(t *testing.T, dir string) *workspace {
-	t.Helper()
-	w := &workspace{api: api{data: filepath.Join(t.TempDir(), "data")}, port: freeport.Take()}
-	w.base = "http://127.0.0.1:" + w.port
-	w.halt = w.start(t, "--import", dir, "--workspace", "acme")
-	return w
-}
-
-// start starts the server, which a test may stop and start again.
-func (w *workspace) start(t *testing.T, flags ...string) (stop func()) {
-	t.Helper()
-	args := append([]string{"api", "--data", w.data, "--port", w.port, "--rate-limit", "1000", "--rate-burst", "1000"}, flags...)
-	server, err := svcbinary.Here(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Cleanup(stop)
-	return stop
-}
-
-// key makes a key of a role.
-func (w *workspace) key(t *testing.T, name, role string) string {
-	t.Helper()
-	return svc(t, "key", "create", "--data", w.data, "--kind", "user", "--name", name, "--email", strings.ToLower(name)+"@acme.example", "--role", role)
-}
-
-// send sends a request past the console, and demands success.
-func (w *workspace) send(t *testing.T, key, method, path, body string) {
-	t.Helper()
-	r, err := http.NewRequest(method, w.base+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close()
-	var answer bytes.Buffer
-	_, _ = answer.ReadFrom(a.Body)
-	if a.StatusCode != 200 {
-		t.Fatalf("%s %s: %s\n%s", method, path, a.Status, &answer)
-	}
-}
 
 // see has applications report contexts.
 func (w *workspace) see(t *testing.T, environment string, people ...string) {

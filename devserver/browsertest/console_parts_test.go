@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -33,10 +32,7 @@ func TestConsoleSources(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := readFile(t, file)
 		for n, line := range strings.Split(string(text), "\n") {
 			if utf8.RuneCountInString(line) > 120 && !strings.HasSuffix(file, "icons.tsx") { // of paths that are drawn
 				t.Errorf("%s:%d: the line has more than 120 characters", file, n+1)

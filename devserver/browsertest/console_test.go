@@ -75,13 +75,21 @@ func TestConsoleTogglesAfterADryRun(t *testing.T) {
 	w.see(t, "production", "Ada Lovelace", "Grace Hopper", "Alan Turing")
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/new-checkout", key)
-	before := get[stored](t, w.base+"/v1/flags/new-checkout/document", key)
-	p.says(t, ".scope", "production")
+	p.togglesAndUndoes(t, w.base, key, func() {
+		p.says(t, "dialog .impact", "3 of 3 saved contexts get another value")
+		p.says(t, "dialog .impact .moves", "false")
+	})
+	p.quiet(t)
+}
+
+// togglesAndUndoes switches the flag that is shown on in production, and off again.
+func (p docsPage) togglesAndUndoes(t *testing.T, base, key string, foretold func()) {
+	t.Helper()
+	before := get[stored](t, base+"/v1/flags/new-checkout/document", key)
 	p.click(t, `[aria-label="Serve true to everyone in production"]`)
 	p.says(t, "dialog .messages", "production enabled set to true")
-	p.says(t, "dialog .impact", "3 of 3 saved contexts get another value")
-	p.says(t, "dialog .impact .moves", "false")
-	if now := get[stored](t, w.base+"/v1/flags/new-checkout/document", key); now.CommitSha != before.CommitSha {
+	foretold()
+	if now := get[stored](t, base+"/v1/flags/new-checkout/document", key); now.CommitSha != before.CommitSha {
 		t.Error("looking at a change has made it")
 	}
 	p.apply(t)
@@ -92,11 +100,9 @@ func TestConsoleTogglesAfterADryRun(t *testing.T) {
 	p.says(t, "dialog .messages", "production")
 	p.apply(t)
 	p.wait(t, `[aria-label="Serve true to everyone in production"][aria-checked=false]`)
-	after := get[stored](t, w.base+"/v1/flags/new-checkout/document", key)
-	if fmt.Sprint(after.Document) != fmt.Sprint(before.Document) {
+	if after := get[stored](t, base+"/v1/flags/new-checkout/document", key); fmt.Sprint(after.Document) != fmt.Sprint(before.Document) {
 		t.Errorf("undone it is %v, and was %v", after.Document, before.Document)
 	}
-	p.quiet(t)
 }
 
 // A document is edited as it is written down: what the console would not know,

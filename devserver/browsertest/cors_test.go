@@ -9,7 +9,7 @@ import (
 func TestPageOfAnotherOriginReadsFlags(t *testing.T) {
 	t.Parallel()
 	site := blankSite(t)
-	port := serve(t, sampleDir(t), "--host", "localhost")
+	port := serve(t, copySample(t, nil), "--host", "localhost")
 	for _, page := range []string{"127.0.0.1", "localhost"} {
 		tab := openTab(t, site.origin(page))
 		for _, api := range []string{"127.0.0.1", "localhost", "[::1]"} {
@@ -35,7 +35,7 @@ func TestPageOfAnotherOriginReadsFlags(t *testing.T) {
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	site := blankSite(t)
-	base := "http://127.0.0.1:" + serve(t, sampleDir(t), "--frontend-sdk-key", "dev-key",
+	base := "http://127.0.0.1:" + serve(t, copySample(t, nil), "--frontend-sdk-key", "dev-key",
 		"--cors-origin", "https://app.example", "--cors-origin", site.origin("127.0.0.1"))
 	url := pollPath(base, tokenOf(someone))
 
@@ -62,7 +62,7 @@ func TestOrigins(t *testing.T) {
 
 func TestPreflightIsRemembered(t *testing.T) {
 	t.Parallel()
-	base := "http://127.0.0.1:" + serve(t, sampleDir(t), "--frontend-sdk-key", "dev-key")
+	base := "http://127.0.0.1:" + serve(t, copySample(t, nil), "--frontend-sdk-key", "dev-key")
 	tab := openTab(t, blankSite(t).origin("127.0.0.1"))
 	url := pollPath(base, tokenOf(someone))
 	for range 3 {

@@ -78,10 +78,7 @@ func write(t *testing.T, datadir, path, content string) {
 // of a datadir.
 func edit(t *testing.T, datadir, path, old, new string) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(datadir, filepath.FromSlash(path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := readFile(t, filepath.Join(datadir, filepath.FromSlash(path)))
 	if !strings.Contains(string(content), old) {
 		t.Fatalf("%s does not hold %q", path, old)
 	}
@@ -93,16 +90,6 @@ func remove(t *testing.T, datadir, path string) {
 	if err := os.Remove(filepath.Join(datadir, filepath.FromSlash(path))); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// sampleDir is a copy of the sample directory, to be changed at will.
-func sampleDir(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "sample", "directory"))); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // switchOff makes new-checkout of the sample directory false, where it is true

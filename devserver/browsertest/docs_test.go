@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -63,7 +62,7 @@ const shownOperations = `() => Object.fromEntries([...document.querySelectorAll(
 }]))`
 
 func TestDocsShowTheDescription(t *testing.T) {
-	server := serveAPI(t)
+	server := serveWorkspace(t, everyTypeDir(t))
 	d := get[description](t, server.base+"/v1/openapi.json", "")
 	page := openDocs(t, server.base, desk)
 	shown := call[map[string]shownOperation](t, page.tab, shownOperations)
@@ -121,10 +120,10 @@ func stage(t *testing.T, base, prefix string) string {
 }
 
 func TestTryIt(t *testing.T) {
-	server := serveAPI(t)
+	server := serveWorkspace(t, everyTypeDir(t))
 	gateway := stage(t, server.base, "/prod")
 	t.Run("at a desk", func(t *testing.T) {
-		key := server.issueKey(t)
+		key := server.key(t, "Ada", "protected_engineer")
 		page := openDocs(t, server.base, desk)
 		page.introduces(t, key)
 		switchOn(t, server, page, key, "production")
@@ -138,9 +137,32 @@ func TestTryIt(t *testing.T) {
 	})
 	t.Run("on a phone, below a stage", func(t *testing.T) {
 		page := openDocs(t, gateway+"/prod", phone)
-		page.introduces(t, server.issueKey(t))
+		page.introduces(t, server.key(t, "Ada", "protected_engineer"))
 		besideTheAPI(t, page, gateway+"/prod")
 		page.clean(t, gateway)
+	})
+	t.Run("on the smallest phone", func(t *testing.T) {
+		smallest := screen{320, 640, true, "light"}
+		page := openDocs(t, server.base, smallest)
+		fits := func(what string) {
+			t.Helper()
+			if width := call[int64](t, page.tab, `() => document.documentElement.scrollWidth`); width > smallest.width {
+				t.Errorf("%s: the page is %d wide on a screen of %d", what, width, smallest.width)
+			}
+		}
+		fits("at first")
+		page.saysOfKey(t, "Key")
+		page.click(t, "#contents button")
+		page.wait(t, ".modal-ux input")
+		fits("with the dialog for the key")
+		page.click(t, ".modal-ux .btn-done")
+		page.introduces(t, server.key(t, "Ada", "protected_engineer"))
+		fits("with an answer")
+		for tag, operation := range widest {
+			one := page.try(t, tag, operation)
+			page.wait(t, one.selector+" .responses-table .highlight-code") // it comes last
+			fits("with " + operation)
+		}
 	})
 }
 
@@ -148,14 +170,14 @@ func TestTryIt(t *testing.T) {
 func (p docsPage) introduces(t *testing.T, key string) {
 	t.Helper()
 	p.paste(t, key)
-	if status, body := p.try(t, "workspace", "getWhoami").execute(t); status != "200" || !strings.Contains(body, "Ada Lovelace") {
+	if status, body := p.try(t, "workspace", "getWhoami").execute(t); status != "200" || !strings.Contains(body, "Ada") {
 		t.Fatalf("GET /whoami: the page shows %s\n%s", status, body)
 	}
 }
 
 // switchOn turns a flag whose key holds a dot on, with the page, and looks at
 // it past the page.
-func switchOn(t *testing.T, server api, page docsPage, key, environment string) {
+func switchOn(t *testing.T, server *workspace, page docsPage, key, environment string) {
 	t.Helper()
 	type detail struct{ EnvironmentStatuses map[string]string }
 	status := func() string {
@@ -219,46 +241,12 @@ func (p docsPage) forgets(t *testing.T, key string) {
 	}
 }
 
-// widest are the operations with a body, a long path, or many parameters.
-var widest = []string{"updateFlagEnvironment", "listActivity"}
-
-// TestDocsFitAPhone opens what is widest, on the smallest phone.
-func TestDocsFitAPhone(t *testing.T) {
-	server := serveAPI(t)
-	s := screen{320, 640, true, "light"}
-	page, opened := openDocs(t, server.base, s), 0
-	fits := func(what string) {
-		t.Helper()
-		if width := call[int64](t, page.tab, `() => document.documentElement.scrollWidth`); width > s.width {
-			t.Errorf("%s: the page is %d wide on a screen of %d", what, width, s.width)
-		}
-	}
-	fits("at first")
-	page.saysOfKey(t, "Key")
-	page.click(t, "#contents button")
-	page.wait(t, ".modal-ux input")
-	fits("with the dialog for the key")
-	page.click(t, ".modal-ux .btn-done")
-	page.paste(t, server.issueKey(t))
-	get[description](t, server.base+"/v1/openapi.json", "").each(t, func(_, _ string, o operation) {
-		if slices.Contains(widest, o.OperationID) {
-			one := page.try(t, o.Tags[0], o.OperationID)
-			page.wait(t, one.selector+" .responses-table .highlight-code") // it comes last
-			fits("with " + o.OperationID)
-			opened++
-		}
-	})
-	if opened != len(widest) {
-		t.Errorf("only %d of %v were there", opened, widest)
-	}
-	one := page.try(t, "workspace", "getWhoami")
-	one.execute(t)
-	fits("with an answer")
-}
+// widest are operations with a body and a long path, and with many parameters.
+var widest = map[string]string{"flags": "updateFlagEnvironment", "activity": "listActivity"}
 
 func TestDocsWithoutScripts(t *testing.T) {
 	t.Parallel()
-	server := serveAPI(t)
+	server := serveWorkspace(t, everyTypeDir(t))
 	for name, prevent := range map[string]func(t *testing.T, page docsPage){
 		"scripts are off": func(t *testing.T, page docsPage) {
 			if _, err := chromedp.Call(page.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
@@ -311,12 +299,9 @@ func TestRendererIsThePackage(t *testing.T) {
 	if pinned := ours.Dependencies["swagger-ui-dist"]; pinned != swaggerui.Version || theirs.Version != swaggerui.Version || theirs.License != "Apache-2.0" {
 		t.Errorf("package.json pins %s, %s (%s) is installed, and swaggerui says %s", pinned, theirs.Version, theirs.License, swaggerui.Version)
 	}
-	server := serveAPI(t)
+	server := serveWorkspace(t, everyTypeDir(t))
 	for _, f := range swaggerui.Files {
-		want, err := os.ReadFile(filepath.Join(folder, f.Name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := readFile(t, filepath.Join(folder, f.Name))
 		a, err := http.Get(server.base + "/v1/docs/" + swaggerui.Digest() + "/" + f.Name)
 		if err != nil {
 			t.Fatal(err)

@@ -30,10 +30,7 @@ func TestEditorKnowsWhatInitWrites(t *testing.T) {
 		t.Fatalf("svc init wrote only %q", files)
 	}
 	wrong := files[0]
-	text, err := os.ReadFile(wrong)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readFile(t, wrong)
 	if err := os.WriteFile(wrong, []byte(strings.Replace(string(text), `"valueType": "`, `"valueType": "x`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}

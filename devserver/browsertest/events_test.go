@@ -80,7 +80,7 @@ func TestWebProviderOutlivesAServerBehindNginx(t *testing.T) {
 func TestOpenFeatureWebSnippetWithoutAServer(t *testing.T) {
 	t.Parallel()
 	browser(t)
-	dir, port := sampleDir(t), freeport.Take()
+	dir, port := copySample(t, nil), freeport.Take()
 	program := strings.ReplaceAll(guides.Snippet(t, "shared/client/README.md", "openfeature-web"), ":"+documentedPort, ":"+port)
 	tab := openTab(t, bundleSite(t, program).origin("localhost"))
 	tab.waitForText(t, oldCheckout)

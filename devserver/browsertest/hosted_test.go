@@ -31,7 +31,9 @@ func TestAPageOfTheFunctionsHearsFromARelay(t *testing.T) {
 	before := app.value(t, headline)
 	write := func(value string) {
 		t.Helper()
-		patch(t, base+"/v1/flags/pricing.headline/environments/development", person, `{"value":"`+value+`"}`)
+		if status, answer := request(t, "PATCH", base+"/v1/flags/pricing.headline/environments/development", person, `{"value":"`+value+`"}`); status != 200 {
+			t.Fatal(status, answer)
+		}
 		app.waitForValue(t, "a write", headline, value)
 	}
 	if before == "none" || before == "Buy now" {

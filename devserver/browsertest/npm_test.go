@@ -59,9 +59,6 @@ func bundleSite(t *testing.T, program string) site {
 
 func testdata(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readFile(t, filepath.Join("testdata", name))
 	return string(text)
 }

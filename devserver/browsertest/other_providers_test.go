@@ -4,21 +4,24 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"svc.example/svc/shared/testing/testenv"
 )
 
-// otherProviders are OFREP's providers of languages that tell integers from doubles.
-var otherProviders = []struct {
+// serverProviders are OFREP's providers for servers.
+var serverProviders = []struct {
 	language string
 	program  func(t *testing.T) *exec.Cmd
+	integers bool // the language tells them from doubles
 	// unmatched is the error that the provider makes of an answer without a value: its
 	// application gets the default of its code all the same.
 	unmatched string
 }{
-	{"Python", python, ""},
-	{"Java", java, "FLAG_NOT_FOUND"},
+	{"Node.js", func(t *testing.T) *exec.Cmd { return node(t, testdata(t, "server-provider.js")) }, false, "GENERAL"},
+	{"Python", python, true, ""},
+	{"Java", java, true, "FLAG_NOT_FOUND"},
 }
 
 func python(t *testing.T) *exec.Cmd {
@@ -44,16 +47,10 @@ var numbers = []struct {
 	{"int.fraction", "int", `1.0`, 1}, {"int.exponent", "int", `1e2`, 100}, {"int.text", "int", `"7"`, 7},
 }
 
-func TestProvidersOfOtherLanguages(t *testing.T) {
+func TestServerProviders(t *testing.T) {
 	t.Parallel()
 	dir := everyTypeDir(t)
-	var expected []expectation
-	for _, e := range everyType {
-		if e.Type == "number" {
-			e.Type = map[string]string{"limit": "integer", "ratio": "double", "whole": "double"}[e.Key]
-		}
-		expected = append(expected, e)
-	}
+	expected := slices.Clone(everyType)
 	for _, n := range numbers {
 		write(t, dir, "feature-flags/"+n.key+".json", `{"key": "`+n.key+`", "type": "feature_flag", "valueType": "`+n.valueType+`", "default": {"rules": [
 			{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "`+n.valueType+`", "value": `+n.content+`}}]}}`)
@@ -62,9 +59,17 @@ func TestProvidersOfOtherLanguages(t *testing.T) {
 	}
 	const key = "dev-key"
 	options := map[string]any{"baseUrl": "http://127.0.0.1:" + serve(t, dir, "--frontend-sdk-key", key)}
-	for _, p := range otherProviders {
+	for _, p := range serverProviders {
 		t.Run(p.language, func(t *testing.T) {
-			app := startApp(t, p.program(t))
+			app, expected := startApp(t, p.program(t)), slices.Clone(expected)
+			for i, e := range expected {
+				switch numeric := e.Type == "number" || e.Type == "integer" || e.Type == "double"; {
+				case numeric && !p.integers:
+					expected[i].Type = "number"
+				case e.Type == "number":
+					expected[i].Type = map[string]string{"limit": "integer", "ratio": "double", "whole": "double"}[e.Key]
+				}
+			}
 			known := maps.Clone(options)
 			known["headers"] = map[string]string{"X-API-Key": key}
 			checkAnswers(t, expected, app.ask(t, serverRequest{known, member, questions(expected)}))

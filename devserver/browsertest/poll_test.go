@@ -6,7 +6,7 @@ import "testing"
 // but never without asking.
 func TestBrowserRevalidatesByItself(t *testing.T) {
 	t.Parallel()
-	dir := sampleDir(t)
+	dir := copySample(t, nil)
 	base := "http://127.0.0.1:" + serve(t, dir)
 	tab := openTab(t, blankSite(t).origin("127.0.0.1"))
 	url := pollPath(base, tokenOf(someone))

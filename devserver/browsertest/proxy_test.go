@@ -1,12 +1,9 @@
 package browsertest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,103 +111,55 @@ func here(snippet, port string, servers ...string) string {
 // event streams, large bodies and the addresses of clients, and not the metrics.
 func TestEventStreamsPassTheGuidesProxies(t *testing.T) {
 	t.Parallel()
-	for name, behind := range map[string]func(a api, t *testing.T, port string) string{
-		"nginx": func(a api, t *testing.T, port string) string {
+	for name, behind := range map[string]func(a *workspace, t *testing.T, port string) string{
+		"nginx": func(a *workspace, t *testing.T, port string) string {
 			return nginx(t, port, here(guides.Snippet(t, "devserver/guides/operate.md", "nginx"), port, a.base))
 		},
-		"nginx with its own settings": func(a api, t *testing.T, _ string) string { return behindNginx(t, a.base) },
-		"Caddy": func(a api, t *testing.T, port string) string {
+		"nginx with its own settings": func(a *workspace, t *testing.T, _ string) string { return behindNginx(t, a.base) },
+		"Caddy": func(a *workspace, t *testing.T, port string) string {
 			return behindCaddy(t, port, here(guides.Snippet(t, "devserver/guides/operate.md", "caddy"), port, a.base))
 		},
-		"relays": func(a api, t *testing.T, port string) string {
+		"relays": func(a *workspace, t *testing.T, port string) string {
 			return nginx(t, port, here(guides.Snippet(t, "devserver/guides/relays.md", "relays"), port, a.relay(t), a.relay(t)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := serveAPI(t)
+			a := serveWorkspace(t, everyTypeDir(t))
 			base := behind(a, t, freeport.Take())
 			testEventStreams(t, a, base)
 			if name != "nginx" && name != "Caddy" {
 				return
 			}
-			large := append([]byte(`{"operations": [`), bytes.Repeat([]byte(" "), 4<<20)...)
-			if status := a.status(t, "POST", base+"/v1/changes", append(large, `]}`...)); status != 400 {
+			large := `{"operations": [` + strings.Repeat(" ", 4<<20) + `]}`
+			if status, _ := request(t, "POST", base+"/v1/changes", a.key(t, "Ada", "protected_engineer"), large); status != 400 {
 				t.Errorf("a body of 4 MiB is answered with %d, and not by svc", status)
 			}
 		})
 	}
 }
 
-// status is that of an answer to somebody who may edit.
-func (a api) status(t *testing.T, method, url string, body []byte) int {
-	t.Helper()
-	r, err := http.NewRequest(method, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+a.issueKey(t))
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
-	return answer.StatusCode
-}
-
 // set writes the value of limit in development.
-func (a api) set(t *testing.T, base, key string, value int) {
+func (w *workspace) set(t *testing.T, key string, value int) {
 	t.Helper()
-	patch(t, base+"/v1/configs/limit/environments/development", key, fmt.Sprintf(`{"value": %d}`, value))
-}
-
-// patch writes to the API with a key.
-func patch(t *testing.T, url, key, body string) {
-	t.Helper()
-	r, err := http.NewRequest("PATCH", url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if body, _ := io.ReadAll(answer.Body); answer.StatusCode != 200 {
-		t.Fatalf("%s %s", answer.Status, body)
-	}
-}
-
-// applicationKey makes a key that applications use in an environment.
-func (a api) applicationKey(t *testing.T, kind, environment string) string {
-	t.Helper()
-	return svc(t, "key", "create", "--data", a.data, "--kind", kind, "--name", "app", "--environment", environment)
+	w.send(t, key, "PATCH", "/v1/configs/limit/environments/development", fmt.Sprintf(`{"value": %d}`, value))
 }
 
 // relay starts a relay of the workspace in development, and returns its address.
-func (a api) relay(t *testing.T) string {
+func (w *workspace) relay(t *testing.T) string {
 	t.Helper()
-	key := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(key, []byte(a.applicationKey(t, "secret", "development")), 0o600); err != nil {
+	key, port := filepath.Join(t.TempDir(), "key"), freeport.Take()
+	if err := os.WriteFile(key, []byte(w.applicationKey(t, "secret", "development")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var problem string
-	for range 3 { // another program may take a free port first
-		port := freeport.Take()
-		if problem = launch(t, "serve", "--url", a.base, "--key-file", key, "--port", port); problem == "" {
-			return "http://127.0.0.1:" + port
-		}
-		if !strings.Contains(problem, "is taken") {
-			break
-		}
+	if problem := launch(t, "serve", "--url", w.base, "--key-file", key, "--port", port); problem != "" {
+		t.Fatal(problem)
 	}
-	t.Fatalf("the relay: %s", problem)
-	return ""
+	return "http://127.0.0.1:" + port
 }
 
 // testEventStreams writes to a workspace, and looks at base for what comes of it.
-func testEventStreams(t *testing.T, a api, base string) {
-	writer := a.issueKey(t)
+func testEventStreams(t *testing.T, a *workspace, base string) {
+	writer := a.key(t, "Ada", "protected_engineer")
 
 	listener := node(t, testdata(t, "sdk-stream.js"))
 	listener.Args = append(listener.Args, base+"/api/v2/sse/config", a.applicationKey(t, "secret", "development"))
@@ -250,7 +199,7 @@ func testEventStreams(t *testing.T, a api, base string) {
 	app.mustStart(t, map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public", "development")}}}, member)
 	app.waitForStream(t, base)
 	for _, value := range []int{43, 44} {
-		a.set(t, a.base, writer, value)
+		a.set(t, writer, value)
 		next(fmt.Sprintf(`"value":%d`, value))
 		app.waitForValue(t, "a write", question{"number", "limit", 7}, float64(value))
 	}

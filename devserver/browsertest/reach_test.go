@@ -25,10 +25,7 @@ func TestPagesHearOfEachChangeOnce(t *testing.T) {
 		app.mustStart(t, map[string]any{"baseUrl": base}, member)
 		app.waitForStream(t, base)
 		path := filepath.Join(dir, "configs", "limit.json")
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := readFile(t, path)
 		app.hearsOnceOf(t, base, func(value int) {
 			if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"42"`, fmt.Sprintf(`"%d"`, value), 1)), 0o644); err != nil {
 				t.Fatal(err)
@@ -36,11 +33,11 @@ func TestPagesHearOfEachChangeOnce(t *testing.T) {
 		})
 	})
 	t.Run("svc api", func(t *testing.T) {
-		app, a := openWebApp(t), serveAPI(t, "--rate-limit", "100")
+		app, a := openWebApp(t), serveWorkspace(t, everyTypeDir(t))
 		app.mustStart(t, a.options(t, a.base), member)
 		app.waitForStream(t, a.base)
-		key := a.issueKey(t)
-		app.hearsOnceOf(t, a.base, func(value int) { a.set(t, a.base, key, value) })
+		key := a.key(t, "Ada", "protected_engineer")
+		app.hearsOnceOf(t, a.base, func(value int) { a.set(t, key, value) })
 	})
 }
 
@@ -80,9 +77,9 @@ func TestEightTabsOnOneServer(t *testing.T) {
 			}
 		},
 		"relay": func(t *testing.T) (string, map[string]any, func(int)) {
-			a := serveAPI(t)
+			a := serveWorkspace(t, everyTypeDir(t))
 			base := a.relay(t)
-			return base, a.options(t, base), func(value int) { a.set(t, a.base, a.issueKey(t), value) }
+			return base, a.options(t, base), func(value int) { a.set(t, a.key(t, "Ada", "protected_engineer"), value) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +123,7 @@ func TestEightTabsOnOneServer(t *testing.T) {
 const longWait = 5000
 
 // options are those of the web provider for a public key.
-func (a api) options(t *testing.T, base string) map[string]any {
+func (a *workspace) options(t *testing.T, base string) map[string]any {
 	t.Helper()
 	return map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public", "development")}}}
 }

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"svc.example/svc/shared/testing/freeport"
@@ -10,21 +9,14 @@ import (
 )
 
 // serve starts svc serve on a free port and returns the port. The server is
-// stopped by a signal when the test ends, and must then exit with status 0.
+// told to stop when the test ends, and must then end with status 0.
 func serve(t *testing.T, datadir string, flags ...string) string {
 	t.Helper()
-	for range 3 { // another program may take a free port first
-		port := freeport.Take()
-		problem := start(t, datadir, port, flags...)
-		if problem == "" {
-			return port
-		}
-		if !strings.Contains(problem, "is taken") {
-			t.Fatalf("svc serve %v: %s", flags, problem)
-		}
+	port := freeport.Take()
+	if problem := start(t, datadir, port, flags...); problem != "" {
+		t.Fatalf("svc serve %v: %s", flags, problem)
 	}
-	t.Fatal("no free port")
-	return ""
+	return port
 }
 
 // start starts svc serve on a port, or says what it printed instead of its
@@ -34,7 +26,7 @@ func start(t *testing.T, datadir, port string, flags ...string) (problem string)
 	return launch(t, append([]string{"serve", "--datadir", datadir, "--port", port}, flags...)...)
 }
 
-// launch starts a server, which is stopped by a signal when the test ends, or
+// launch starts a server, which is told to stop when the test ends, or
 // says what it printed instead of its start-up lines.
 func launch(t *testing.T, args ...string) (problem string) {
 	t.Helper()

@@ -35,7 +35,7 @@ const (
 )
 
 func TestBrowserSnippet(t *testing.T) {
-	dir := sampleDir(t)
+	dir := copySample(t, nil)
 	page := serveAsDocumented(t, dir, guides.Snippet(t, "README.md", "browser"))
 	tab := openTab(t, newSite(t, map[string]string{"/": page}).origin("localhost"))
 	tab.waitForText(t, newCheckout)
@@ -61,7 +61,7 @@ func (tab tab) settled(t *testing.T) string {
 
 func TestOpenFeatureWebSnippet(t *testing.T) {
 	browser(t)
-	dir := sampleDir(t)
+	dir := copySample(t, nil)
 	program := serveAsDocumented(t, dir, guides.Snippet(t, "shared/client/README.md", "openfeature-web"))
 	tab := openTab(t, bundleSite(t, program).origin("localhost"))
 	tab.waitForText(t, newCheckout)
@@ -75,7 +75,7 @@ func TestOpenFeatureWebSnippet(t *testing.T) {
 }
 
 func TestOpenFeatureServerSnippet(t *testing.T) {
-	dir := sampleDir(t)
+	dir := copySample(t, nil)
 	program := serveAsDocumented(t, dir, guides.Snippet(t, "shared/client/README.md", "openfeature-server"))
 	run := func() string {
 		cmd := node(t, program)

@@ -120,17 +120,3 @@ func TestWebProviderCorrectsWhatItRemembers(t *testing.T) {
 		})
 	}
 }
-
-// keyHeaders are the ways in which a key comes to the OFREP endpoints.
-var keyHeaders = []struct {
-	name, header, value string
-	accepted            bool
-}{
-	{"X-API-Key", "X-API-Key", "dev-key", true},
-	{"Bearer", "Authorization", "Bearer dev-key", true},
-	{"Basic", "Authorization", basic("dev-key")["Authorization"], true},
-	{"none", "", "", false},
-	{"wrong X-API-Key", "X-API-Key", "dev-kex", false},
-	{"wrong Bearer", "Authorization", "Bearer dev-kex", false},
-	{"wrong Basic", "Authorization", basic("dev-kex")["Authorization"], false},
-}
