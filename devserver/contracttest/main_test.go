@@ -6,11 +6,7 @@ import (
 	"os/exec"
 	"testing"
 	"time"
-
-	"svc.example/svc/shared/testing/svcbinary"
 )
-
-func TestMain(m *testing.M) { os.Exit(svcbinary.Run(m.Run)) }
 
 // patience is how long one program may take before its test fails. It is a
 // way out for a program that hangs, not a measure.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"svc.example/svc/devserver/sample"
@@ -21,16 +20,13 @@ type server struct {
 	origin      string // http://127.0.0.1:port
 	key         string
 	description string // a file with what it serves at /v1/openapi.json
-	svc, data   string // the binary and its data directory
+	data        string // its data directory
 }
 
 func serve(t *testing.T) server {
 	t.Helper()
-	path, err := svcbinary.Watched()
-	must(t, err)
-	data := filepath.Join(t.TempDir(), "data")
-	s := server{origin: launch(t, path, data, workspace(t))}
-	s.svc, s.data = path, data
+	s := server{data: filepath.Join(t.TempDir(), "data")}
+	s.origin = launch(t, s.data, workspace(t))
 	s.key = s.newKey(t, "you", "protected_engineer")
 	s.description = s.fetch(t, "/v1/openapi.json")
 	return s
@@ -39,17 +35,17 @@ func serve(t *testing.T) server {
 // newKey makes a key of a new user with a role.
 func (s server) newKey(t *testing.T, name, role string) string {
 	t.Helper()
-	key, err := program(t, ".", s.svc, "key", "create", "--data", s.data, "--kind", "user", "--name", name, "--role", role).Output()
+	key, err := svcbinary.Do("key", "create", "--data", s.data, "--kind", "user", "--name", name, "--role", role)
 	must(t, err)
-	return strings.TrimSpace(string(key))
+	return key
 }
 
-// launch starts svc api and waits until it listens. It is stopped by a signal
-// when the test ends, and must then exit with status 0.
-func launch(t *testing.T, path, data, datadir string) (origin string) {
+// launch starts svc api and waits until it listens. It is told to stop
+// when the test ends, and must then end with status 0.
+func launch(t *testing.T, data, datadir string) (origin string) {
 	t.Helper()
 	port := freeport.Take()
-	server, err := svcbinary.Start(path, "api", "--data", data, "--import", datadir, "--workspace", "example", "--port", port,
+	server, err := svcbinary.Here("api", "--data", data, "--import", datadir, "--workspace", "example", "--port", port,
 		"--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000")
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(server.Stop(), server.Log.Quiet())) })
