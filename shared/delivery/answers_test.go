@@ -49,7 +49,7 @@ func large(t testing.TB, flags int) *Table {
 	for i := range flags {
 		docs = append(docs, fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[],"value":{"type":"string","value":%q}}]}}`, i, strings.Repeat("x", 100_000)))
 	}
-	return NewTable(sources(t, "["+strings.Join(docs, ",")+"]"), "production", "v1")
+	return newTable(sources(t, "["+strings.Join(docs, ",")+"]"), "production", "v1")
 }
 
 // TestClientsThatDoNotReadHoldLittle: all of them together, and not for long.

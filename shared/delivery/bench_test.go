@@ -45,7 +45,7 @@ func manyFlags(n int) string {
 
 func BenchmarkPoll(b *testing.B) {
 	for _, n := range []int{100, 1000} {
-		table := NewTable(sources(b, manyFlags(n)), "development", "v1")
+		table := newTable(sources(b, manyFlags(n)), "development", "v1")
 		h := CORS([]string{AnyOrigin}, (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now}).Mux())
 		context := `{"user":{"key":"user-1","plan":"plan-3","email":"user-1@team7.example","country":"DE","orders":40}}`
 		r, err := http.NewRequest("GET", "http://svc.test"+evalPrefix+base64.StdEncoding.EncodeToString([]byte(context)), nil)

@@ -10,7 +10,7 @@ import (
 
 func TestCORS(t *testing.T) {
 	const page = "http://localhost:3000"
-	table := NewTable(nil, "development", "v0")
+	table := newTable(nil, "development", "v0")
 	handler := func(origins ...string) http.Handler {
 		return CORS(origins, (&Handler{Tables: func(_ http.ResponseWriter, _ *http.Request, key string) (*Table, error) {
 			if key != testKey {

@@ -24,7 +24,7 @@ func TestABulkEvaluationEndsWithItsClient(t *testing.T) {
 	for i := range flags {
 		docs = append(docs, fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"bool","value":true},"weight":1}]}}}]}}`, i))
 	}
-	table := NewTable(sources(t, "["+strings.Join(docs, ",")+"]"), "development", "v1")
+	table := newTable(sources(t, "["+strings.Join(docs, ",")+"]"), "development", "v1")
 	for _, tt := range []struct{ method, path, body string }{{"GET", evalPrefix + "e30", ""}, {"POST", ofrepFlags, "{}"}} {
 		ctx, leave := context.WithCancel(context.Background())
 		evaluated := 0
@@ -48,7 +48,7 @@ func TestAMegabyteOfContext(t *testing.T) {
 	rules := `{"criteria":[{"operator":"PROP_MATCHES","propertyName":"user.p","valueToMatch":{"type":"string","value":"(x+x+)+y"}}],"value":{"type":"string","value":"matched"}},
 		{"criteria":[{"operator":"PROP_CONTAINS_ONE_OF","propertyName":"user.p","valueToMatch":{"type":"string_list","value":["xxxxy","xz"]}}],"value":{"type":"string","value":"contained"}},
 		{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"neither"}}`
-	table := NewTable(sources(t, `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[`+rules+`]}}]`), "development", "v1")
+	table := newTable(sources(t, `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[`+rules+`]}}]`), "development", "v1")
 	h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now}).Mux()
 	text := func(unit string, most int) string { return strings.Repeat(unit, most/len(unit)) }
 	for name, p := range map[string]string{

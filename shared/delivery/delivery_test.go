@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,11 +58,28 @@ func sources(t testing.TB, text string) []evaluation.Source {
 	return list
 }
 
+// newTable compiles and encodes documents. The version is theirs, before any
+// rule on the current time has turned.
+func newTable(sources []evaluation.Source, environment, version string) *Table {
+	b := NewBuilder(environment)
+	for _, source := range slices.SortedStableFunc(slices.Values(sources), func(a, b evaluation.Source) int { return strings.Compare(a.Key, b.Key) }) {
+		b.Add(source)
+	}
+	name := func(turn int64) string {
+		if turn == 0 {
+			return version
+		}
+		return version + "-" + strconv.FormatInt(turn, 10)
+	}
+	compiled := b.compiler.Snapshot()
+	return b.complete(compiled, name, compiled.Turns())
+}
+
 const testKey = "frontend"
 
 // serve answers with the test directory; with a key when locked.
 func serve(t testing.TB, locked bool) http.Handler {
-	table := NewTable(sources(t, directory), "development", "v1")
+	table := newTable(sources(t, directory), "development", "v1")
 	return CORS([]string{AnyOrigin}, (&Handler{
 		Tables: func(_ http.ResponseWriter, _ *http.Request, key string) (*Table, error) {
 			if locked && key != testKey {
@@ -123,7 +142,7 @@ func TestPollAnswer(t *testing.T) {
 }
 
 func TestNothingServed(t *testing.T) {
-	table := NewTable(nil, "development", "v0")
+	table := newTable(nil, "development", "v0")
 	h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now}).Mux()
 	if got, want := text(t, poll(h, `{}`)), `{"evaluations":{},"meta":{"version":"v0","environment":"development"}}`; got != want {
 		t.Errorf("got %s", got)
@@ -157,12 +176,12 @@ func TestWithheldValues(t *testing.T) {
 	}
 	split := `[{"key":"s","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[],"value":{"type":"weighted_values",%s,"value":{"weightedValues":[{"value":{"type":"string","value":"x"},"weight":1}]}}}]}}]`
 	for _, mark := range []string{`"confidential":true`, `"decryptWith":"k"`} {
-		table := NewTable(sources(t, fmt.Sprintf(split, mark)), "development", "v1")
+		table := newTable(sources(t, fmt.Sprintf(split, mark)), "development", "v1")
 		if len(table.Withheld) != 1 || table.answers[0].from < table.answers[0].to {
 			t.Errorf("a split with %s is not withheld", mark)
 		}
 	}
-	withheld := NewTable(sources(t, directory), "development", "v1").Withheld
+	withheld := newTable(sources(t, directory), "development", "v1").Withheld
 	if len(withheld) != 1 || withheld[0].Key != "password" || withheld[0].Values != 3 {
 		t.Errorf("withheld %+v", withheld)
 	}
@@ -304,15 +323,15 @@ func TestETags(t *testing.T) {
 
 func TestETagCoversVersionEnvironmentAndTime(t *testing.T) {
 	timed := `[{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":5000}}],"value":{"type":"bool","value":true}}]}}]`
-	base := NewTable(sources(t, timed), "development", "v1")
+	base := newTable(sources(t, timed), "development", "v1")
 	tag := base.etag('n', 4000, "")
 	if base.etag('n', 4999, "") != tag {
 		t.Error("the tag changes while nothing does")
 	}
 	others := map[string]string{
 		"time":        base.etag('n', 5001, ""),
-		"version":     NewTable(sources(t, timed), "development", "v2").etag('n', 4000, ""),
-		"environment": NewTable(sources(t, timed), "production", "v1").etag('n', 4000, ""),
+		"version":     newTable(sources(t, timed), "development", "v2").etag('n', 4000, ""),
+		"environment": newTable(sources(t, timed), "production", "v1").etag('n', 4000, ""),
 		"protocol":    base.etag('o', 4000, ""),
 		"context":     base.etag('n', 4000, "x"),
 	}

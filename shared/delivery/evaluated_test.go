@@ -15,8 +15,8 @@ import (
 // TestCompression: an answer of more than a kilobyte is sent compressed to who
 // takes it, under a tag of its own, and not from a directory.
 func TestCompression(t *testing.T) {
-	table := NewTable(sources(t, manyFlags(20)), "development", "v1")
-	small := NewTable(sources(t, manyFlags(2)), "development", "v1")
+	table := newTable(sources(t, manyFlags(20)), "development", "v1")
+	small := newTable(sources(t, manyFlags(2)), "development", "v1")
 	serve := func(table *Table, compress bool) http.Handler {
 		return CORS([]string{"https://a.example"}, (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now, Compress: compress}).Mux())
 	}

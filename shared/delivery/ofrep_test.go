@@ -149,7 +149,7 @@ func TestAnAnswerNamesTheListOfItsRule(t *testing.T) {
 	document := `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[` +
 		fmt.Sprintf(rule, "pro", `{"type":"string","value":"by default"}`) + `]},"environments":[{"id":"development","rules":[` +
 		fmt.Sprintf(rule, "free", `{"type":"string","value":"own"}`) + `,` + fmt.Sprintf(rule, "trial", split) + `]}]}]`
-	table := NewTable(sources(t, document), "development", "v1")
+	table := newTable(sources(t, document), "development", "v1")
 	h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}).Mux()
 	for plan, want := range map[string]string{
 		"free":  `"ruleSource":"environment","ruleIndex":0`,
@@ -171,7 +171,7 @@ func TestVariantsBesideASecretAreNotServed(t *testing.T) {
 		"environments":[{"id":"other","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"hunter2"%s}}]}],
 		"variants":[{"name":"the open one","value":{"type":"string","value":"open"}}]}]`
 	for mark, want := range map[string]string{"": "the open one", `,"confidential":false`: "the open one", `,"confidential":true`: "static"} {
-		table := NewTable(sources(t, fmt.Sprintf(item, mark)), "development", "v1")
+		table := newTable(sources(t, fmt.Sprintf(item, mark)), "development", "v1")
 		h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}).Mux()
 		if got := text(t, do(h, "POST", ofrepFlags+"/f", "")); !strings.Contains(got, `"variant":"`+want+`"`) {
 			t.Errorf("%q: want the variant %s in %s", mark, want, got)
@@ -184,7 +184,7 @@ func TestVariantsBesideASecretAreNotServed(t *testing.T) {
 func TestLargeContextsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		split := `{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"string","value":"a"},"weight":1}]}}`
-		table := NewTable(sources(t, `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":`+split+`}]}}]`), "development", "v1")
+		table := newTable(sources(t, `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":`+split+`}]}}]`), "development", "v1")
 		evaluating, goOn := make(chan bool, 1), make(chan bool)
 		evaluating <- true // for the first
 		h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 {
@@ -226,7 +226,7 @@ func TestLargeContextsTakeTurns(t *testing.T) {
 // TestBulkEvaluationsNameStreams to the key that asks, and tell answers that name
 // another stream apart.
 func TestBulkEvaluationsNameStreams(t *testing.T) {
-	table := NewTable(sources(t, directory), "development", "v1")
+	table := newTable(sources(t, directory), "development", "v1")
 	tables := func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }
 	token := func(key, environment string) string { return key + "&" + environment }
 	tags := map[string]string{}
@@ -261,7 +261,7 @@ func TestBulkEvaluationsNameStreams(t *testing.T) {
 
 // Providers read errorCode of every refusal; several take one without it for an answer.
 func TestEveryRefusalOverOFREPHasACode(t *testing.T) {
-	table := NewTable(sources(t, directory), "development", "v1")
+	table := newTable(sources(t, directory), "development", "v1")
 	var refusal error
 	tables := func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, refusal }
 	mux := (&Handler{Tables: tables, Now: time.Now, Random: func() float64 { return 0 }}).Mux()

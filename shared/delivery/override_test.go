@@ -19,7 +19,7 @@ func overridden(t *testing.T, values map[string]document.Value) http.Handler {
 			all[i].Overrides = []document.Rule{{Criteria: []document.Criterion{{Operator: "PROP_IS_ONE_OF", PropertyName: "user.key", ValueToMatch: u1}}, Value: value}}
 		}
 	}
-	table := NewTable(all, "development", "v1")
+	table := newTable(all, "development", "v1")
 	return (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil },
 		Now: func() time.Time { return time.UnixMilli(1_700_000_000_000) }, Random: func() float64 { return 0 }}).Mux()
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,23 +53,6 @@ type Withheld struct {
 	Key    string
 	Values int
 	Why    string
-}
-
-// NewTable compiles and encodes documents. The version is theirs, before any
-// rule on the current time has turned.
-func NewTable(sources []evaluation.Source, environment, version string) *Table {
-	b := NewBuilder(environment)
-	for _, source := range slices.SortedStableFunc(slices.Values(sources), func(a, b evaluation.Source) int { return strings.Compare(a.Key, b.Key) }) {
-		b.Add(source)
-	}
-	name := func(turn int64) string {
-		if turn == 0 {
-			return version
-		}
-		return version + "-" + strconv.FormatInt(turn, 10)
-	}
-	compiled := b.compiler.Snapshot()
-	return b.complete(compiled, name, compiled.Turns())
 }
 
 // Builder puts a table together.

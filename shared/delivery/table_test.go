@@ -22,7 +22,7 @@ func TestATableTakesAsMuchAsItsDocuments(t *testing.T) {
 	for name, at := range map[string]int{"description": 0, "id": 1, "variant": 2, "hashByPropertyName": 3, "propertyName": 4} {
 		parts := []any{"d", "id", "v", "user.key", "user.plan"}
 		parts[at] = text
-		table := NewTable(sources(t, fmt.Sprintf(flag, parts...)), "production", "0123456789")
+		table := newTable(sources(t, fmt.Sprintf(flag, parts...)), "production", "0123456789")
 		if size := table.Size(); size < arms*300 || size > arms*500+3*long {
 			t.Errorf("a long %s: a document of %d bytes makes a table of %d", name, long+arms*50, size)
 		}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +73,11 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table := delivery.NewTable(sources, environment, "v1")
+		b := delivery.NewBuilder(environment)
+		for _, source := range slices.SortedFunc(slices.Values(sources), func(a, b evaluation.Source) int { return strings.Compare(a.Key, b.Key) }) {
+			b.Add(source)
+		}
+		table := b.Table(func(int64) string { return "v1" }, evaluation.Turns{})
 		all, content := evaluation.Compile(sources, environment)
 		for range contexts {
 			text, chance := d.Context(), d.Float64()

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,16 +29,13 @@ func (o operations) manifests() bool {
 
 // manifests are the endpoints of the OpenFeature CLI's API, by operationId.
 var manifests = map[string]handler{
-	"getManifest": func(ctx context.Context, c *call) (any, error) {
-		if err := c.hold(ctx, math.MaxInt64, 0); err != nil {
-			return nil, err
-		}
+	"getManifest": held(func(ctx context.Context, c *call) (any, error) {
 		m, err := c.session.Manifest(ctx)
 		if err == nil {
 			c.header.Set("X-Manifest-Omitted", strconv.Itoa(m.Omitted))
 		}
 		return m, c.manifested(err)
-	},
+	}),
 	"createManifestFlag": func(ctx context.Context, c *call) (any, error) {
 		c.status = http.StatusCreated
 		made, err := c.session.Changes().CreateManifestFlag(ctx, c.manifestFlag())

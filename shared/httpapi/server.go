@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -267,11 +268,7 @@ func listWithEvaluations(work handler) handler { return keptWith(held(work), tru
 // held makes a list when there is memory for it.
 func held(work handler) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		size, err := c.session.Size(ctx)
-		if err == nil {
-			c.held, err = c.answers.Hold(ctx, c.owner, size)
-		}
-		if err != nil {
+		if err := c.hold(ctx, math.MaxInt64, 0); err != nil {
 			return nil, err
 		}
 		return work(ctx, c)
