@@ -32,7 +32,7 @@ func Overlooked(dir string) []workspace.Problem {
 	o.obeyed(itself)
 	o.repositories()
 	for _, folder := range workspace.Folders {
-		o.folder(string(folder), func(e fs.DirEntry) string { return workspace.Overlooked(e.Name(), e.IsDir()) })
+		o.leftOut(string(folder), func(e fs.DirEntry) string { return workspace.Overlooked(e.Name(), e.IsDir()) })
 		o.obeyed(string(folder))
 		if inGit {
 			o.links(string(folder))
@@ -41,7 +41,7 @@ func Overlooked(dir string) []workspace.Problem {
 	if inGit {
 		o.found = append(o.found, hiddenByGit(dir)...)
 	}
-	o.folder(itself, func(e fs.DirEntry) string {
+	o.leftOut(itself, func(e fs.DirEntry) string {
 		if e.IsDir() || !workspace.OverlookedOutside(e.Name()) {
 			return ""
 		}
@@ -61,8 +61,9 @@ func (o *overlooking) warn(code problem.Code, path, message string) {
 	o.found = append(o.found, workspace.Problem{Severity: workspace.Warning, File: path, Message: message, Code: code})
 }
 
-// folder points out what there is a reason for.
-func (o *overlooking) folder(folder string, reason func(fs.DirEntry) string) {
+// folder points out what there is a reason for; of more than maxOverlooked, the rest are
+// told in one.
+func (o *overlooking) folder(folder string, code problem.Code, rest string, reason func(fs.DirEntry) string) {
 	count := 0
 	for _, e := range o.entries(folder) {
 		why := reason(e)
@@ -70,31 +71,30 @@ func (o *overlooking) folder(folder string, reason func(fs.DirEntry) string) {
 			continue
 		}
 		if count++; count <= maxOverlooked {
-			o.warn(problem.LeftOut, path.Join(folder, e.Name()), why)
+			o.warn(code, path.Join(folder, e.Name()), why)
 		}
 	}
 	if count > maxOverlooked {
-		o.warn(problem.LeftOut, folder, fmt.Sprintf("%d more files or folders in here are left out", count-maxOverlooked))
+		o.warn(code, folder, fmt.Sprintf("%d more %s", count-maxOverlooked, rest))
 	}
+}
+
+// leftOut is folder for what Look leaves out.
+func (o *overlooking) leftOut(folder string, reason func(fs.DirEntry) string) {
+	o.folder(folder, problem.LeftOut, "files or folders in here are left out", reason)
 }
 
 // links points out documents that are links to another file of the directory.
 func (o *overlooking) links(folder string) {
-	count := 0
-	for _, e := range o.entries(folder) {
+	o.folder(folder, problem.LinkInGit, "files in here are symbolic links", func(e fs.DirEntry) string {
 		if e.Type()&fs.ModeSymlink == 0 || !workspace.KnownName(e.Name()) {
-			continue
+			return ""
 		}
 		if info, err := o.root.Stat(path.Join(folder, e.Name())); err != nil || !info.Mode().IsRegular() {
-			continue
+			return ""
 		}
-		if count++; count <= maxOverlooked {
-			o.warn(problem.LinkInGit, path.Join(folder, e.Name()), "this is a symbolic link, which git holds as one: svc push, git push to svc api and --import refuse it; put the file itself in its place")
-		}
-	}
-	if count > maxOverlooked {
-		o.warn(problem.LinkInGit, folder, fmt.Sprintf("%d more files in here are symbolic links", count-maxOverlooked))
-	}
+		return "this is a symbolic link, which git holds as one: svc push, git push to svc api and --import refuse it; put the file itself in its place"
+	})
 }
 
 // obeyed refuses what other programs would take for instructions.
@@ -151,7 +151,7 @@ func (o *overlooking) otherFolders() {
 			}
 			continue
 		}
-		o.folder(name, func(e fs.DirEntry) string {
+		o.leftOut(name, func(e fs.DirEntry) string {
 			if e.IsDir() || !workspace.OverlookedOutside(e.Name()) {
 				return ""
 			}
