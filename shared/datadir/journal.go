@@ -116,7 +116,7 @@ func readJournal(in inside) (j journal, err error) {
 	if err != nil {
 		return journal{}, nil // there is no place for any
 	}
-	text, err := readUpTo(path, maxJournal)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
 		return journal{}, nil
 	}
@@ -138,18 +138,6 @@ func readJournal(in inside) (j journal, err error) {
 		return journal{}, nil
 	}
 	return j, nil
-}
-
-// maxJournal is how long a journal may be: some hundred bytes for each of maxFiles.
-const maxJournal = 64 << 20
-
-func readUpTo(path string, most int64) ([]byte, error) {
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return contentUpTo(root, filepath.Base(path), most)
 }
 
 // check refuses what no Write has noted.

@@ -176,11 +176,6 @@ func (r *reading) content(path string) ([]byte, error) {
 // a pipe since: opening without waiting, and asking again what it is, keeps
 // that from hanging.
 func content(root *os.Root, path string) ([]byte, error) {
-	return contentUpTo(root, path, maxBytes)
-}
-
-// contentUpTo is content of a file of so many bytes at most.
-func contentUpTo(root *os.Root, path string, most int64) ([]byte, error) {
 	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -192,19 +187,19 @@ func contentUpTo(root *os.Root, path string, most int64) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, errNoFile
-	case info.Size() > most:
+	case info.Size() > maxBytes:
 		return nil, workspace.TooLarge(info.Size())
 	}
-	return readAll(f, info.Size(), most)
+	return readAll(f, info.Size())
 }
 
-// readAll reads up to so many bytes. The size is what to expect: a file may grow
+// readAll reads up to maxBytes. The size is what to expect: a file may grow
 // while it is read, and some file systems do not know a size.
-func readAll(r io.Reader, size, most int64) ([]byte, error) {
+func readAll(r io.Reader, size int64) ([]byte, error) {
 	text := make([]byte, 0, size+1) // so that the end is found without more memory
 	for {
 		n, err := r.Read(text[len(text):cap(text)])
-		if text = text[:len(text)+n]; int64(len(text)) > most {
+		if text = text[:len(text)+n]; len(text) > maxBytes {
 			return nil, workspace.TooLarge(int64(len(text)))
 		}
 		if err != nil {
