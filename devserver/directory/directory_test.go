@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/fault"
@@ -161,28 +159,6 @@ func TestManyWarningsAreCut(t *testing.T) {
 	if got := out.take(); len(got) != maxWarnings+1 || !strings.Contains(got[maxWarnings], "svc verify") {
 		t.Errorf("%d lines, the last %q", len(got), got[len(got)-1])
 	}
-}
-
-func TestFollowServesAnEdit(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
-	var out lines
-	d, err := Open(dir, "development", out.add)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); d.Follow(ctx) }()
-	old := d.table.Load()
-	write(t, dir, "feature-flags/a.json", flagFile("a", "false"))
-	for begin := time.Now(); d.table.Load() == old; time.Sleep(5 * time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			t.Fatal("the edit is not served")
-		}
-	}
-	cancel()
-	<-done
 }
 
 func TestTheKey(t *testing.T) {
