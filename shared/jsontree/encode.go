@@ -1,9 +1,11 @@
 package jsontree
 
+import "github.com/go-json-experiment/json/jsontext"
+
 // Encode writes the tree indented by two spaces, with a final newline: the
 // form in which documents are stored.
 func (n *Node) Encode() []byte {
-	return append(n.appendIndented(nil, 0), '\n')
+	return append(n.indented(), '\n')
 }
 
 // EncodedSize is how many bytes Encode writes, without writing them: of what
@@ -59,40 +61,14 @@ func (n *Node) AppendCompact(dst []byte) []byte {
 	return append(dst, n.text...)
 }
 
-func (n *Node) appendIndented(dst []byte, depth int) []byte {
-	switch {
-	case n.Kind == Object && len(n.Members) > 0:
-		dst = append(dst, '{')
-		for i, m := range n.Members {
-			dst = appendSeparator(dst, i, depth+1)
-			dst = append(append(dst, m.text...), ':', ' ')
-			dst = m.Value.appendIndented(dst, depth+1)
-		}
-		return append(appendLine(dst, depth), '}')
-	case n.Kind == Array && len(n.Items) > 0:
-		dst = append(dst, '[')
-		for i, item := range n.Items {
-			dst = appendSeparator(dst, i, depth+1)
-			dst = item.appendIndented(dst, depth+1)
-		}
-		return append(appendLine(dst, depth), ']')
+// indented takes every tree that Parse makes, also after an edit; one that is no JSON is
+// written without white space.
+func (n *Node) indented() []byte {
+	text := n.Compact()
+	if lines, err := jsontext.AppendFormat(nil, text, jsontext.WithIndent("  "), jsontext.PreserveRawStrings(true), jsontext.AllowDuplicateNames(true)); err == nil {
+		return lines
 	}
-	return n.AppendCompact(dst)
-}
-
-func appendSeparator(dst []byte, i, depth int) []byte {
-	if i > 0 {
-		dst = append(dst, ',')
-	}
-	return appendLine(dst, depth)
-}
-
-func appendLine(dst []byte, depth int) []byte {
-	dst = append(dst, '\n')
-	for range depth {
-		dst = append(dst, ' ', ' ')
-	}
-	return dst
+	return text
 }
 
 // MarshalJSON lets a tree stand inside a value that encoding/json writes.

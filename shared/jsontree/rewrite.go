@@ -236,7 +236,7 @@ func (w *rewriter) child(n *Node, i int, indentation string, inline bool) {
 func (w *rewriter) fresh(n *Node, indentation string, inline bool) {
 	if !inline {
 		const two = len("  ")
-		for i, line := range bytes.Split(n.appendIndented(nil, 0), []byte("\n")) { // no text has a line break
+		for i, line := range bytes.Split(n.indented(), []byte("\n")) { // no text has a line break
 			if i > 0 {
 				w.out = append(append(w.out, w.eol...), indentation...)
 				for depth := (len(line) - len(bytes.TrimLeft(line, " "))) / two; depth > 0; depth-- {
