@@ -106,7 +106,10 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	x, err := pack.Accept(name, index)
+	if !object.IsID(name) {
+		return fmt.Errorf("%q is no name of a pack: %d hexadecimal digits", name, object.IDLength)
+	}
+	x, err := pack.ParseIndex(index)
 	if err != nil {
 		return err
 	}

@@ -19,9 +19,6 @@ type Header struct {
 	Length int
 }
 
-// IsDelta reports whether the content is a difference from a base.
-func (h Header) IsDelta() bool { return h.Type.IsDelta() }
-
 // longestHeader is more than any header takes: ten bytes of size and twenty
 // of base.
 const longestHeader = 32

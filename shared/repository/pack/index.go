@@ -10,8 +10,6 @@ import (
 	"sort"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
-	"svc.example/svc/shared/repository/object"
 )
 
 // Index is a pack's index (version 2), searched where it lies.
@@ -54,15 +52,6 @@ func ParseIndex(raw []byte) (*Index, error) {
 	}
 	x.large = int(rest / 8)
 	return x, nil
-}
-
-// Accept checks what comes with a pack that is to be stored: its name and its
-// index.
-func Accept(name string, index []byte) (*Index, error) {
-	if !object.IsID(name) {
-		return nil, fmt.Errorf("%q is no name of a pack: %d hexadecimal digits", name, object.IDLength)
-	}
-	return ParseIndex(index)
 }
 
 func (x *Index) fanout(i int) uint32 {

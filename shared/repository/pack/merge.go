@@ -218,7 +218,7 @@ func (m *merger) copy(from io.ReaderAt, items []item, it item) error {
 		return damaged(it)
 	}
 	switch {
-	case it.header.IsDelta():
+	case it.header.Type.IsDelta():
 		return m.difference(from, items, it, raw)
 	case it.header.Type == plumbing.TreeObject && it.header.Size <= largestTree:
 		return m.tree(it, raw)
@@ -349,7 +349,7 @@ func (m *merger) stream(from io.ReaderAt, items []item, it item) error {
 		return err
 	}
 	old := crc32.ChecksumIEEE(header)
-	if it.header.IsDelta() {
+	if it.header.Type.IsDelta() {
 		base, err := baseOf(items, it)
 		if err == nil {
 			header, err = m.rebased(it, base, header)

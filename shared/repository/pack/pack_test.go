@@ -79,7 +79,7 @@ func resolve(t testing.TB, content []byte, offset int64) (string, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !h.IsDelta() {
+	if !h.Type.IsDelta() {
 		return h.Type.String(), got
 	}
 	kind, base := resolve(t, content, offset-h.Distance)
@@ -311,7 +311,7 @@ func TestParseHeader(t *testing.T) {
 		t.Errorf("a header without its base is %+v", h)
 	}
 	raw, _ = hex.DecodeString("7f" + base)
-	if h, err = pack.ParseHeader(raw); err != nil || h.Base.String() != base || h.Size != 15 || h.Length != 21 || !h.IsDelta() {
+	if h, err = pack.ParseHeader(raw); err != nil || h.Base.String() != base || h.Size != 15 || h.Length != 21 || !h.Type.IsDelta() {
 		t.Errorf("a named base is %+v, %v", h, err)
 	}
 	raw, _ = hex.DecodeString("e5a1018100")

@@ -87,7 +87,7 @@ func (r *Resolver) object(pack string, index *Index, id object.ID, offset, lengt
 		if inflated += int64(len(text)); inflated > maxInflated+r.maxBlob() {
 			return "", nil, &object.TooLarge{}
 		}
-		if !h.IsDelta() {
+		if !h.Type.IsDelta() {
 			found := whole{object.Kind(h.Type.String()), text}
 			if len(chain) > 0 {
 				r.hold(here, found)
@@ -123,7 +123,7 @@ func (r *Resolver) inChain(err error, links int) error {
 
 // most bounds what is inflated behind a header after so many links of a chain.
 func (r *Resolver) most(h Header, links int) int64 {
-	if links > 0 || h.IsDelta() {
+	if links > 0 || h.Type.IsDelta() {
 		return max(largestBase, r.maxBlob())
 	}
 	return r.max(object.Kind(h.Type.String()))

@@ -69,9 +69,9 @@ func mergeAndCheck(t rapid.TB, sources []Source, want map[string]Object) (out []
 		if h.Distance != merged.Bases[x.Offset(i)] {
 			t.Errorf("a base lies %d before, and %d is told", h.Distance, merged.Bases[x.Offset(i)])
 		}
-		if h.IsDelta() {
+		if h.Type.IsDelta() {
 			base, whole := read(x.Offset(i) - h.Distance)
-			if base.IsDelta() {
+			if base.Type.IsDelta() {
 				t.Error("a difference from a difference")
 			}
 			bases[x.Offset(i)-h.Distance] = whole
