@@ -41,8 +41,11 @@ func stored(v document.Value) value {
 	case document.JSONValue:
 		ok = n != nil
 	default:
-		text, isText := n.Text()
-		ok = isText && out.read(text)
+		if out.text, ok = n.Text(); ok && v.Type == document.DurationValue {
+			var err error
+			out.span, err = document.ReadDuration(out.text)
+			ok = err == nil
+		}
 	}
 	if !ok {
 		out.err = unusable(v.Type)
@@ -83,62 +86,42 @@ func (v *value) texts(n *jsontree.Node) bool {
 // fromText makes a value of a text that was decrypted or came from the
 // environment. Whatever is wrong, the text is not repeated.
 func fromText(kind document.ValueType, text string) value {
-	out := value{kind: kind, secret: true}
-	if !out.read(text) {
-		out.err = unusable(kind)
-		return out
+	content := inText(kind, text)
+	if content == nil {
+		return value{kind: kind, secret: true, err: unusable(kind)}
 	}
-	if out.raw == nil {
-		out.raw = jsontree.NewString(text).Compact()
-	}
+	out := stored(document.Value{Type: kind, Content: content})
+	out.secret = true
 	return out
 }
 
-func (v *value) read(text string) bool {
-	switch v.kind {
-	case document.BoolValue:
-		v.boolean = text == "true"
-		v.raw = []byte(text)
-		return v.boolean || text == "false"
-	case document.IntValue, document.DoubleValue, document.JSONValue:
-		n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
-		if err != nil {
-			return false
+// inText is what a document would hold for a text; nil for none. A list is a JSON array
+// of strings, or else texts with commas between.
+func inText(kind document.ValueType, text string) *jsontree.Node {
+	trimmed := strings.TrimSpace(text)
+	isList := kind == document.StringListValue
+	switch {
+	case kind == document.BoolValue:
+		if text != "true" && text != "false" {
+			return nil
 		}
-		v.raw = n.Compact()
-		if v.kind == document.JSONValue {
-			return true
+		return jsontree.NewBool(text == "true")
+	case kind == document.JSONValue, kind == document.IntValue, kind == document.DoubleValue, isList && strings.HasPrefix(trimmed, "["):
+		n, err := jsontree.Parse([]byte(trimmed))
+		if err != nil || n.Kind == jsontree.String && kind != document.JSONValue { // which a document may hold for a number
+			return nil
 		}
-		return n.Kind == jsontree.Number && v.number(jsontree.NumberText(n.Literal()))
-	case document.StringListValue:
-		return v.readList(text)
-	case document.DurationValue:
-		span, err := document.ReadDuration(text)
-		v.span, v.text = span, text
-		return err == nil
+		return n
+	case isList:
+		array := jsontree.NewArray()
+		if trimmed != "" {
+			for part := range strings.SplitSeq(text, ",") {
+				array.Items = append(array.Items, jsontree.NewString(strings.TrimSpace(part)))
+			}
+		}
+		return array
 	}
-	v.text = text
-	return true
-}
-
-// readList takes a JSON array of strings, or else texts with commas between.
-func (v *value) readList(text string) bool {
-	if strings.HasPrefix(strings.TrimSpace(text), "[") {
-		n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
-		if err != nil {
-			return false
-		}
-		v.raw = n.Compact()
-		return v.texts(n)
-	}
-	array := jsontree.NewArray()
-	if strings.TrimSpace(text) != "" {
-		for part := range strings.SplitSeq(text, ",") {
-			array.Items = append(array.Items, jsontree.NewString(strings.TrimSpace(part)))
-		}
-	}
-	v.raw = array.Compact()
-	return v.texts(array)
+	return jsontree.NewString(text)
 }
 
 // variables are the environment variables that provided values may read.
