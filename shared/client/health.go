@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"svc.example/svc/shared/upstream"
 )
@@ -21,20 +22,9 @@ func (c *Client) tooLate(waited error) error {
 	if load := (*LoadError)(nil); errors.As(cause, &load) {
 		out.Status, cause = load.Status, load.Err
 	}
-	out.Err = &overdue{waited, cause}
+	out.Err = fmt.Errorf("%w: %w", waited, cause)
 	return out
 }
-
-// overdue is a wait that ended without a state, and why there is none.
-type overdue struct{ waited, cause error }
-
-func (o *overdue) Error() string { return o.waited.Error() + ": " + o.cause.Error() }
-
-// Unwrap is the cause alone, so that errors.Unwrap comes to it.
-func (o *overdue) Unwrap() error { return o.cause }
-
-// Is tells of the wait: context.Canceled and the like.
-func (o *overdue) Is(target error) bool { return errors.Is(o.waited, target) }
 
 // startAnyway says why defaults are served, unless the first state came just
 // then.
