@@ -98,14 +98,14 @@ func (p *Plan) compare(wanted map[string][]byte) {
 	for _, f := range p.base.Files {
 		text, stays := wanted[f.Path]
 		if !stays {
-			p.add(Change{Path: f.Path, Action: Deleted, Messages: differences(f.Path, f.Text, nil)})
+			p.Changes = append(p.Changes, Change{Path: f.Path, Action: Deleted, Messages: differences(f.Path, f.Text, nil)})
 		} else if !same(f.Text, text) {
-			p.add(Change{Path: f.Path, Action: Changed, Messages: differences(f.Path, f.Text, text), content: text})
+			p.Changes = append(p.Changes, Change{Path: f.Path, Action: Changed, Messages: differences(f.Path, f.Text, text), content: text})
 		}
 	}
 	for path, text := range wanted {
 		if _, there := p.base.File(path); !there && repository.IsFile(path) {
-			p.add(Change{Path: path, Action: Added, Messages: differences(path, nil, text), content: text})
+			p.Changes = append(p.Changes, Change{Path: path, Action: Added, Messages: differences(path, nil, text), content: text})
 		}
 	}
 	slices.SortStableFunc(p.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
@@ -156,8 +156,6 @@ func (p *Plan) noteUses(c Change) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%q: %s now %s", c.Path, use.Pointer, what))
 	}
 }
-
-func (p *Plan) add(c Change) { p.Changes = append(p.Changes, c) }
 
 // same reports whether two files say the same: a document that is only written in
 // another way is not written again.

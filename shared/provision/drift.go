@@ -166,32 +166,16 @@ func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
 	if applied == "" {
 		return nil
 	}
-	paths := slices.Collect(maps.Keys(left))
-	known := make([]bool, len(paths))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range paths {
-		group.Go(func() error {
-			_, text, err := p.workspace.repo.At(within, p.base.Head, paths[i], applied)
-			switch {
-			case errors.Is(err, repository.ErrUnknownCommit):
-				return nil
-			case errors.Is(err, repository.ErrAbsent):
-				text = nil
-			case err != nil:
-				return err
-			}
-			known[i] = sameState(text, left[paths[i]])
-			return nil
-		})
-	}
-	err := group.Wait()
-	for i, path := range paths {
-		if known[i] {
-			delete(left, path)
+	return drop(ctx, left, slices.Collect(maps.Keys(left)), func(ctx context.Context, path string) (bool, error) {
+		_, text, err := p.workspace.repo.At(ctx, p.base.Head, path, applied)
+		switch {
+		case errors.Is(err, repository.ErrUnknownCommit):
+			return false, nil
+		case errors.Is(err, repository.ErrAbsent):
+			text, err = nil, nil
 		}
-	}
-	return err
+		return sameState(text, left[path]), err
+	})
 }
 
 // dropNew drops files that the workspace lacks because it never had them:
@@ -203,25 +187,33 @@ func (p *Plan) dropNew(ctx context.Context, left map[string][]byte) error {
 			absent = append(absent, path)
 		}
 	}
-	had := make([]bool, len(absent))
 	if len(absent) > maxRevived {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d files are new; whether somebody deleted one of them is not looked up for so many", len(absent)))
-	} else {
-		group, within := errgroup.WithContext(ctx)
-		group.SetLimit(atOnce)
-		for i := range absent {
-			group.Go(func() error {
-				touches, err := p.workspace.ledger.History(within, p.base.Head, repository.Page{Path: absent[i], Limit: 1})
-				had[i] = len(touches) > 0
-				return err
-			})
-		}
-		if err := group.Wait(); err != nil {
-			return err
-		}
+		maps.DeleteFunc(left, func(_ string, state []byte) bool { return state == nil })
+		return nil
 	}
-	for i, path := range absent {
-		if !had[i] {
+	return drop(ctx, left, absent, func(ctx context.Context, path string) (bool, error) {
+		touches, err := p.workspace.ledger.History(ctx, p.base.Head, repository.Page{Path: path, Limit: 1})
+		return len(touches) == 0, err
+	})
+}
+
+// drop drops those of the paths whose state is known, as is asked for several at a time.
+func drop(ctx context.Context, left map[string][]byte, paths []string, known func(ctx context.Context, path string) (bool, error)) error {
+	are := make([]bool, len(paths))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, path := range paths {
+		group.Go(func() (err error) {
+			are[i], err = known(within, path)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, path := range paths {
+		if are[i] {
 			delete(left, path)
 		}
 	}
