@@ -21,13 +21,6 @@ import (
 	"svc.example/svc/shared/access"
 )
 
-// Store keeps the days.
-type Store interface {
-	// MarkUsed notes that a key was used on a day (2006-01-02, UTC), unless a
-	// later one is noted.
-	MarkUsed(ctx context.Context, workspace, key access.ID, day string) error
-}
-
 // Day is the day of a use.
 func Day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
@@ -38,9 +31,10 @@ const (
 	afterError = time.Minute
 )
 
-// Tracker tells a store what is new. It may be used concurrently.
+// Tracker notes what is new. It may be used concurrently.
 type Tracker struct {
-	Store Store
+	// Mark notes that a key was used on a day (2006-01-02, UTC), unless a later one is noted.
+	Mark func(ctx context.Context, workspace, key access.ID, day string) error
 	// Failed hears of a write that failed; it may be nil.
 	Failed func(err error)
 
@@ -71,7 +65,7 @@ func (t *Tracker) Used(key access.KeyRecord, at time.Time) {
 func (t *Tracker) write(key access.KeyRecord, day string, at time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
-	err := t.Store.MarkUsed(ctx, key.WorkspaceID, key.ID, day)
+	err := t.Mark(ctx, key.WorkspaceID, key.ID, day)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writes--

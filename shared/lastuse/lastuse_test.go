@@ -40,7 +40,7 @@ func key(n int) access.KeyRecord {
 
 func TestAKeyIsToldOnceADay(t *testing.T) {
 	s := &store{}
-	tracker := &Tracker{Store: s}
+	tracker := &Tracker{Mark: s.MarkUsed}
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() { tracker.Used(key(1), noon) })
@@ -62,7 +62,7 @@ func TestAKeyIsToldOnceADay(t *testing.T) {
 func TestWhatFailedIsTriedAgainAfterAWhile(t *testing.T) {
 	heard := 0
 	s := &store{fail: errors.New("busy")}
-	tracker := &Tracker{Store: s, Failed: func(error) { heard++ }}
+	tracker := &Tracker{Mark: s.MarkUsed, Failed: func(error) { heard++ }}
 	for range 5 {
 		tracker.Used(key(1), noon)
 		tracker.writing.Wait()
@@ -84,7 +84,7 @@ func TestWhatFailedIsTriedAgainAfterAWhile(t *testing.T) {
 // more than a few of these are under way.
 func TestNothingWaitsForTheStore(t *testing.T) {
 	s := &store{hang: make(chan struct{})}
-	tracker := &Tracker{Store: s}
+	tracker := &Tracker{Mark: s.MarkUsed}
 	for n := range 1000 {
 		tracker.Used(key(n), noon)
 	}

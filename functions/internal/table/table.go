@@ -53,7 +53,7 @@ func (connect AWS) Client() *dynamodb.Client {
 
 // Uses notes on which day a key was used last, beside the requests.
 func Uses(rows *dynamo.Table, logger *slog.Logger) func(access.KeyRecord, time.Time) {
-	tracker := &lastuse.Tracker{Store: rows, Failed: func(err error) {
+	tracker := &lastuse.Tracker{Mark: rows.MarkUsed, Failed: func(err error) {
 		logger.Warn("when a key was used last is not noted", "error", err.Error())
 	}}
 	return tracker.Used

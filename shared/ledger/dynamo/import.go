@@ -15,9 +15,6 @@ import (
 	"svc.example/svc/shared/served"
 )
 
-// HistoryReader reads git objects by their ids.
-type HistoryReader = revwalk.Reader
-
 // ImportOptions say how a history is made into rows.
 type ImportOptions struct {
 	// Objects give the tree at the head, once, and keep the snapshot that
@@ -41,7 +38,7 @@ type ImportOptions struct {
 // place of what is there. Its rows are written first, where nobody sees them;
 // ErrMoved when the head has moved, or its fence was raised, meanwhile. What an
 // interrupted import leaves is removed by Sweep.
-func (l *Ledger) Import(ctx context.Context, objects HistoryReader, commit string, o ImportOptions) (repository.Head, error) {
+func (l *Ledger) Import(ctx context.Context, objects revwalk.Reader, commit string, o ImportOptions) (repository.Head, error) {
 	from, err := l.Head(ctx)
 	if err == nil {
 		err = o.check(from)
@@ -81,7 +78,7 @@ const maxSwaps = 50
 
 // Reindex rebuilds all rows from git, and the snapshot that readers begin
 // with. Commit and sequence of the head stay. Writers go on meanwhile.
-func (l *Ledger) Reindex(ctx context.Context, objects HistoryReader, o ImportOptions) (repository.Head, error) {
+func (l *Ledger) Reindex(ctx context.Context, objects revwalk.Reader, o ImportOptions) (repository.Head, error) {
 	from, err := l.Head(ctx)
 	if err == nil {
 		err = o.check(from)
@@ -204,7 +201,7 @@ type filler struct {
 
 // fill writes the rows of a history under a new index, and returns the head
 // that would show them. number gives the first commit's sequence.
-func (l *Ledger) fill(ctx context.Context, objects HistoryReader, commit string, number func(commits int) int64, o ImportOptions) (repository.Head, error) {
+func (l *Ledger) fill(ctx context.Context, objects revwalk.Reader, commit string, number func(commits int) int64, o ImportOptions) (repository.Head, error) {
 	f := &filler{Ledger: l, rows: l.rows(newIndex()), options: o, trees: revwalk.NewTrees(objects), touches: newTouches()}
 	if err := l.table.db.PutAll(ctx, []item{l.noted(f.rows.index, o.Fence)}); err != nil {
 		return repository.Head{}, err

@@ -18,7 +18,6 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
-	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -337,7 +336,3 @@ func TestBaseIsLost(t *testing.T) {
 		store.snapshots[head.Base.Name] = whole
 	}
 }
-
-var _ dynamo.HistoryReader = interface {
-	Read(id object.ID) (object.Kind, []byte, error)
-}(nil)

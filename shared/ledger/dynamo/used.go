@@ -11,7 +11,7 @@ import (
 
 func usedPartition(ws access.ID) string { return "used/" + string(ws) }
 
-// MarkUsed implements lastuse.Store: one request that is not repeated. The days
+// MarkUsed is for a lastuse.Tracker: one request that is not repeated. The days
 // lie apart from the keys, which the functions that read must not write.
 func (t *Table) MarkUsed(ctx context.Context, workspace, key access.ID, day string) error {
 	_, err := t.db.Write(ctx, "noting the use of a key",
