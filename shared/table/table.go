@@ -45,9 +45,9 @@ var (
 
 // Table is a table. It is safe for concurrent use, also by several processes.
 type Table interface {
-	// Get reads rows by their keys, with all their attributes or only some: those that
-	// are there, in no order. Up to 100 are one request.
-	Get(ctx context.Context, keys []Key, only ...string) ([]Row, error)
+	// Get reads rows by their keys: those that are there, in no order. Up to 100 are one
+	// request.
+	Get(ctx context.Context, keys []Key) ([]Row, error)
 	// Query calls each for the rows of a partition, in the order of their sort keys,
 	// until there are no more or it says so.
 	Query(ctx context.Context, q Query, each func(Row) (more bool, err error)) error

@@ -33,12 +33,12 @@ func rowAt(key, value []byte, only []string) (table.Row, error) {
 }
 
 // Get implements table.Table.
-func (t *Table) Get(ctx context.Context, keys []table.Key, only ...string) (found []table.Row, err error) {
+func (t *Table) Get(ctx context.Context, keys []table.Key) (found []table.Row, err error) {
 	err = t.view(ctx, func(rows *bolt.Bucket) error {
 		for _, k := range keys {
 			key := rowKey(k)
 			if value := rows.Get(key); value != nil {
-				row, err := rowAt(key, value, only)
+				row, err := rowAt(key, value, nil)
 				if err != nil {
 					return err
 				}

@@ -30,12 +30,12 @@ func New(client *dynamodb.Client, name string) *Table {
 const reading, writing = "reading rows", "writing rows"
 
 // Get implements table.Table.
-func (t *Table) Get(ctx context.Context, keys []table.Key, only ...string) ([]table.Row, error) {
+func (t *Table) Get(ctx context.Context, keys []table.Key) ([]table.Row, error) {
 	var wanted []dynamo.Item
 	for _, k := range keys {
 		wanted = append(wanted, keyOf(k))
 	}
-	items, _, err := t.db.GetAll(ctx, reading, wanted, withKey(only)...)
+	items, _, err := t.db.GetAll(ctx, reading, wanted)
 	if err != nil {
 		return nil, err
 	}

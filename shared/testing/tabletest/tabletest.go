@@ -110,11 +110,6 @@ func testValues(w world) {
 
 func testOnly(w world) {
 	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: table.Attributes{"a": table.Number(1), "b": table.Number(2)}}))
-	rows, err := w.Get(w.Context(), []table.Key{key("p", "s"), key("p", "t")}, "b", "c")
-	want := []table.Row{{Key: key("p", "s"), Attributes: table.Attributes{"b": table.Number(2)}}}
-	if err != nil || !reflect.DeepEqual(rows, want) {
-		w.Errorf("%v, %v, want %v", rows, err, want)
-	}
 	w.must(w.Query(w.Context(), table.Query{Partition: "p", Only: []string{"a"}}, func(row table.Row) (bool, error) {
 		if want := (table.Row{Key: key("p", "s"), Attributes: table.Attributes{"a": table.Number(1)}}); !reflect.DeepEqual(row, want) {
 			w.Errorf("%v, want %v", row, want)
