@@ -81,8 +81,7 @@ func (l listing) state(before State, touched map[string]bool) State {
 	if err != nil { // gone since; what was found as nothing has been told
 		return state
 	}
-	in := &reading{root: root, folders: map[string]*os.Root{}}
-	defer in.close()
+	defer root.Close()
 	known := make(map[string]entry, len(before.listing.entries))
 	for _, e := range before.listing.entries {
 		known[e.path] = e
@@ -96,10 +95,9 @@ func (l listing) state(before State, touched map[string]bool) State {
 			}
 		}
 		unread = append(unread, e)
-		in.open(e.path)
 	}
 	texts, errs := make([][]byte, len(unread)), make([]error, len(unread))
-	each(len(unread), func(i int) { texts[i], errs[i] = in.content(unread[i].path) })
+	each(len(unread), func(i int) { texts[i], errs[i] = content(root, filepath.FromSlash(unread[i].path)) })
 	for i, e := range unread {
 		switch err := errs[i]; {
 		case err == nil && bytes.Equal(texts[i], before.Files[e.path]):
@@ -135,42 +133,6 @@ func each(n int, do func(i int)) {
 const maxBytes = document.MaxSize + 3
 
 var errNoFile = errors.New("not a regular file")
-
-// reading opens the files of a directory. Each folder is opened once: walking
-// to every file again would take twice as long.
-type reading struct {
-	root    *os.Root
-	folders map[string]*os.Root // nil for one that cannot be opened
-}
-
-func (r *reading) close() {
-	for _, folder := range r.folders {
-		if folder != nil {
-			folder.Close()
-		}
-	}
-	r.root.Close()
-}
-
-// open opens the folder of a path.
-func (r *reading) open(path string) {
-	dir, _ := filepath.Split(filepath.FromSlash(path))
-	if _, opened := r.folders[dir]; !opened && dir != "" {
-		r.folders[dir], _ = r.root.OpenRoot(filepath.Clean(dir))
-	}
-}
-
-// content reads a file by its path in the directory, whose folder is open.
-func (r *reading) content(path string) ([]byte, error) {
-	path = filepath.FromSlash(path)
-	dir, name := filepath.Split(path)
-	if folder := r.folders[dir]; folder != nil {
-		if text, err := content(folder, name); err == nil {
-			return text, nil
-		}
-	}
-	return content(r.root, path) // a link may lead to another folder of the directory
-}
 
 // content reads a file that was a regular one a moment ago. It may have become
 // a pipe since: opening without waiting, and asking again what it is, keeps
