@@ -59,7 +59,7 @@ func (s *session) verdict(w *admin.Workspace, c admin.Checked, failed error) err
 	mendable := false
 	for _, p := range c.Problems {
 		fmt.Fprintln(s.Stdout, terminal.Escape(p.What))
-		mendable = mendable || p.Mends
+		mendable = mendable || p.Repairable
 	}
 	if failed != nil {
 		return nil

@@ -80,7 +80,7 @@ func (w *Workspace) copyHistory(ctx context.Context, git, commit string, progres
 	if err != nil {
 		return err
 	}
-	m, err := w.copyPacks(ctx, git, packs, nil, progress.of("copying", "packs"))
+	m, err := w.copyPacks(ctx, git, packs, nil, progress.begin("copying", "packs"))
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (w *Workspace) copyHistory(ctx context.Context, git, commit string, progres
 	if err != nil {
 		return err
 	}
-	others := withoutThose(stored, m.packs.names())
-	if _, err := w.copyPacks(ctx, git, others, nil, progress.of("copying", "more packs")); err != nil {
+	others := without(stored, m.packs.names())
+	if _, err := w.copyPacks(ctx, git, others, nil, progress.begin("copying", "more packs")); err != nil {
 		return err
 	}
 	if err := backup.VerifyGit(ctx, git, commit); err != nil {

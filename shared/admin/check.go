@@ -17,8 +17,8 @@ import (
 // Problem is one thing that is wrong with a workspace's stores.
 type Problem struct {
 	What string
-	// Mends says that git has all that is needed to mend it.
-	Mends bool
+	// Repairable says that git has all that is needed to mend it.
+	Repairable bool
 }
 
 // Checked is what a check has found.
@@ -154,7 +154,7 @@ func (c *checker) copy(ctx context.Context) (err error) {
 		return err
 	}
 	c.Packs = len(c.stored)
-	c.mirror, err = c.copyPacks(ctx, filepath.Join(c.dir, "git"), c.known, c.known, c.progress.of("copying", "packs"))
+	c.mirror, err = c.copyPacks(ctx, filepath.Join(c.dir, "git"), c.known, c.known, c.progress.begin("copying", "packs"))
 	return err
 }
 
@@ -189,7 +189,7 @@ func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
 	defer reader.Close()
 	reader.MaxBlob(revwalk.LargestFile)
 	c.Objects = 0
-	r := &revwalk.Reach{Objects: reader, Progress: c.progress.of("checking git", "commits"), Tell: func(o pack.Object) error {
+	r := &revwalk.Reach{Objects: reader, Progress: c.progress.begin("checking git", "commits"), Tell: func(o pack.Object) error {
 		c.Objects++
 		if name, _, ok := c.mirror.packs.of(o.ID); ok {
 			c.needed[name] = true

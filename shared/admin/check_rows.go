@@ -23,13 +23,13 @@ func (c *checker) expect(ctx context.Context) ([]repository.Commit, error) {
 	defer reader.Close()
 	way := revwalk.Walk[repository.Commit]{
 		Trees: revwalk.NewTrees(reader),
-		Begin: func(told repository.Commit, _ []object.ID) repository.Commit { return told },
+		Begin: func(step repository.Commit, _ []object.ID) repository.Commit { return step },
 	}
 	var all []repository.Commit
 	err := way.Each(ctx, object.ParseID(c.head.Commit), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
-		told := n.Row
-		told.Touched = touched
-		all = append(all, told)
+		step := n.Row
+		step.Touched = touched
+		all = append(all, step)
 		return nil
 	})
 	for i := range all {
@@ -48,7 +48,7 @@ func (c *checker) checkLog(ctx context.Context, expected []repository.Commit, fi
 	if left == 0 {
 		return nil
 	}
-	told := c.progress.of("checking the rows", "commits")
+	step := c.progress.begin("checking the rows", "commits")
 	oldest := expected[0].Sequence
 	for before := expected[left-1].Sequence + 1; ; {
 		rows, err := c.ledger.History(ctx, c.head, repository.Page{Before: before, Limit: rowsAtOnce})
@@ -75,7 +75,7 @@ func (c *checker) checkLog(ctx context.Context, expected []repository.Commit, fi
 			left--
 			c.compare(ctx, expected[left], row)
 		}
-		told(len(expected)-left, len(expected))
+		step(len(expected)-left, len(expected))
 		if len(rows) < rowsAtOnce {
 			break
 		}
@@ -195,7 +195,7 @@ func (c *checker) checkTrails(ctx context.Context, expected []repository.Commit)
 	slices.Sort(paths)
 	found := make([][]repository.Commit, len(paths))
 	broken := make([]error, len(paths))
-	told := c.progress.of("checking the histories", "files")
+	step := c.progress.begin("checking the histories", "files")
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i := range paths {
@@ -216,7 +216,7 @@ func (c *checker) checkTrails(ctx context.Context, expected []repository.Commit)
 			continue
 		}
 		c.compareTrail(ctx, path, trails[path], found[i])
-		told(i+1, len(paths))
+		step(i+1, len(paths))
 	}
 	return nil
 }

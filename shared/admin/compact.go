@@ -157,12 +157,12 @@ func (w *Workspace) merge(ctx context.Context, o Compacting, done *Compacted) er
 	if !o.All && len(small) > maxMerged {
 		small, done.More = small[:maxMerged], true
 	}
-	told := o.Progress.of("merging", "packs")
-	merged, err := w.objects.Merge(ctx, small, head.Fence, func(read int) { told(read, len(small)) })
+	step := o.Progress.begin("merging", "packs")
+	merged, err := w.objects.Merge(ctx, small, head.Fence, func(read int) { step(read, len(small)) })
 	if err != nil {
 		return err
 	}
-	told(len(small), len(small))
+	step(len(small), len(small))
 	retired := slices.DeleteFunc(slices.Clone(small), func(name string) bool { return name == merged.Name })
 	// Before the table stops naming them: they stay for a day all the same.
 	if err := w.retire(ctx, retired); err != nil {

@@ -26,11 +26,11 @@ type Creation struct {
 // what.
 type Progress func(doing, unit string) func(done, total int)
 
-// of is never nil.
-func (p Progress) of(doing, unit string) func(done, total int) {
+// begin is never nil.
+func (p Progress) begin(doing, unit string) func(done, total int) {
 	if p != nil {
-		if told := p(doing, unit); told != nil {
-			return told
+		if step := p(doing, unit); step != nil {
+			return step
 		}
 	}
 	return func(int, int) {}

@@ -27,7 +27,7 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 		if err != nil {
 			return err
 		}
-		if m, err = w.copyPacks(ctx, git, packs, nil, progress.of("copying", "packs")); err != nil {
+		if m, err = w.copyPacks(ctx, git, packs, nil, progress.begin("copying", "packs")); err != nil {
 			return err
 		}
 		if len(m.packs) > maxLoose {

@@ -28,7 +28,7 @@ func (w *Workspace) Repair(ctx context.Context, o Checking) (found, left Checked
 	if err != nil {
 		return Checked{}, Checked{}, err
 	}
-	if !slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Mends }) || !c.whole {
+	if !slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Repairable }) || !c.whole {
 		return c.Checked, c.Checked, nil
 	}
 	if _, err := c.rebuild(ctx); err != nil {
@@ -70,11 +70,11 @@ func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (rep
 }
 
 // errLacks marks, without a word, that git has not all that a head needs.
-var errLacks = unspoken{}
+var errLacks = silentError{}
 
-type unspoken struct{}
+type silentError struct{}
 
-func (unspoken) Error() string { return "" }
+func (silentError) Error() string { return "" }
 
 // collect gets the packs and goes through git; with a commit as if that were the
 // head.
@@ -113,24 +113,24 @@ func (c *checker) options() dynamo.ImportOptions {
 	return dynamo.ImportOptions{
 		Objects: rebuilt{c.objects, c.mirror.objects}, Packs: slices.Sorted(maps.Keys(c.needed)), Fence: c.head.Fence,
 		Place:    func(id object.ID) (string, pack.Place, bool) { return c.mirror.packs.of(id) },
-		Progress: c.progress.of("telling the history", "commits"),
+		Progress: c.progress.begin("telling the history", "commits"),
 	}
 }
 
 // reader reads from the copy. What writers have stored since is copied when it
 // is asked for.
 func (c *checker) reader(ctx context.Context) revwalk.Reader {
-	return &late{ctx, c, c.mirror.objects.Reader(ctx)}
+	return &catchingUp{ctx, c, c.mirror.objects.Reader(ctx)}
 }
 
-type late struct {
+type catchingUp struct {
 	ctx   context.Context
 	check *checker
 	copy  *odb.Reader
 }
 
 // Read implements revwalk.Reader.
-func (l *late) Read(id object.ID) (object.Kind, []byte, error) {
+func (l *catchingUp) Read(id object.ID) (object.Kind, []byte, error) {
 	kind, content, err := l.copy.Read(id)
 	if !errors.Is(err, odb.ErrNoObject) {
 		return kind, content, err

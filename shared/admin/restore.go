@@ -164,7 +164,7 @@ func (w *Workspace) putBack(ctx context.Context, dir string, progress Progress) 
 		return nil, err
 	}
 	packs := placesIn(objects, nil).names()
-	if others := withoutThose(stored, packs); len(others) > 0 {
+	if others := without(stored, packs); len(others) > 0 {
 		if err := w.retire(ctx, others); err != nil {
 			return nil, err
 		}
@@ -174,19 +174,19 @@ func (w *Workspace) putBack(ctx context.Context, dir string, progress Progress) 
 
 // putPacks stores packs of a repository on disk.
 func (w *Workspace) putPacks(ctx context.Context, git string, names []string, progress Progress) error {
-	told := progress.of("storing", "packs")
+	step := progress.begin("storing", "packs")
 	for i, name := range names {
 		for _, extension := range []string{".pack", ".idx"} { // an index is only where its pack is
 			if err := w.putFile(ctx, w.prefix()+odb.PackPath(name, extension), packPath(git, name, extension)); err != nil {
 				return err
 			}
 		}
-		told(i+1, len(names))
+		step(i+1, len(names))
 	}
 	return nil
 }
 
-func withoutThose(all, those []string) []string {
+func without(all, those []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(those, name) })
 }
 

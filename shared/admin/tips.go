@@ -48,7 +48,7 @@ func (w *Workspace) Tips(ctx context.Context, o Checking) ([]Tip, error) {
 	}
 	stored, err := w.objects.List(ctx)
 	if err == nil {
-		err = w.retire(ctx, withoutThose(stored, named))
+		err = w.retire(ctx, without(stored, named))
 	}
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (w *Workspace) copyAll(ctx context.Context, o Checking) (m *mirror, done fu
 		return nil, nil, err
 	}
 	done = func() { os.RemoveAll(dir) }
-	m, err = w.copyPacks(ctx, filepath.Join(dir, "git"), stored, nil, o.Progress.of("copying", "packs"))
+	m, err = w.copyPacks(ctx, filepath.Join(dir, "git"), stored, nil, o.Progress.begin("copying", "packs"))
 	if err != nil {
 		done()
 	}

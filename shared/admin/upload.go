@@ -69,7 +69,7 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 		defer p.objects.Release(made.Name)
 		return p.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
 	}
-	r := &revwalk.Reach{Objects: from, Progress: progress.of("reading the history", "commits"), Tell: func(o pack.Object) error {
+	r := &revwalk.Reach{Objects: from, Progress: progress.begin("reading the history", "commits"), Tell: func(o pack.Object) error {
 		open = append(open, o)
 		if size += len(o.Content); size < maxInPack {
 			return nil
@@ -113,7 +113,7 @@ func (w *Workspace) importHistory(ctx context.Context, p *packed, progress Progr
 	defer reader.Close()
 	_, err := w.ledger.Import(ctx, reader, p.commit, dynamo.ImportOptions{
 		Objects: rebuilt{w.objects, p.objects}, Packs: p.packs.names(), Place: p.packs.of,
-		Progress: progress.of("telling the history", "commits"),
+		Progress: progress.begin("telling the history", "commits"),
 	})
 	return err
 }
