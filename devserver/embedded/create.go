@@ -61,7 +61,10 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if b, err = fill(ctx, unfinished, c); err != nil {
 		return Bootstrap{}, err
 	}
-	return b, local.Install(unfinished, dir)
+	if err := local.Install(unfinished, dir); err != nil {
+		return b, err
+	}
+	return b, markOwn(dir)
 }
 
 func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
@@ -73,7 +76,7 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if err := local.Create(dir, record); err != nil {
 		return b, err
 	}
-	if err := errors.Join(local.KeepOutOfGit(dir), markOwn(dir)); err != nil {
+	if err := local.KeepOutOfGit(dir); err != nil {
 		return b, err
 	}
 	if c.Git != nil {

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/events"
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
@@ -72,6 +73,9 @@ type Service struct {
 // Open opens a data directory that Create has made. One that does not exist is
 // fs.ErrNotExist.
 func Open(ctx context.Context, dir string, options Options) (*Service, error) {
+	if err := git.RefusePipes(dir); err != nil {
+		return nil, err
+	}
 	ledger, err := local.Open(ctx, dir, local.Options{
 		Progress:  options.Progress,
 		Rewritten: func(r local.Rewrite) { options.Logger.Error("history was rewritten by force", "what", r.String()) },

@@ -26,26 +26,34 @@ func writeNew(path, content string, mode fs.FileMode) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// ownName is the file in a data directory by which the user who made it knows it again:
-// any words, and their seal.
+// ownName is the file in a data directory by which the user who made it knows it again, in
+// its place: any words, and their seal.
 const ownName = "made-here"
 
 // markOwn notes that this user makes a data directory. Where there is no place for a secret
 // nobody does.
 func markOwn(dir string) error {
 	words := rand.Text()
-	seal, err := statedir.Seal(os.Getenv, []byte(words))
+	seal, err := ownSeal(dir, words)
 	if err != nil {
 		return nil
 	}
 	return writeNew(filepath.Join(dir, ownName), words+" "+seal+"\n", 0o600)
 }
 
-// IsOwn reports whether this user has made a data directory on this machine. One that came
-// with files has its author's keys and hooks.
+// IsOwn reports whether this user has made a data directory on this machine, where it is. One
+// that came with files has its author's keys and hooks, even if it has a seal of another one.
 func IsOwn(dir string) bool {
-	text, err := os.ReadFile(filepath.Join(dir, ownName))
+	path := filepath.Join(dir, ownName)
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<10 {
+		return false
+	}
+	text, err := os.ReadFile(path)
 	words, seal, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	want, wrong := statedir.Seal(os.Getenv, []byte(words))
+	want, wrong := ownSeal(dir, words)
 	return err == nil && wrong == nil && hmac.Equal([]byte(seal), []byte(want))
+}
+
+func ownSeal(dir, words string) (string, error) {
+	return statedir.Seal(os.Getenv, []byte(statedir.Name(dir)+" "+words))
 }

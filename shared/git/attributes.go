@@ -25,7 +25,7 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files []stri
 	ask, at := []string{"check-attr", "-z", "--stdin"}, r.at()
 	if commit == "" {
 		for _, path := range attributeFiles(files) {
-			if err := refusePipes(filepath.Join(r.top, filepath.FromSlash(path))); err != nil {
+			if err := RefusePipes(filepath.Join(r.top, filepath.FromSlash(path))); err != nil {
 				return nil, err
 			}
 		}

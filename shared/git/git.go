@@ -64,7 +64,7 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refusePipes(filepath.Join(r.top, ".git")); err != nil {
+	if err := RefusePipes(filepath.Join(r.top, ".git")); err != nil {
 		return nil, err
 	}
 	// Without being told the repository, git looks whose it is.
@@ -74,8 +74,9 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	return r, r.outermost(ctx)
 }
 
-// refusePipes refuses files below a path of which git would wait for what they bring.
-func refusePipes(root string) error {
+// RefusePipes refuses files below a path of which git, or whoever opens them, would wait for
+// what they bring.
+func RefusePipes(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // git says what it cannot read
@@ -85,7 +86,7 @@ func refusePipes(root string) error {
 			mode = info.Mode()
 		}
 		if mode&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
-			return fmt.Errorf("%s is no file, and git would wait for what it brings: remove it", terminal.Escape(path))
+			return fmt.Errorf("%s is no file, and who opens it would wait for what it brings: remove it", terminal.Escape(path))
 		}
 		return nil
 	})

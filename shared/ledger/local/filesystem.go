@@ -1,11 +1,13 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"svc.example/svc/shared/atomicfile"
 )
@@ -65,8 +67,17 @@ func (s filesystem) open(path string) (*os.File, error) {
 	if err := s.before(OpRead, path); err != nil {
 		return nil, err
 	}
-	return os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
+		return nil, errors.Join(cmp.Or(err, error(&fs.PathError{Op: "open", Path: path, Err: errNoFile})), f.Close())
+	}
+	return f, nil
 }
+
+var errNoFile = errors.New("it is no file")
 
 var errTooLarge = errors.New("the file is too large")
 
