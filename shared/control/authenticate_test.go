@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 )
 
 func TestWhoIsLetIn(t *testing.T) {
@@ -138,7 +139,7 @@ func TestDelivery(t *testing.T) {
 	if d.Environment() != "staging" || d.Key().Kind != access.KindPublicSDK || d.WorkspaceID() != workspaceID || d.Head() != w.repo.Head() {
 		t.Errorf("%s %s %s %v", d.Environment(), d.Key().Kind, d.WorkspaceID(), d.Head())
 	}
-	ws, err := d.Documents(ctx)
+	ws, err := must[*served.Head](t)(d.Open(ctx)).Effective(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

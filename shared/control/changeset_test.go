@@ -63,7 +63,7 @@ func TestAChangeSetIsOneCommit(t *testing.T) {
 	if got := feed.MessageOf(w.last().Commit); !strings.HasPrefix(got, "Launch\n\nAll of it.\n\nflag \"a\": production: ") || !strings.Contains(got, "\nflag \"new\" created (and ") || !strings.Contains(got, "\nflag \"b\" deleted\n") {
 		t.Errorf("the commit says %s", got)
 	}
-	entries := must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{})).Activity
+	entries := must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{})).Activity
 	var of []string
 	for _, a := range entries[:4] {
 		of = append(of, a.Action+" "+*a.Key+" "+a.Messages[0].Message)
@@ -353,7 +353,7 @@ func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
 		operations = append(operations, created(fmt.Sprint("f", i)))
 	}
 	told := func() string {
-		return wire(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}})).Activity[0].Messages)
+		return wire(t, must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}})).Activity[0].Messages)
 	}
 	must[*change.ChangeSetResult](t)(w.change("  New team\n\nTheir flags.\n", operations...))
 	if got := told(); got != `[{"scope":"","message":"New team"},{"scope":"","message":"30 items in one commit: 30 created"}]` {
@@ -363,7 +363,7 @@ func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
 		t.Error(got)
 	}
 	must[*change.ChangeSetResult](t)(w.change("Why\n\nSvc-Principal: user/evil", enable("f0", "production", true)))
-	if got := wire(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{})).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
+	if got := wire(t, must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{})).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
 		t.Error(got)
 	}
 }

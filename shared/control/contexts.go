@@ -101,7 +101,7 @@ func (s *Session) knownEnvironment(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
 	}
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (s *Session) ForgetContext(ctx context.Context, f Forgetting) (*Forgotten, 
 	if err := refusal.Malformed(f.Malformed...); err != nil {
 		return nil, err
 	}
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -56,10 +56,14 @@ func (d *Delivery) Known() (versions.Known, bool) {
 	return versions.Find(d.session.caller.entry.Head.Versions, d.Environment())
 }
 
-// Versions is the versions of the environment, and the workspace as Documents
-// has it, without the documents. It reads what Documents reads.
+// Open reads everything at the head. Files that cannot be read there are looked for again
+// from time to time, so that the same head may lack fewer later.
+func (d *Delivery) Open(ctx context.Context) (*served.Head, error) { return d.session.Open(ctx) }
+
+// Versions is the versions of the environment, and the workspace as it is served,
+// without its documents.
 func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspace.Workspace, error) {
-	o, err := d.session.open(ctx)
+	o, err := d.Open(ctx)
 	if err != nil {
 		return versions.Environment{}, nil, err
 	}
@@ -85,34 +89,4 @@ func (d *Delivery) salt() versions.Salt {
 		return versions.SaltOf(entry.Workspace.Secret)
 	}
 	return versions.SaltOf([]byte(entry.Head.Commit))
-}
-
-// Documents is the workspace at the head as it is served: a document that is
-// broken there, or a workspace file, is as it last was good, and left out when
-// it never was. Of two of one key the later ones are left out.
-func (d *Delivery) Documents(ctx context.Context) (*workspace.Workspace, error) {
-	o, err := d.session.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return o.Effective(ctx)
-}
-
-// Lost are the paths of the files that cannot be read at the head. They are looked
-// for again from time to time, so that the same head may lack fewer later.
-func (d *Delivery) Lost(ctx context.Context) ([]string, error) {
-	o, err := d.session.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return o.Snapshot.Lost(), nil
-}
-
-// Broken is what Documents has replaced or left out, for the log.
-func (d *Delivery) Broken(ctx context.Context) ([]served.Broken, error) {
-	o, err := d.session.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return o.Broken(ctx)
 }

@@ -72,7 +72,7 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 				t.Errorf("the document would be %v, is %v", got, want)
 			}
 			if test.change {
-				entries := must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{})).Activity[0]
+				entries := must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{})).Activity[0]
 				// What a first log level leaves to the next request stands in no feed.
 				left, _ := wet["messages"].([]any)
 				if got := append(members(t, entries)["messages"].([]any), left...); !reflect.DeepEqual(got, dry["messages"]) {

@@ -107,7 +107,7 @@ func (q EvaluationQuery) issues() []document.Issue {
 
 // commitAt is the commit that a revision names, or the head.
 func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
-	_, err := s.open(ctx) // which may find that the head is another one by now
+	_, err := s.Open(ctx) // which may find that the head is another one by now
 	if err != nil || at == nil {
 		return s.caller.entry.Head.Commit, err
 	}

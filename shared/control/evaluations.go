@@ -104,7 +104,7 @@ var valueKinds = map[string]bool{"bool": true, "string": true, "int": true, "dou
 // Counted says which evaluations of the environment are counted: of flags and configs
 // at the head, and behind a public key of those that browsers are sent.
 func (d *Delivery) Counted(ctx context.Context) (telemetry.Items, error) {
-	o, err := d.session.open(ctx)
+	o, err := d.session.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

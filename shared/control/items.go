@@ -19,7 +19,7 @@ import (
 // item returns a document at the session's head: 404 when there is none, 422
 // when it is no JSON object.
 func (s *Session) item(ctx context.Context, t document.Type, key string) (*served.View, found, error) {
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	if err != nil {
 		return nil, found{}, err
 	}
@@ -125,7 +125,7 @@ func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha st
 	if !errors.Is(err, repository.ErrAbsent) {
 		return refusal.Revision("?at", at, err)
 	}
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	if err != nil {
 		return err
 	}

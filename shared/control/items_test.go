@@ -137,8 +137,8 @@ func TestAStoreThatFailsIsAnswered(t *testing.T) {
 		_, levels := s.LogLevels(ctx)
 		_, segments := s.Segments(ctx)
 		_, environments := s.Environments(ctx)
-		_, history := s.History(ctx, document.Flag, "f", feed.PageQuery{})
-		_, activity := s.Activity(ctx, feed.ActivityQuery{})
+		_, history := s.Feed().History(ctx, document.Flag, "f", feed.PageQuery{})
+		_, activity := s.Feed().Activity(ctx, feed.ActivityQuery{})
 		_, at := s.Document(ctx, document.Flag, "f", ptr("abcd"))
 		_, patch := s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 		for i, err := range []error{flag, list, configs, levels, segments, environments, history, activity, at, patch} {

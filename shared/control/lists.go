@@ -64,7 +64,7 @@ func (s *Session) openPage(ctx context.Context, list string, q feed.PageQuery, m
 	if err := refusal.Malformed(append(issues, more...)...); err != nil {
 		return b, nil, err
 	}
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	return b, o, err
 }
 
@@ -123,7 +123,7 @@ type LogLevelList struct {
 
 // LogLevels lists the log-level documents by key.
 func (s *Session) LogLevels(ctx context.Context) (*LogLevelList, error) {
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ type SegmentList struct {
 
 // Segments lists segments by key.
 func (s *Session) Segments(ctx context.Context) (*SegmentList, error) {
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -201,7 +201,7 @@ func TestAnEmptyWorkspaceHasEmptyLists(t *testing.T) {
 		`{"configs":[],"total":0}`:  must[*control.ConfigList](t)(s.Configs(ctx, control.ConfigQuery{})),
 		`{"logLevels":[]}`:          must[*control.LogLevelList](t)(s.LogLevels(ctx)),
 		`{"segments":[],"total":0}`: must[*control.SegmentList](t)(s.Segments(ctx)),
-		`{"activity":[]}`:           must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{})),
+		`{"activity":[]}`:           must[*feed.ActivityList](t)(s.Feed().Activity(ctx, feed.ActivityQuery{})),
 	} {
 		if wire(t, got) != name {
 			t.Errorf("got %s, want %s", wire(t, got), name)

@@ -162,7 +162,7 @@ func TestReadingNeedsNoSubscription(t *testing.T) {
 	key := w.key(access.KindUser, "engineer").Reveal()
 	s := must[*control.Session](t)(w.service.OpenFor(ctx, key, control.Read))
 	must[*project.FlagDetail](t)(s.Flag(ctx, "f"))
-	must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{}))
+	must[*feed.ActivityList](t)(s.Feed().Activity(ctx, feed.ActivityQuery{}))
 	_, err := s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "500 INTERNAL")
 	_, err = w.service.SessionOf(ctx, key)

@@ -191,10 +191,10 @@ func TestARequestOutlivesAForcedPush(t *testing.T) {
 	for name, ask := range map[string]func(*control.Session) error{
 		"list": func(s *control.Session) error { _, err := s.Flags(ctx, control.FlagQuery{}); return err },
 		"history": func(s *control.Session) error {
-			_, err := s.History(ctx, document.Flag, "f", feed.PageQuery{})
+			_, err := s.Feed().History(ctx, document.Flag, "f", feed.PageQuery{})
 			return err
 		},
-		"activity": func(s *control.Session) error { _, err := s.Activity(ctx, feed.ActivityQuery{}); return err },
+		"activity": func(s *control.Session) error { _, err := s.Feed().Activity(ctx, feed.ActivityQuery{}); return err },
 		"write": func(s *control.Session) error {
 			_, err := s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 			return err

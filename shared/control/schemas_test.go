@@ -56,7 +56,7 @@ func TestSchemas(t *testing.T) {
 	if page.Total != 2 || page.Schemas[0].Key != "another" || rest.Schemas[0].Key != "limits" || rest.NextCursor != "" {
 		t.Errorf("%+v, then %+v", page, rest)
 	}
-	entries := must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{Type: "schema", Key: "limits"})).Activity
+	entries := must[*feed.ActivityList](t)(s.Feed().Activity(ctx, feed.ActivityQuery{Type: "schema", Key: "limits"})).Activity
 	if len(entries) != 2 || entries[0].Action != "updated" || entries[1].Messages[0].Message != `schema "limits" created` {
 		t.Errorf("the feed is %+v", entries)
 	}

@@ -88,7 +88,7 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 			t.Errorf("a commit shows it: %s", c.Message)
 		}
 	}
-	entries := must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(100)}}))
+	entries := must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(100)}}))
 	if told := wire(t, entries); strings.Contains(told, secret) {
 		t.Errorf("the feed shows it: %s", told)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
@@ -24,8 +23,10 @@ type Session struct {
 	lastEvaluated func() *telemetry.Evaluated
 }
 
-// open reads everything at the head, which is in memory most of the time.
-func (s *Session) open(ctx context.Context) (*served.Head, error) {
+// Open reads everything at the head, which is in memory most of the time. The number of
+// its view is the same for all sessions of the workspace as long as nothing is written,
+// and no file that was lost comes back.
+func (s *Session) Open(ctx context.Context) (*served.Head, error) {
 	if s.opened != nil {
 		return s.opened, nil
 	}
@@ -38,26 +39,6 @@ func (s *Session) open(ctx context.Context) (*served.Head, error) {
 		return err
 	})
 	return s.opened, err
-}
-
-// View numbers what is read at the session's head: as long as nothing is written,
-// and no file that was lost comes back, all sessions of the workspace have the same
-// number.
-func (s *Session) View(ctx context.Context) (uint64, error) {
-	o, err := s.open(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return o.View.Number(), nil
-}
-
-// Size is how many bytes the files of the workspace have at the session's head.
-func (s *Session) Size(ctx context.Context) (int64, error) {
-	o, err := s.open(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return o.Snapshot.Size(), nil
 }
 
 // maxRenewals bounds how often a request begins again with another head.
@@ -101,30 +82,19 @@ func (s *Session) Changes() *change.Writer {
 		repo, err := now.repository(ctx)
 		entry := &now.caller.entry
 		return &change.State{Workspace: entry.Workspace, Principal: entry.Principal, Head: entry.Head, Repository: repo,
-			Feed: now.feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now}, err
+			Feed: now.Feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now}, err
 	})
 }
 
 var errReadSession = errors.New("a session that was opened for reading was asked to write")
 
-// feed tells of the workspace's commits.
-func (s *Session) feed() *feed.Reader {
+// Feed tells of the workspace's commits.
+func (s *Session) Feed() *feed.Reader {
 	return s.service.feed.Of(s.caller.entry.Workspace, s.caller.entry.Principal.ID, history{s})
 }
 
 // cursors are those of the workspace's lists.
 func (s *Session) cursors() feed.Cursors { return feed.Cursors{Workspace: s.caller.entry.Workspace} }
-
-// Activity returns a page of the feed.
-func (s *Session) Activity(ctx context.Context, q feed.ActivityQuery) (*feed.ActivityList, error) {
-	return s.feed().Activity(ctx, q)
-}
-
-// History returns an item's history: all of it, or the page asked for. An item
-// that was deleted still has one.
-func (s *Session) History(ctx context.Context, t document.Type, key string, q feed.PageQuery) (*feed.History, error) {
-	return s.feed().History(ctx, t, key, q)
-}
 
 // history is a session's workspace as its feed reads it.
 type history struct{ session *Session }
@@ -225,7 +195,7 @@ type EnvironmentRow struct {
 // Environments lists the environments that are not archived: development,
 // test, staging, production, alphabetical within a type.
 func (s *Session) Environments(ctx context.Context) (*EnvironmentList, error) {
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

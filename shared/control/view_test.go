@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/memory"
 	"svc.example/svc/shared/testing/memoryrepository"
 	"svc.example/svc/shared/workspace"
@@ -35,7 +36,7 @@ func TestASchemaIsCompiledOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), "schemas/s.json": `{"type":"object"}`})
 	compiled := func() *document.Schema {
 		d := must[*control.Delivery](t)(w.service.DeliveryOf(ctx, w.sdk()))
-		schema, _ := must[*workspace.Workspace](t)(d.Documents(ctx)).Schemas[0].Compiled()
+		schema, _ := must[*workspace.Workspace](t)(must[*served.Head](t)(d.Open(ctx)).Effective(ctx)).Schemas[0].Compiled()
 		return schema
 	}
 	first := compiled()

@@ -57,7 +57,7 @@ const workspaceType = "workspace"
 
 // Workspace tells of the key's workspace.
 func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
-	o, err := s.open(ctx)
+	o, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

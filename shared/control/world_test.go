@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/documents"
 	"svc.example/svc/shared/testing/memoryrepository"
 	"svc.example/svc/shared/workspace"
@@ -252,7 +253,7 @@ var ada = repository.Signature{Name: "Ada", Email: "ada@example.com", When: time
 func (w *world) delivered() *workspace.Workspace {
 	w.t.Helper()
 	d := must[*control.Delivery](w.t)(w.service.DeliveryOf(ctx, w.key(access.KindPublicSDK).Reveal()))
-	return must[*workspace.Workspace](w.t)(d.Documents(ctx))
+	return must[*workspace.Workspace](w.t)(must[*served.Head](w.t)(d.Open(ctx)).Effective(ctx))
 }
 
 // served is the text of a document as it is served, "" when it is not.

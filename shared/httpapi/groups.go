@@ -76,7 +76,7 @@ func Segments() Group {
 func Activity() Group {
 	return Group{"activity", map[string]handler{
 		"listActivity": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Activity(ctx, feed.ActivityQuery{
+			return c.session.Feed().Activity(ctx, feed.ActivityQuery{
 				PageQuery: c.page(), Type: c.query["type"], Key: c.query["key"],
 				Since: c.query["since"], Until: c.query["until"],
 				Author: c.query["author"], Environment: c.query["environment"]})
@@ -115,9 +115,9 @@ func Contexts() Group {
 // hold waits until there is memory for an answer as large as the workspace, which is at
 // most so many bytes, and for more beside it.
 func (c *call) hold(ctx context.Context, most, more int64) error {
-	size, err := c.session.Size(ctx)
+	opened, err := c.session.Open(ctx)
 	if err == nil {
-		c.held, err = c.answers.Hold(ctx, c.owner, min(size, most)+more)
+		c.held, err = c.answers.Hold(ctx, c.owner, min(opened.Snapshot.Size(), most)+more)
 	}
 	return err
 }

@@ -71,7 +71,7 @@ func LogLevels() Group {
 
 func history(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.History(ctx, t, c.request.PathValue("key"), c.page())
+		return c.session.Feed().History(ctx, t, c.request.PathValue("key"), c.page())
 	}
 }
 

@@ -35,11 +35,11 @@ func keptWith(work handler, evaluations bool) handler {
 		if _, past := c.query["at"]; past {
 			return work(ctx, c)
 		}
-		view, err := c.session.View(ctx)
+		opened, err := c.session.Open(ctx)
 		if err != nil {
 			return nil, err
 		}
-		question := keptAnswer{view: view, target: c.request.URL.EscapedPath() + "?" + c.request.URL.RawQuery}
+		question := keptAnswer{view: opened.View.Number(), target: c.request.URL.EscapedPath() + "?" + c.request.URL.RawQuery}
 		if evaluations {
 			question.evaluated = c.session.EvaluatedVersion(ctx)
 		}

@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
@@ -62,8 +63,8 @@ func (s *state[T]) isCurrent(ctx context.Context, d *control.Delivery) bool {
 	if len(s.lost) == 0 {
 		return true
 	}
-	lost, err := d.Lost(ctx)
-	return err != nil || slices.Equal(lost, s.lost)
+	opened, err := d.Open(ctx)
+	return err != nil || slices.Equal(opened.Snapshot.Lost(), s.lost)
 }
 
 // sized is something that says about how many bytes it takes, also when there
@@ -94,7 +95,7 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kin
 		s.commit, s.lost = head, nil
 		return s.made, s.refused
 	}
-	lost, err := d.Lost(ctx)
+	opened, err := d.Open(ctx)
 	if err != nil {
 		return made, err
 	}
@@ -102,8 +103,8 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kin
 	if err != nil {
 		return made, err
 	}
-	s.lost = lost
-	t.tell(ctx, d)
+	s.lost = opened.Snapshot.Lost()
+	t.tell(ctx, d, opened)
 	if refused := refusedEnvironment(outline, d.Environment()); refused != nil {
 		s.forget(d, t)
 		s.refused = refused
@@ -111,7 +112,7 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kin
 		// What was served before goes first: nobody asks for it any more, and
 		// old and new together would be twice the memory.
 		s.forget(d, t)
-		ws, err := d.Documents(ctx)
+		ws, err := opened.Effective(ctx)
 		if err != nil {
 			return made, err
 		}
@@ -156,15 +157,15 @@ const maxTold = 20
 const toldBytes = 256 << 10
 
 // tell has the log say which documents are broken at a new head, and since when.
-func (t *tables) tell(ctx context.Context, d *control.Delivery) {
+func (t *tables) tell(ctx context.Context, d *control.Delivery, opened *served.Head) {
 	last, _ := t.told.Get(d.WorkspaceID())
 	t.told.Put(d.WorkspaceID(), d.Head().Commit, environmentBytes/2)
 	if last == d.Head().Commit || !t.options.TellBroken {
 		return
 	}
-	broken, err := d.Broken(ctx)
+	broken, err := opened.Broken(ctx)
 	if err != nil {
-		return // Documents has found them already, so this is unlikely; the next commit tells
+		return // Versions has found them already, so this is unlikely; the next commit tells
 	}
 	for _, b := range broken[:min(len(broken), maxTold)] {
 		t.options.Logger.Error(b.Outcome(), "workspace", d.WorkspaceID(), "since", b.Since, "servedFrom", b.ServedFrom, "problem", b.Problems[0].String())
