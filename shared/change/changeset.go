@@ -80,13 +80,8 @@ func Revert(t document.Type, key string, r Reversion) Operation {
 // pointer is where a field of the single write stands in the operation.
 func (o Operation) pointer(field string) string {
 	field = strings.Replace(field, "?", "/", 1)
-	if !o.inBody {
+	if !o.inBody || slices.Contains(o.beside, field) {
 		return field
-	}
-	for _, name := range o.beside {
-		if field == name {
-			return field
-		}
 	}
 	return "/body" + field
 }
@@ -94,13 +89,11 @@ func (o Operation) pointer(field string) string {
 // ChangeSetResult is the answer to a change set. A warning's pointer leads to its
 // operation.
 type ChangeSetResult struct {
-	Changed           bool              `json:"changed"`
-	CommitSHA         string            `json:"commitSha"`
-	PreviousCommitSHA string            `json:"previousCommitSha,omitempty"`
-	Results           []OperationResult `json:"results"`
-	Warnings          []document.Issue  `json:"warnings,omitempty"`
-	DryRun            bool              `json:"dryRun,omitempty"`
-	Impact            Impact            `json:"impact,omitzero"` // of a dry run that was asked for it
+	Written
+	Results  []OperationResult `json:"results"`
+	Warnings []document.Issue  `json:"warnings,omitempty"`
+	DryRun   bool              `json:"dryRun,omitempty"`
+	Impact   Impact            `json:"impact,omitzero"` // of a dry run that was asked for it
 }
 
 // OperationResult is what came of an operation, for each of its items.
@@ -136,7 +129,7 @@ func (w *Writer) Change(ctx context.Context, c ChangeSet) (*ChangeSetResult, err
 }
 
 func (c ChangeSet) answer(done *result) *ChangeSetResult {
-	result := &ChangeSetResult{Changed: len(done.plan.final) > 0, CommitSHA: done.commit, Results: []OperationResult{}, DryRun: c.DryRun, Impact: done.impact}
+	result := &ChangeSetResult{Written: Written{Changed: len(done.plan.final) > 0, CommitSHA: done.commit}, Results: []OperationResult{}, DryRun: c.DryRun, Impact: done.impact}
 	if result.Changed {
 		result.PreviousCommitSHA = done.previous
 	}

@@ -174,11 +174,7 @@ func (t *template) remembered(previous string) []byte {
 // truncate has the answer name the commits and nothing else.
 func (t *template) truncate(previous string) {
 	t.Truncated = true
-	t.body, _ = json.Marshal(struct { // which cannot fail either
-		Changed           bool   `json:"changed"`
-		CommitSHA         string `json:"commitSha"`
-		PreviousCommitSHA string `json:"previousCommitSha,omitempty"`
-	}{true, t.commit(), previous})
+	t.body, _ = json.Marshal(Written{true, t.commit(), previous}) // which cannot fail either
 }
 
 // maxTemplate is more than any template has.

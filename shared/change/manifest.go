@@ -198,7 +198,7 @@ func (s *Writer) DeleteManifestFlag(ctx context.Context, key string, r Request) 
 	return carryOutOne(ctx, s, r, deletion(document.Flag, key, Deletion{Request: r}), func(out *outcome) *ManifestDeletion {
 		return &ManifestDeletion{
 			Message: fmt.Sprintf("the flag %s was deleted by the commit %s; POST /v1/flags/%s/revert brings it back, with that commitSha and the mode undo",
-				terminal.Quote(key), out.commit, key),
+				terminal.Quote(key), out.written.CommitSHA, key),
 			ArchivedAt: project.Date(out.result.when),
 		}
 	})

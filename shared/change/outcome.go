@@ -9,11 +9,10 @@ import (
 
 // outcome is what came of a write that is alone in its request.
 type outcome struct {
-	attempt  *attempt
-	result   *result
-	commit   string
-	previous string // "" when nothing was written
-	preview  Preview
+	attempt *attempt
+	result  *result
+	written Written
+	preview Preview
 }
 
 // carryOutOne carries a write out that is alone in its request: a change set of one
@@ -35,17 +34,17 @@ func carryOutOne[T any](ctx context.Context, w *Writer, r Request, one write, an
 // outcome is what came of the one write of a request.
 func (r *result) outcome(dryRun bool) *outcome {
 	a := r.plan.attempts[0]
-	o := &outcome{attempt: a, result: r, commit: r.commit, previous: r.previous}
+	o := &outcome{attempt: a, result: r, written: Written{a.changed(), r.commit, r.previous}}
 	if dryRun {
 		o.preview = Preview{DryRun: true, Document: r.plan.shown(a.edited.Tree), Messages: a.messages, Impact: r.impact}
 	}
 	switch {
 	case !a.changed():
-		o.commit, o.previous = a.last, ""
+		o.written.CommitSHA, o.written.PreviousCommitSHA = a.last, ""
 	case dryRun && !a.creates():
 		// There is no commit to name: the item's last one is as good as the token of
 		// the real write.
-		o.commit = a.last
+		o.written.CommitSHA = a.last
 	}
 	return o
 }

@@ -94,14 +94,19 @@ type CreationResult struct {
 	Impact    Impact             `json:"impact,omitzero"`   // the same, where it was asked for
 }
 
+// Written is which commit an answer is true of, and whether that is the request's own.
+type Written struct {
+	Changed           bool   `json:"changed"`
+	CommitSHA         string `json:"commitSha"`
+	PreviousCommitSHA string `json:"previousCommitSha,omitempty"`
+}
+
 // PatchResult is the answer to a PATCH of a flag or a config. The warnings are
 // what was written that may not have been meant.
 type PatchResult struct {
-	Key                         string           `json:"key"`
-	Environment                 string           `json:"environment"`
-	Changed                     bool             `json:"changed"`
-	CommitSHA                   string           `json:"commitSha"`
-	PreviousCommitSHA           string           `json:"previousCommitSha,omitempty"`
+	Key         string `json:"key"`
+	Environment string `json:"environment"`
+	Written
 	ReplacedTargetingRuleCount  int              `json:"replacedTargetingRuleCount,omitempty"`
 	PreservedTargetingRuleCount int              `json:"preservedTargetingRuleCount,omitempty"`
 	Rules                       []*jsontree.Node `json:"rules"`
@@ -111,25 +116,21 @@ type PatchResult struct {
 
 // LevelResult is the answer to a PATCH of a log level.
 type LevelResult struct {
-	Key               string  `json:"key"`
-	Environment       string  `json:"environment"`
-	Target            *string `json:"target"` // null: the scope's fallback was set
-	Level             string  `json:"level"`
-	Created           bool    `json:"created"`
-	Changed           bool    `json:"changed"`
-	CommitSHA         string  `json:"commitSha"`
-	PreviousCommitSHA string  `json:"previousCommitSha,omitempty"`
+	Key         string  `json:"key"`
+	Environment string  `json:"environment"`
+	Target      *string `json:"target"` // null: the scope's fallback was set
+	Level       string  `json:"level"`
+	Created     bool    `json:"created"`
+	Written
 	Preview
 }
 
 // PutResult is the answer to a PUT. The warnings are what the document will
 // hardly do as it was meant.
 type PutResult struct {
-	Key               string           `json:"key"`
-	Changed           bool             `json:"changed"`
-	CommitSHA         string           `json:"commitSha"`
-	PreviousCommitSHA string           `json:"previousCommitSha,omitempty"`
-	Warnings          []document.Issue `json:"warnings,omitempty"`
+	Key string `json:"key"`
+	Written
+	Warnings []document.Issue `json:"warnings,omitempty"`
 	Preview
 }
 

@@ -23,7 +23,7 @@ func (s *Writer) Create(ctx context.Context, c Creation) (*CreationResult, error
 		return &CreationResult{
 			Key:       one.key,
 			ValueType: string(document.View(tree).ValueType),
-			CommitSHA: out.commit,
+			CommitSHA: out.written.CommitSHA,
 			Document:  tree,
 			Warnings:  jsontree.Bounded(out.attempt.warnings),
 			DryRun:    out.preview.DryRun,
@@ -68,9 +68,7 @@ func (s *Writer) Patch(ctx context.Context, t document.Type, key, environment st
 		return &PatchResult{
 			Key:                         key,
 			Environment:                 environment,
-			Changed:                     out.attempt.changed(),
-			CommitSHA:                   out.commit,
-			PreviousCommitSHA:           out.previous,
+			Written:                     out.written,
 			ReplacedTargetingRuleCount:  out.attempt.edited.ReplacedTargetingRuleCount,
 			PreservedTargetingRuleCount: out.attempt.edited.PreservedTargetingRuleCount,
 			Rules:                       out.rules(),
@@ -110,15 +108,13 @@ func (s *Writer) PatchLogLevel(ctx context.Context, service string, p LogLevelPa
 	w := p.write(s.service, service)
 	return carryOutOne(ctx, s, p.Request, w, func(out *outcome) *LevelResult {
 		result := &LevelResult{
-			Key:               w.key,
-			Environment:       w.scope,
-			Target:            p.Target,
-			Level:             *p.Level,
-			Created:           out.attempt.creates(),
-			Changed:           out.attempt.changed(),
-			CommitSHA:         out.commit,
-			PreviousCommitSHA: out.previous,
-			Preview:           out.preview,
+			Key:         w.key,
+			Environment: w.scope,
+			Target:      p.Target,
+			Level:       *p.Level,
+			Created:     out.attempt.creates(),
+			Written:     out.written,
+			Preview:     out.preview,
 		}
 		if result.Created {
 			result.Environment, result.Target = document.DefaultScope, nil
@@ -201,12 +197,10 @@ func (p DocumentPut) write(s *Service, t document.Type, key string) write {
 func (s *Writer) put(ctx context.Context, r Request, w write) (*PutResult, error) {
 	return carryOutOne(ctx, s, r, w, func(out *outcome) *PutResult {
 		return &PutResult{
-			Key:               out.attempt.write.key,
-			Changed:           out.attempt.changed(),
-			CommitSHA:         out.commit,
-			PreviousCommitSHA: out.previous,
-			Warnings:          jsontree.Bounded(out.attempt.warnings),
-			Preview:           out.preview,
+			Key:      out.attempt.write.key,
+			Written:  out.written,
+			Warnings: jsontree.Bounded(out.attempt.warnings),
+			Preview:  out.preview,
 		}
 	})
 }
@@ -221,21 +215,15 @@ func requestIssues(err error) []document.Issue {
 }
 
 // with is what is wrong with a request: what its reader has found already, and
-// what else there is.
+// what else there is, in other places.
 func (r Request) with(issues []document.Issue) []document.Issue {
-	return slices.Concat(r.Malformed, withoutReported(r.Malformed, issues))
-}
-
-// withoutReported leaves out what is said of a place that the reader of the request
-// has found wrong already.
-func withoutReported(already, issues []document.Issue) []document.Issue {
-	var rest []document.Issue
+	all := slices.Clone(r.Malformed)
 	for _, issue := range issues {
-		if issue.Pointer == "" || !refusal.HasIssueAt(already, issue.Pointer) {
-			rest = append(rest, issue)
+		if issue.Pointer == "" || !refusal.HasIssueAt(r.Malformed, issue.Pointer) {
+			all = append(all, issue)
 		}
 	}
-	return rest
+	return all
 }
 
 func textOr(text *string, otherwise string) string {

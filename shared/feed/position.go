@@ -38,19 +38,13 @@ func readPlace(position string) (p place, ok bool) {
 	return p, err == nil && failed == nil && p.sequence > 0
 }
 
-// errNoPlace refuses a cursor whose commit the history does not hold (any
-// more), rather than to begin again or to leave something out.
-func errNoPlace() error {
-	return refusal.Malformed(document.Issue{Pointer: "?cursor",
-		Message: "the history that this cursor is from was replaced; start without"})
-}
-
 // from is the first page of a path's history that begins with a place's commit,
-// and where that stands.
+// and where that stands. A place that the history does not hold (any more) is refused,
+// rather than to begin again or to leave something out.
 func (r *Reader) from(ctx context.Context, p place, page repository.Page) (at place, commits []repository.Commit, err error) {
 	commits, err = From(ctx, r.source.History, p.sha, p.sequence, page)
 	if err == nil && commits == nil {
-		err = errNoPlace()
+		err = refusal.Malformed(document.Issue{Pointer: "?cursor", Message: "the history that this cursor is from was replaced; start without"})
 	}
 	if err == nil {
 		p.sequence = commits[0].Sequence
