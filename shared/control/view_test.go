@@ -8,14 +8,9 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/memory"
 	"svc.example/svc/shared/testing/memoryrepository"
-	"svc.example/svc/shared/workspace"
 )
-
-func (w *world) sdk() string { return w.key(access.KindSecretSDK).Reveal() }
 
 // Environments that a broken workspace file no longer declares are not gone:
 // documents name them. All are protected until it is mended.
@@ -27,26 +22,6 @@ func TestEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 		if want := `{"environments":[` + declared + `{"name":"staging","environmentType":"staging","protected":true},{"name":"production","environmentType":"production","protected":true}]}`; got != want {
 			t.Errorf("%s: got\n%s, want\n%s", file, got, want)
 		}
-	}
-}
-
-// Compiling a schema can take most of a second, and writers of a workspace wait
-// for each other: it is compiled once for each of its contents.
-func TestASchemaIsCompiledOnce(t *testing.T) {
-	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), "schemas/s.json": `{"type":"object"}`})
-	compiled := func() *document.Schema {
-		d := must[*control.Delivery](t)(w.service.DeliveryOf(ctx, w.sdk()))
-		schema, _ := must[*workspace.Workspace](t)(must[*served.Head](t)(d.Open(ctx)).Effective(ctx)).Schemas[0].Compiled()
-		return schema
-	}
-	first := compiled()
-	w.repo.Push(ada, "", map[string]string{path("a"): boolFlag("a", `,"x":1`)})
-	if first == nil || compiled() != first {
-		t.Error("it is compiled again after a write of something else")
-	}
-	w.repo.Push(ada, "", map[string]string{"schemas/s.json": `{"type":"array"}`})
-	if compiled() == first {
-		t.Error("it is not compiled again after it has changed")
 	}
 }
 
