@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,19 +120,6 @@ func TestWhatIsServedOfABrokenDocument(t *testing.T) {
 				t.Errorf("broken is %+v, want since %s and from %s", broken, commits[test.since], from)
 			}
 		})
-	}
-}
-
-// TestAWorkspaceFileThatIsBroken: the environments are as they last were.
-func TestAWorkspaceFileThatIsBroken(t *testing.T) {
-	w := newWorld(t, map[string]string{path("f"): flag("f", "")})
-	good := w.head().View.Workspace().Environments
-	w.push(map[string]string{"svc.json": "{"})
-	if now := w.head().View.Workspace(); !now.Declared || !slices.Equal(now.Environments, good) {
-		t.Errorf("the environments are %+v, declared: %t", now.Environments, now.Declared)
-	}
-	if _, broken := w.served(); len(broken) != 1 || broken[0].File.Path != "svc.json" {
-		t.Errorf("broken is %+v", broken)
 	}
 }
 
