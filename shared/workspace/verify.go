@@ -19,15 +19,13 @@ import (
 // of the structure of documents: ReadAndVerify says it once.
 func Verify(ws *Workspace) []Problem {
 	v := verifier{ws: ws, index: newIndex(ws), problems: &collector{}}
-	v.verify(nil)
+	v.verify()
 	return v.problems.sorted()
 }
 
-// verify adds the problems of the workspace, but for those that Read has reported at the
-// same place.
-func (v *verifier) verify(reported map[place]string) {
+// verify adds the problems of the workspace, but for those that Read has reported.
+func (v *verifier) verify() {
 	ws := v.ws
-	v.reported = reported
 	var expressions expression.Total
 	v.declaration()
 	for i := range ws.Items {
@@ -36,9 +34,7 @@ func (v *verifier) verify(reported map[place]string) {
 		}
 		item, issues := ws.Items[i].decode()
 		f := item.file()
-		if reported != nil {
-			v.reportedInFile = messages(issues)
-		}
+		v.reported(issues)
 		v.add(Error, f, document.Validate(item.Tree)...)
 		v.add(Error, f, placeIssues(item)...)
 		v.add(Error, f, v.index.referenceIssues(item)...)
@@ -52,7 +48,7 @@ func (v *verifier) verify(reported map[place]string) {
 		v.fileName(f, item.Key)
 		v.byteOrderMark(f)
 	}
-	v.reportedInFile = nil
+	v.known = nil
 	for i := range ws.Schemas {
 		if v.problems.ended {
 			return
@@ -65,16 +61,12 @@ func (v *verifier) verify(reported map[place]string) {
 	}
 }
 
-// place is where a problem stands.
-type place struct{ file, pointer string }
-
-// messages are those of issues, by their pointers.
-func messages(issues []document.Issue) map[string]string {
-	all := make(map[string]string, len(issues))
+// reported notes what Read says of the file that is verified next.
+func (v *verifier) reported(issues []document.Issue) {
+	v.known = make(map[string]string, len(issues))
 	for _, issue := range issues {
-		all[issue.Pointer] = issue.Message
+		v.known[issue.Pointer] = issue.Message
 	}
-	return all
 }
 
 // Unservable finds what Read can read of a document and must not be served,
@@ -130,12 +122,8 @@ func VerifyEach(files map[string][]byte, each func(p Problem) (more bool)) {
 
 func (r *reader) verify(files map[string][]byte) {
 	r.read(files, nil)
-	reported := map[place]string{}
-	for _, p := range r.problems.list {
-		reported[place{p.File, p.Pointer}] = p.Message
-	}
-	v := verifier{ws: &r.ws, index: newIndex(&r.ws), problems: &r.problems}
-	v.verify(reported)
+	v := verifier{ws: &r.ws, index: newIndex(&r.ws), problems: &r.problems, afterRead: true}
+	v.verify()
 }
 
 // Verification finds what writes of documents would break in a workspace as it
@@ -196,11 +184,11 @@ func Unheld(item *Item, written func(pointer string) bool) (n int) {
 func everywhere(string) bool { return true }
 
 type verifier struct {
-	ws             *Workspace
-	index          *index
-	problems       *collector
-	reported       map[place]string  // what is not reported again, by its place
-	reportedInFile map[string]string // the same of the file that is being verified, by pointer
+	ws        *Workspace
+	index     *index
+	problems  *collector
+	afterRead bool              // what Read has reported is not reported again
+	known     map[string]string // what Read says of the file that is being verified, by pointer
 }
 
 // file is a text and its tree, to locate issues in.
@@ -214,21 +202,13 @@ func (i *Item) file() file   { return file{i.Path, i.Tree, i.Text} }
 func (s *Schema) file() file { return file{s.Path, s.Tree, s.Text} }
 
 func (v *verifier) add(severity Severity, f file, issues ...document.Issue) {
-	if v.reported == nil {
-		v.problems.locate(severity, f, issues)
-		return
+	if v.afterRead {
+		issues = slices.DeleteFunc(slices.Clone(issues), func(issue document.Issue) bool {
+			message, known := v.known[issue.Pointer]
+			return known && (issue.Pointer != "" || issue.Message == message)
+		})
 	}
-	var fresh []document.Issue
-	for _, issue := range issues {
-		message, known := v.reportedInFile[issue.Pointer]
-		if !known {
-			message, known = v.reported[place{f.path, issue.Pointer}]
-		}
-		if !known || issue.Pointer == "" && issue.Message != message {
-			fresh = append(fresh, issue)
-		}
-	}
-	v.problems.locate(severity, f, fresh)
+	v.problems.locate(severity, f, issues)
 }
 
 // declaration verifies the workspace file: Read takes any name.
@@ -238,11 +218,8 @@ func (v *verifier) declaration() {
 		return
 	}
 	var issues []document.Issue
-	if v.reported != nil {
-		_, read := readEnvironments(f.tree)
-		v.reportedInFile = messages(read)
-		defer func() { v.reportedInFile = nil }()
-	}
+	_, read := readEnvironments(f.tree)
+	v.reported(read)
 	if environments := f.tree.Get("environments"); environments != nil {
 		for i, entry := range environments.Items {
 			if issue := nameIssue(entry, "/environments/"+strconv.Itoa(i)); issue.Message != "" {
