@@ -80,16 +80,9 @@ func (d *differ) variants(before, after *jsontree.Node) {
 	if jsontree.Equal(before, after) || len(was)+len(is) == 0 {
 		return
 	}
-	removed, added := len(missing(was, is)), len(missing(is, was))
-	changed := min(removed, added)
 	var parts []string
-	for _, part := range []struct {
-		count int
-		word  string
-	}{{added - changed, "added"}, {removed - changed, "removed"}, {changed, "changed"}} {
-		if part.count > 0 {
-			parts = append(parts, plural(part.count, part.word, part.word))
-		}
+	for _, part := range counted(was, is) {
+		parts = append(parts, plural(part.count, part.what, part.what))
 	}
 	if len(parts) == 0 {
 		parts = []string{"reordered"}

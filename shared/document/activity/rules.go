@@ -91,26 +91,34 @@ func (s scopeDiff) fallback(before, after []*jsontree.Node) {
 	}
 }
 
-// targeting counts what became of the rules before the fallback. One that is
-// there no more and one that was not there before are one rule changed.
+// targeting counts what became of the rules before the fallback.
 func (s scopeDiff) targeting(before, after []*jsontree.Node) {
-	removed, added := len(missing(before, after)), len(missing(after, before))
-	changed := min(removed, added)
-	for _, part := range []struct {
-		count int
-		what  string
-	}{{added - changed, "added"}, {removed - changed, "removed"}, {changed, "changed"}} {
-		if part.count > 0 {
-			words := plural(part.count, "targeting rule", "targeting rules") + " " + part.what
-			if gone, come := missing(before, after), missing(after, before); len(gone) == 0 && len(come) == 1 {
-				words += ruleWords(s.kind, come[0])
-			}
-			s.say(s.scope, "%s", words)
+	parts := counted(before, after)
+	for _, part := range parts {
+		words := plural(part.count, "targeting rule", "targeting rules") + " " + part.what
+		if len(parts) == 1 && part.what == "added" && part.count == 1 {
+			words += ruleWords(s.kind, missing(after, before)[0])
 		}
+		s.say(s.scope, "%s", words)
 	}
-	if removed+added == 0 && !equalRules(before, after) {
+	if len(parts) == 0 && !equalRules(before, after) {
 		s.say(s.scope, "targeting rules reordered")
 	}
+}
+
+// part is how many elements of a list were added, removed or changed.
+type part struct {
+	count int
+	what  string
+}
+
+// counted is what became of a list. An element that is there no more and one that was
+// not there before are one changed.
+func counted(before, after []*jsontree.Node) []part {
+	removed, added := len(missing(before, after)), len(missing(after, before))
+	changed := min(removed, added)
+	parts := []part{{added - changed, "added"}, {removed - changed, "removed"}, {changed, "changed"}}
+	return slices.DeleteFunc(parts, func(p part) bool { return p.count == 0 })
 }
 
 // ruleWords says what a rule serves and when. It shows no secret.
