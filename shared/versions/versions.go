@@ -303,12 +303,10 @@ func (s *State) Of(environment string, salt Salt) Environment {
 		turns.Moments = append(turns.Moments, segment.Turns.Moments...)
 		turns.Volatile = turns.Volatile || segment.Turns.Volatile
 	}
-	slices.Sort(turns.Moments)
-	turns.Moments = slices.Compact(turns.Moments)
 	return Environment{
 		SDK:    s.everywhere.SDK.plus(own.SDK).version(salt, "sdk", environment),
 		Client: client.version(salt, "client", environment),
-		Turns:  turns,
+		Turns:  evaluation.Turns{Moments: distinct(turns.Moments), Volatile: turns.Volatile},
 	}
 }
 
