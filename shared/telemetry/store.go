@@ -84,7 +84,7 @@ type Store interface {
 	// back is counted again. Environments are those of the workspace, which the store
 	// may not know all of; now is the store's clock.
 	Forget(ctx context.Context, workspace string, environments []string, contextType, key string, now time.Time) (found bool, err error)
-	// Shapes lists what is known of the properties of each type of context.
+	// Shapes lists what is known of the properties of each type of context, by the types.
 	Shapes(ctx context.Context, workspace string) ([]KnownShape, error)
 	// Evaluations are the counts of an item, by environment, from one day to another,
 	// newest first. Days and environments without any are not there.
@@ -327,10 +327,4 @@ func Newest(found []Saved, limit int) []Saved {
 			strings.Compare(a.Key, b.Key), strings.Compare(a.Environment, b.Environment))
 	})
 	return found[:min(len(found), limit)]
-}
-
-// SortShapes puts shapes in the order of Store.Shapes.
-func SortShapes(shapes []KnownShape) []KnownShape {
-	slices.SortStableFunc(shapes, func(a, b KnownShape) int { return strings.Compare(a.Type, b.Type) })
-	return shapes
 }

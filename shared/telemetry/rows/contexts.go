@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/telemetry"
@@ -262,7 +263,8 @@ func (s *Store) Shapes(ctx context.Context, workspace string) ([]telemetry.Known
 	if err != nil {
 		return nil, err
 	}
-	return telemetry.SortShapes(list), nil
+	slices.SortFunc(list, func(a, b telemetry.KnownShape) int { return strings.Compare(a.Type, b.Type) })
+	return list, nil
 }
 
 // Usage implements telemetry.Store.
