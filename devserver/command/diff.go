@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
@@ -215,9 +216,32 @@ func (d *difference) compare(before, after map[string][]byte) {
 		if is && later == nil {
 			later = []byte{}
 		}
-		d.add(file, feed.Difference(file, earlier, later))
+		messages := feed.Difference(file, earlier, later)
+		if file == workspace.File {
+			messages = append(messages, declared(earlier, later)...)
+		}
+		d.add(file, messages)
 	}
 	slices.SortStableFunc(d.Changes, func(a, b fileChange) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// declared says in words what a change of the workspace file declares otherwise.
+func declared(before, after []byte) (messages []activity.Message) {
+	for _, change := range audit.Environments(before, after) {
+		messages = append(messages, activity.Message{Message: change.Words()})
+	}
+	guarded := func(text []byte) bool {
+		ws, _ := workspace.Read(map[string][]byte{workspace.File: text})
+		return ws.GuardedReferences()
+	}
+	if now := guarded(after); before != nil && after != nil && now != guarded(before) {
+		whose := "whoever may edit a value"
+		if now {
+			whose = "whoever may edit protected environments"
+		}
+		messages = append(messages, activity.Message{Message: "values that read the environment of applications may now be written by " + whose + " (secretReferences)"})
+	}
+	return messages
 }
 
 func (d *difference) add(file string, messages []activity.Message) {

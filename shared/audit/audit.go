@@ -51,14 +51,14 @@ func Newest(events []Event, newest int) []Event {
 // EnvironmentEvents are those of a commit that changed the workspace file.
 func EnvironmentEvents(c repository.Commit, before, after []byte) []Event {
 	var events []Event
-	for _, change := range environments(before, after) {
+	for _, change := range Environments(before, after) {
 		events = append(events, Event{At: c.Committer.When.UTC(), By: c.Author.Name + " <" + c.Author.Email + ">", Change: change, Commit: c.SHA})
 	}
 	return events
 }
 
-// environments are the changes between two states of the workspace file.
-func environments(before, after []byte) []access.Change {
+// Environments are the changes between two states of the workspace file, nil for none.
+func Environments(before, after []byte) []access.Change {
 	then, now := declared(before), declared(after)
 	var found []access.Change
 	for _, e := range now {
