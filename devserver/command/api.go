@@ -38,7 +38,6 @@ type apiFlags struct {
 	anonymous ratelimit.Rate
 	// contextDays is how long contexts are kept.
 	contextDays int
-	named       bool // the data directory is
 }
 
 const defaultData = ".svc-data"
@@ -68,7 +67,6 @@ runs.`,
   svc api --data /var/lib/svc --import ../clone-of-our-config`,
 		Args: cli.Arguments(""),
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			f.named = cmd.Flags().Changed("data")
 			return runAPI(cmd.Context(), in, f)
 		}),
 	}
@@ -152,9 +150,6 @@ func firstStart(ctx context.Context, in Invocation, f apiFlags, data string) (*e
 	there, err := embedded.Exists(data)
 	if err != nil {
 		return nil, err
-	}
-	if there && !f.named && !embedded.IsOwn(data) {
-		return nil, fmt.Errorf("%[1]s was not made by you on this machine: it may have come with the files around it, and then others have keys to it. If it is yours, name it: --data %[1]s", in.Display(data))
 	}
 	if there {
 		if f.imported != "" {

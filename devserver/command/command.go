@@ -13,10 +13,12 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/release"
@@ -69,7 +71,22 @@ To change flags over HTTP, with keys, permissions and history:
 		newAPI(in), newExport(in), newManifest(in), newPull(in), newPush(in), newCopy(in), newContexts(in), newStale(in), newMCP(in), newUsage(in), newBackup(in), newRestore(in), newPreReceive(in), newHealth(in), newVersion(in))
 	root.AddCommand(registryCommands(in)...)
 	root.AddCommand(provisionCommands(in)...)
+	root.PersistentPreRunE = cli.Run(in.refuseForeignData)
 	return cli.InOrder(root)
+}
+
+// refuseForeignData refuses a data directory that nobody has named and that this user has
+// not made.
+func (in Invocation) refuseForeignData(cmd *cobra.Command, _ []string) error {
+	flag := cmd.Flag("data")
+	if flag == nil || flag.Changed {
+		return nil
+	}
+	data := in.Absolute(flag.Value.String())
+	if there, err := embedded.Exists(data); err != nil || !there || embedded.IsOwn(data) {
+		return err
+	}
+	return fmt.Errorf("%[1]s was not made by you on this machine: it may have come with the files around it, and then others have keys to it. If it is yours, name it: --data %[1]s", in.Display(data))
 }
 
 // completeEnvironments lets a shell propose the environments of the config
