@@ -36,7 +36,7 @@ func TestManyClientsSeeOneOrderAcrossKills(t *testing.T) {
 		defer close(ended)
 		l.Run(ctx, seed, w.keys, operations())
 	}()
-	r, total := apiload.Dice(seed, clients), clients*operations()
+	r, total := apiload.Random(seed, clients), clients*operations()
 	for n := range kills {
 		if !l.Await(total*(n+1)/(kills+1)+r.IntN(total/(2*kills)), ended) {
 			t.Fatalf("the load ended before kill %d", n+1)

@@ -42,7 +42,7 @@ type member struct {
 	plans  []faultproxy.Plan
 
 	lock    sync.Mutex
-	dice    *rand.Rand
+	random  *rand.Rand
 	process *process // nil while another one is started
 	steps   int      // until it is killed: requests of its own, begun and ended, see step
 }
@@ -52,7 +52,7 @@ func start(t *testing.T, h *service, seed uint64, rates faultproxy.Rates, longes
 	t.Helper()
 	f := &fleet{T: t, client: apiload.NewHTTPClient(t), kills: map[string]int{}}
 	for i := range instances {
-		m := &member{fleet: f, dice: apiload.Dice(seed, 1000+i), site: h.Site}
+		m := &member{fleet: f, random: apiload.Random(seed, 1000+i), site: h.Site}
 		m.site.DynamoDB = m.proxy(h.DynamoDB, seed+uint64(i), rates, longest)
 		m.site.S3 = m.proxy(h.S3, seed+uint64(instances+i), rates, longest)
 		m.live(longest)
@@ -86,7 +86,7 @@ func (m *member) live(longest int) {
 		m.fleet.Error(err)
 		return
 	}
-	m.process, m.steps = p, 1+m.dice.IntN(longest)
+	m.process, m.steps = p, 1+m.random.IntN(longest)
 }
 
 // step is called before and after each request of the process to a store. It
@@ -96,7 +96,7 @@ func (m *member) live(longest int) {
 func (m *member) step(what string, longest int) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if strings.HasSuffix(what, "BatchGetItem") && m.dice.IntN(8) > 0 {
+	if strings.HasSuffix(what, "BatchGetItem") && m.random.IntN(8) > 0 {
 		return
 	}
 	if m.steps--; m.process == nil || m.steps > 0 || !m.fleet.mayKill(what) {

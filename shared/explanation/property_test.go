@@ -20,7 +20,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/testing/dice"
+	"svc.example/svc/shared/testing/gen"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -54,7 +54,7 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 	const contexts = 10 // for each set of documents
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	d := dice.New(seed)
+	d := gen.New(seed)
 	matched, served, overridden := 0, 0, 0
 	for range runs / contexts {
 		ws := d.Workspace(t, environment)

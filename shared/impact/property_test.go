@@ -14,8 +14,8 @@ import (
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/impact"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/testing/dice"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/gen"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -86,7 +86,7 @@ func TestImpactIsWhatBruteForceFinds(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	d := dice.New(seed)
+	d := gen.New(seed)
 	changed, throughSegments := 0, 0
 	for range runs {
 		before, other := d.Workspace(t, "production"), d.Workspace(t, "production")

@@ -25,7 +25,7 @@ import (
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/apiload"
-	"svc.example/svc/shared/testing/dice"
+	"svc.example/svc/shared/testing/gen"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/workspace"
 )
@@ -252,7 +252,7 @@ func TestWhatPollsCost(t *testing.T) {
 func TestSnapshotsServeWhatGitServes(t *testing.T) {
 	briefed, broken := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		d := dice.New(rapid.Uint64().Draw(rt, "seed"))
+		d := gen.New(rapid.Uint64().Draw(rt, "seed"))
 		contexts := []string{`{}`, d.Context(), d.Context()}
 		h := newHosted(t)
 		first, _ := d.Workspace(t, "production").Item(document.Flag, "flag-0")
@@ -306,7 +306,7 @@ func TestSnapshotsServeWhatGitServes(t *testing.T) {
 
 // drawFile draws a file of a workspace: a document, now and then one whose key another has
 // too, something broken, or nothing.
-func drawFile(d dice.Dice, ws *workspace.Workspace) (path, text string) {
+func drawFile(d gen.Random, ws *workspace.Workspace) (path, text string) {
 	drawn := ws.Items[d.IntN(len(ws.Items))]
 	switch d.IntN(16) {
 	case 0, 1:

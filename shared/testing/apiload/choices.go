@@ -20,8 +20,8 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Dice are the choices of one of those who act in a test.
-func Dice(seed uint64, who int) *rand.Rand {
+// Random are the choices of one of those who act in a test.
+func Random(seed uint64, who int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(who)))
 }
 

@@ -16,7 +16,7 @@ type client struct {
 	number int
 	key    string
 	seed   uint64
-	dice   *rand.Rand // of this operation
+	random *rand.Rand // of this operation
 	step
 	twin   *twins              // nil for a client that has its key to itself
 	second bool                // of the two
@@ -33,7 +33,7 @@ type step struct {
 }
 
 // twins are two clients that share a key. Before each operation they meet, and
-// go on from the same step with the same dice: as far as they know the same,
+// go on from the same step with the same choices: as far as they know the same,
 // they send the same request, byte for byte, in the same moment.
 type twins struct {
 	meeting chan step     // from the first to the second
@@ -85,13 +85,13 @@ func (c *client) run(ctx context.Context, operations int) {
 			who &^= 1
 			c.meet(ctx)
 		}
-		c.dice = Dice(c.seed, who<<20+c.tries)
+		c.random = Random(c.seed, who<<20+c.tries)
 		o := c.choose(ctx)
 		if o == nil {
 			continue
 		}
-		if o.Writes() && o.Once == "" && c.dice.IntN(2) == 0 {
-			o.Once = fmt.Sprintf("%x", c.dice.Uint64())
+		if o.Writes() && o.Once == "" && c.random.IntN(2) == 0 {
+			o.Once = fmt.Sprintf("%x", c.random.Uint64())
 			c.sent = append(c.sent, o)
 		}
 		a := c.send(ctx, o)
@@ -110,9 +110,9 @@ func (c *client) run(ctx context.Context, operations int) {
 
 // send sends an operation; now and then the client soon loses patience.
 func (c *client) send(ctx context.Context, o *Operation) *Answer {
-	if o.Writes() && c.dice.IntN(30) == 0 {
+	if o.Writes() && c.random.IntN(30) == 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.dice.Int64N(int64(10*time.Millisecond))))
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.random.Int64N(int64(10*time.Millisecond))))
 		defer cancel()
 	}
 	a := c.Load.send(ctx, c.number, c.key, o)
@@ -133,7 +133,7 @@ func (c *client) send(ctx context.Context, o *Operation) *Answer {
 
 // choose makes up the next operation. A put begins with a read.
 func (c *client) choose(ctx context.Context) *Operation {
-	switch n := c.dice.IntN(100); {
+	switch n := c.random.IntN(100); {
 	case n < 4:
 		return c.pinned(c.deletion())
 	case n < 7:
@@ -143,13 +143,13 @@ func (c *client) choose(ctx context.Context) *Operation {
 	case n < 17:
 		return c.again()
 	case n < 30:
-		return c.pinned(&Operation{Kind: Toggle, Family: "flags", Key: c.flag(), Scope: c.scope(), Enabled: c.dice.IntN(2) == 0, Replace: c.dice.IntN(8) == 0})
+		return c.pinned(&Operation{Kind: Toggle, Family: "flags", Key: c.flag(), Scope: c.scope(), Enabled: c.random.IntN(2) == 0, Replace: c.random.IntN(8) == 0})
 	case n < 33:
 		return c.pinned(c.changes())
 	case n < 37:
-		return c.pinned(&Operation{Kind: Serve, Family: "flags", Key: stringFlag, Scope: c.scope(), Value: OneOf(c.dice, colours...)})
+		return c.pinned(&Operation{Kind: Serve, Family: "flags", Key: stringFlag, Scope: c.scope(), Value: OneOf(c.random, colours...)})
 	case n < 42:
-		return c.pinned(&Operation{Kind: Serve, Family: "configs", Key: c.config(), Scope: c.scope(), Value: c.dice.IntN(1000), Replace: c.dice.IntN(8) == 0})
+		return c.pinned(&Operation{Kind: Serve, Family: "configs", Key: c.config(), Scope: c.scope(), Value: c.random.IntN(1000), Replace: c.random.IntN(8) == 0})
 	case n < 46:
 		return c.pinned(c.rollout())
 	case n < 53:
@@ -157,10 +157,10 @@ func (c *client) choose(ctx context.Context) *Operation {
 	case n < 68:
 		return c.put(ctx)
 	case n < 78:
-		o := &Operation{Kind: Create, Family: OneOf(c.dice, "flags", "configs"), Key: c.fresh(), Description: c.mark()}
+		o := &Operation{Kind: Create, Family: OneOf(c.random, "flags", "configs"), Key: c.fresh(), Description: c.mark()}
 		if o.Family == "configs" {
-			o.Value = c.dice.IntN(1000)
-		} else if c.dice.IntN(4) == 0 {
+			o.Value = c.random.IntN(1000)
+		} else if c.random.IntN(4) == 0 {
 			o.Key = "log-level." + o.Key
 		}
 		return o
@@ -169,14 +169,14 @@ func (c *client) choose(ctx context.Context) *Operation {
 	case n < 89:
 		return &Operation{Kind: ReadDocument, Family: "flags", Key: c.flag()}
 	case n < 94:
-		return OneOf(c.dice, &Operation{Kind: ReadDetail, Family: "flags", Key: c.flag()}, &Operation{Kind: ReadDetail, Family: "configs", Key: c.config()})
+		return OneOf(c.random, &Operation{Kind: ReadDetail, Family: "flags", Key: c.flag()}, &Operation{Kind: ReadDetail, Family: "configs", Key: c.config()})
 	}
-	return &Operation{Kind: ReadList, Family: OneOf(c.dice, "flags", "configs", "log-levels")}
+	return &Operation{Kind: ReadList, Family: OneOf(c.random, "flags", "configs", "log-levels")}
 }
 
 // item is one that comes and goes.
 func (c *client) item() *Operation {
-	o := &Operation{Family: OneOf(c.dice, "flags", "configs", "log-levels"), Key: c.fresh()}
+	o := &Operation{Family: OneOf(c.random, "flags", "configs", "log-levels"), Key: c.fresh()}
 	if o.Family == "log-levels" {
 		o.Key = "log-level." + o.Key
 	}
@@ -191,8 +191,8 @@ func (c *client) deletion() *Operation {
 
 // changes are two toggles of a flag as one commit.
 func (c *client) changes() *Operation {
-	o := &Operation{Kind: Changes, Family: "flags", Key: c.flag(), Scope: c.scope(), Enabled: c.dice.IntN(2) == 0}
-	o.Also = &Operation{Family: o.Family, Key: o.Key, Enabled: c.dice.IntN(2) == 0}
+	o := &Operation{Kind: Changes, Family: "flags", Key: c.flag(), Scope: c.scope(), Enabled: c.random.IntN(2) == 0}
+	o.Also = &Operation{Family: o.Family, Key: o.Key, Enabled: c.random.IntN(2) == 0}
 	for o.Also.Scope = c.scope(); o.Also.Scope == o.Scope; {
 		o.Also.Scope = c.scope()
 	}
@@ -206,20 +206,20 @@ func (c *client) restoration() *Operation {
 	if len(seen) == 0 {
 		return nil
 	}
-	o.Kind, o.Commit = Restore, OneOf(c.dice, seen...)
+	o.Kind, o.Commit = Restore, OneOf(c.random, seen...)
 	return o
 }
 
 // undoing takes back what the client has seen, as long as it stands.
 func (c *client) undoing() *Operation {
-	o := OneOf(c.dice, c.item(), &Operation{Family: "flags", Key: boolFlag}, &Operation{Family: "configs", Key: IntConfig})
+	o := OneOf(c.random, c.item(), &Operation{Family: "flags", Key: boolFlag}, &Operation{Family: "configs", Key: IntConfig})
 	seen := c.tokens[o.Family+"/"+o.Key]
 	if len(seen) == 0 {
 		return nil
 	}
 	o.Kind, o.Commit = Undo, seen[len(seen)-1]
-	if c.dice.IntN(4) == 0 {
-		o.Commit = OneOf(c.dice, seen...)
+	if c.random.IntN(4) == 0 {
+		o.Commit = OneOf(c.random, seen...)
 	}
 	o.Token = o.Commit
 	return o
@@ -230,35 +230,35 @@ func (c *client) again() *Operation {
 	if len(c.sent) == 0 {
 		return nil
 	}
-	if c.dice.IntN(3) == 0 {
-		return OneOf(c.dice, c.sent...)
+	if c.random.IntN(3) == 0 {
+		return OneOf(c.random, c.sent...)
 	}
-	return OneOf(c.dice, c.sent[max(0, len(c.sent)-3):]...)
+	return OneOf(c.random, c.sent[max(0, len(c.sent)-3):]...)
 }
 
-func (c *client) scope() string { return OneOf(c.dice, Scopes...) }
+func (c *client) scope() string { return OneOf(c.random, Scopes...) }
 
 // fresh is a key that is about to be created, or has just been.
 func (c *client) fresh() string {
-	return fmt.Sprint(OneOf(c.dice, "fresh", "fresh", "Fresh", "FRESH"), "-", c.done/freshEvery+c.dice.IntN(2))
+	return fmt.Sprint(OneOf(c.random, "fresh", "fresh", "Fresh", "FRESH"), "-", c.done/freshEvery+c.random.IntN(2))
 }
 
 func (c *client) flag() string {
-	return OneOf(c.dice, boolFlag, boolFlag, c.fresh())
+	return OneOf(c.random, boolFlag, boolFlag, c.fresh())
 }
 
 func (c *client) config() string {
-	return OneOf(c.dice, IntConfig, IntConfig, c.fresh())
+	return OneOf(c.random, IntConfig, IntConfig, c.fresh())
 }
 
 func (c *client) service() string {
-	return OneOf(c.dice, serviceLogs, serviceLogs, "log-level."+c.fresh())
+	return OneOf(c.random, serviceLogs, serviceLogs, "log-level."+c.fresh())
 }
 
 func (c *client) rollout() *Operation {
-	first := 1 + c.dice.IntN(98)
+	first := 1 + c.random.IntN(98)
 	shares := []share{{"blue", first}, {"red", 100 - first}}
-	if c.dice.IntN(2) == 0 {
+	if c.random.IntN(2) == 0 {
 		shares = []share{{"blue", first}, {"green", 99 - first}, {"red", 1}}
 	}
 	return &Operation{Kind: Rollout, Family: "flags", Key: stringFlag, Scope: c.scope(), Rollout: shares}
@@ -267,16 +267,16 @@ func (c *client) rollout() *Operation {
 // level sets a level. Only in the default rules and without a target does the
 // contract say what it creates for a service that is new.
 func (c *client) level() *Operation {
-	o := &Operation{Kind: Level, Family: "log-levels", Key: c.service(), Scope: "default", Level: OneOf(c.dice, levels...)}
+	o := &Operation{Kind: Level, Family: "log-levels", Key: c.service(), Scope: "default", Level: OneOf(c.random, levels...)}
 	if o.Key == serviceLogs {
-		o.Scope, o.Target = c.scope(), OneOf(c.dice, targets...)
+		o.Scope, o.Target = c.scope(), OneOf(c.random, targets...)
 	}
 	return o
 }
 
 // mark is a text that nobody else writes, but for a twin.
 func (c *client) mark() string {
-	return fmt.Sprintf("%s, %d", c.authors[c.number], c.dice.Uint32())
+	return fmt.Sprintf("%s, %d", c.authors[c.number], c.random.Uint32())
 }
 
 // pinned gives an operation a token, sometimes: of late or of old.
@@ -285,15 +285,15 @@ func (c *client) pinned(o *Operation) *Operation {
 	if len(seen) == 0 {
 		return o
 	}
-	switch c.dice.IntN(8) {
+	switch c.random.IntN(8) {
 	case 0:
 		o.Token = seen[len(seen)-1]
 	case 1: // of another item: good as long as nobody touched this one since
-		o.Token = OneOf(c.dice, c.heads[max(0, len(c.heads)-3):]...)
+		o.Token = OneOf(c.random, c.heads[max(0, len(c.heads)-3):]...)
 	case 2:
-		o.Token = OneOf(c.dice, seen...)
+		o.Token = OneOf(c.random, seen...)
 	case 3:
-		if c.dice.IntN(10) == 0 {
+		if c.random.IntN(10) == 0 {
 			o.Token = seen[len(seen)-1][:12]
 		}
 	}
@@ -304,7 +304,7 @@ func (c *client) pinned(o *Operation) *Operation {
 // environment, by one of before, or by itself.
 func (c *client) put(ctx context.Context) *Operation {
 	o := &Operation{Kind: Put, Family: "flags", Key: c.flag()}
-	switch c.dice.IntN(4) {
+	switch c.random.IntN(4) {
 	case 0:
 		o.Key = stringFlag
 	case 1:
@@ -319,9 +319,9 @@ func (c *client) put(ctx context.Context) *Operation {
 	item := o.Family + "/" + o.Key
 	o.Token, o.Document = a.Commit, a.Text
 	document := reading(a.Text)
-	switch c.dice.IntN(6) {
+	switch c.random.IntN(6) {
 	case 0:
-		o.Document = OneOf(c.dice, c.texts[item]...)
+		o.Document = OneOf(c.random, c.texts[item]...)
 	case 1:
 	case 2:
 		if entries := document["environments"].([]any); len(entries) > 0 {
@@ -332,8 +332,8 @@ func (c *client) put(ctx context.Context) *Operation {
 		document["description"] = c.mark()
 		o.Document = Canonical(document)
 	}
-	if c.dice.IntN(4) == 0 {
-		o.Token = OneOf(c.dice, c.tokens[item]...)
+	if c.random.IntN(4) == 0 {
+		o.Token = OneOf(c.random, c.tokens[item]...)
 	}
 	return o
 }

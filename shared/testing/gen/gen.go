@@ -1,6 +1,6 @@
-// Package dice draws documents and contexts at random, for tests that hold two ways
+// Package gen makes documents and contexts at random, for tests that hold two ways
 // of evaluating them together.
-package dice
+package gen
 
 import (
 	"encoding/json"
@@ -15,13 +15,13 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Dice draw documents and contexts.
-type Dice struct{ *rand.Rand }
+// Random makes documents and contexts.
+type Random struct{ *rand.Rand }
 
-// New are dice that fall as the seed says.
-func New(seed uint64) Dice { return Dice{rand.New(rand.NewPCG(seed, 0))} }
+// New is a Random that makes the same of the same seed.
+func New(seed uint64) Random { return Random{rand.New(rand.NewPCG(seed, 0))} }
 
-func pick[T any](d Dice, all ...T) T { return all[d.IntN(len(all))] }
+func pick[T any](d Random, all ...T) T { return all[d.IntN(len(all))] }
 
 func encode(v any) string {
 	text, err := json.Marshal(v)
@@ -33,12 +33,12 @@ func encode(v any) string {
 
 var properties = []string{"user.key", "user.plan", "user.age", "user.version", "user.joined", "user.tags", "team.id", "plain", "user.a.b", "svc.current-time"}
 
-func (d Dice) scalar() any {
+func (d Random) scalar() any {
 	return pick[any](d, "free", "pro", "u-1", "u-2", "u-3", "1.2.3", "2.0.0-rc.1", "1.2", "2023-11-14T22:13:20Z", "soon", "", "ünï", "com.acme.cart",
 		0, 7, 42, 42.5, -3, 1e300, 1700000000000, true, false, "42", "true", strings.Repeat("long ", 400))
 }
 
-func (d Dice) property() any {
+func (d Random) property() any {
 	switch d.IntN(8) {
 	case 0:
 		return nil
@@ -53,7 +53,7 @@ func (d Dice) property() any {
 }
 
 // Context draws the contexts of a request, as JSON.
-func (d Dice) Context() string {
+func (d Random) Context() string {
 	named := map[string]map[string]any{}
 	for _, property := range properties {
 		if d.IntN(3) == 0 {
@@ -71,7 +71,7 @@ func (d Dice) Context() string {
 	return encode(named)
 }
 
-func (d Dice) operand() map[string]any {
+func (d Random) operand() map[string]any {
 	switch d.IntN(7) {
 	case 0:
 		return map[string]any{"type": "string", "value": pick(d, "pro", "^u-[12]$", "com.acme", "1.2.3", "2.0.0", "2023-11-14T22:13:20Z", "(", "u-")}
@@ -92,7 +92,7 @@ func (d Dice) operand() map[string]any {
 }
 
 // criterion asks for segments of lower numbers alone: a circle is not served.
-func (d Dice) criterion(segments int) map[string]any {
+func (d Random) criterion(segments int) map[string]any {
 	switch d.IntN(6) {
 	case 0:
 		return map[string]any{"operator": "ALWAYS_TRUE"}
@@ -108,7 +108,7 @@ func (d Dice) criterion(segments int) map[string]any {
 	return c
 }
 
-func (d Dice) value(kind string) map[string]any {
+func (d Random) value(kind string) map[string]any {
 	v := map[string]any{"type": kind}
 	switch kind {
 	case "bool":
@@ -134,7 +134,7 @@ func (d Dice) value(kind string) map[string]any {
 	return v
 }
 
-func (d Dice) rules(kind string, segments int) map[string]any {
+func (d Random) rules(kind string, segments int) map[string]any {
 	rules := []any{}
 	for range d.IntN(4) {
 		criteria := []any{}
@@ -160,7 +160,7 @@ func (d Dice) rules(kind string, segments int) map[string]any {
 
 // Workspace draws the documents of a workspace: four segments, five flags and three
 // configs, some with rules of their own for an environment or for staging.
-func (d Dice) Workspace(t testing.TB, environment string) *workspace.Workspace {
+func (d Random) Workspace(t testing.TB, environment string) *workspace.Workspace {
 	t.Helper()
 	ws := &workspace.Workspace{}
 	add := func(key, kind, valueType string, segments int, more map[string]any) {
