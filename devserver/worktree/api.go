@@ -239,7 +239,7 @@ func (a *API) served(environment string) string {
 }
 
 // overridden are the overrides of an environment, for evaluations. Those that cannot
-// be read are told of by whoever serves them.
+// be read are reported by the server.
 func (a *API) overridden(environment string) control.Overrides {
 	file := a.options.Overrides
 	if file == nil || environment != a.options.Environment {

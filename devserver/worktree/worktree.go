@@ -41,7 +41,7 @@ type Worktree struct {
 	remembered remembered
 }
 
-// Open opens a directory for whoever has the key that it draws, who may edit
+// Open opens a directory for the holder of the key that it draws, who may edit
 // everything under that name.
 func Open(dir, who string) (*Worktree, error) {
 	w := &Worktree{dir: dir}

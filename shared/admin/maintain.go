@@ -47,7 +47,7 @@ const (
 	checkEvery  = 24 * time.Hour
 )
 
-// Maintain looks after all workspaces, one after the other, for who has the time.
+// Maintain looks after all workspaces, one after the other, in a process that may take its time.
 func (s *Stores) Maintain(ctx context.Context, o Maintenance) ([]MaintainedWorkspace, error) {
 	all := []MaintainedWorkspace{}
 	ids, err := s.WorkspaceIDs(ctx)

@@ -16,7 +16,7 @@ import (
 // A client that takes nothing of its answer keeps all of it in memory. So there is
 // a bound on what is held for all of them, and on how long one may stand still.
 const (
-	// FreelyHeld is how many bytes of large answers are held for whoever comes
+	// FreelyHeld is how many bytes of large answers are held for anyone who comes
 	// first.
 	FreelyHeld = 32 << 20
 	// heldInTurn is how many are held beside them, by turns, and HeldByOne how
@@ -94,7 +94,7 @@ type Steady struct {
 }
 
 // NewSteady makes a Steady. What is written at once has the time of all its chunks: to
-// write it chunk by chunk took longer than to make it, and whoever takes a little now
+// write it chunk by chunk took longer than to make it, and a client that takes a little now
 // and then had as long.
 func NewSteady(w http.ResponseWriter) *Steady {
 	c := http.NewResponseController(w)
@@ -102,7 +102,7 @@ func NewSteady(w http.ResponseWriter) *Steady {
 }
 
 // NewSteadyConn makes a Steady for a connection that was taken over from its
-// server. It writes chunk by chunk, so that whoever takes nothing is cut off as soon
+// server. It writes chunk by chunk, so that a client that takes nothing is cut off as soon
 // as streams say.
 func NewSteadyConn(conn net.Conn) *Steady {
 	return &Steady{conn, conn.SetWriteDeadline, func() error { return nil }, time.Now().Add(longest), chunk}

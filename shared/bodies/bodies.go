@@ -27,7 +27,7 @@ const (
 )
 
 // Budget is what the bodies of the requests to a handler share. Handlers do not
-// share one: whoever evaluates would wait for a store that is slow to take what
+// share one: evaluations would wait for a store that is slow to take what
 // others write. The zero Budget is ready for use.
 type Budget struct {
 	made              sync.Once

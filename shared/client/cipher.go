@@ -30,7 +30,7 @@ func NewKey() string {
 
 // Encrypt makes of a text what is stored as an encrypted value of the item of
 // that key, in the form that the package comment describes. It opens in that
-// item alone: whoever copies it into another has nothing. The same text looks
+// item alone: copied into another it cannot be read. The same text looks
 // different each time.
 func Encrypt(key, item, plaintext string) (string, error) {
 	gcm, err := newGCM(key)

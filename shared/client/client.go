@@ -70,7 +70,7 @@ type Options struct {
 	// Getenv looks a provided value up; os.LookupEnv when nil.
 	Getenv func(name string) (value string, set bool)
 	// EnvironmentVariables are the names that a provided value may look up:
-	// whoever edits documents would otherwise choose what is read here. nil is
+	// otherwise the editors of documents would choose what is read here. nil is
 	// any, an empty list none.
 	EnvironmentVariables []string
 

@@ -9,7 +9,7 @@ import (
 )
 
 // prepared is one set of contexts laid out for one table. It is kept beside
-// the set, so that whoever evaluates in the same scope finds the work done.
+// the set, so that the next evaluation in the same scope finds the work done.
 type prepared struct {
 	table *table
 	set   *contexts.Set

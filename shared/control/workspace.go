@@ -8,7 +8,7 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Broken lists the broken files of a workspace at a snapshot, for who tells of
+// Broken lists the broken files of a workspace at a snapshot, for those who report
 // them: no request fails for such a file.
 func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repository.Snapshot) ([]served.Broken, error) {
 	repo, err := p.settings.Repository(ctx, workspaceID)

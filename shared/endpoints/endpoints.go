@@ -2,7 +2,7 @@
 // the functions are made of, and what template.yaml and the API's description
 // are held against.
 //
-// What must stay true: it is data, so that whoever serves one group links
+// What must stay true: it is data, so that a program that serves one group links
 // nothing of the others. Handlers are bound to it where they are, in
 // shared/httpapi, shared/sdkapi and shared/delivery.
 package endpoints

@@ -74,7 +74,7 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	return r, r.outermost(ctx)
 }
 
-// RefusePipes refuses files below a path of which git, or whoever opens them, would wait for
+// RefusePipes refuses files below a path of which git, or anybody who opens them, would wait for
 // what they bring.
 func RefusePipes(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

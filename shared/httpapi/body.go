@@ -149,7 +149,7 @@ func readBody(text []byte, most int64) (*jsontree.Node, error) {
 	return tree, nil
 }
 
-// bodyless refuses a body where there is none to read: whoever sends expectedCommitSha in
+// bodyless refuses a body where there is none to read: a client that sends expectedCommitSha in
 // it believes to delete nothing that they have not seen.
 func (c *call) bodyless() {
 	if bodies.Empty(c.request) {

@@ -66,7 +66,7 @@ func isText(sent url.Values) bool {
 }
 
 // readQuery reads a request's query. A write refuses parameters that it does
-// not know: whoever mistypes dryRun must not write.
+// not know: a mistyped dryRun must not write.
 func (o *operation) readQuery(raw string) (query, []document.Issue) {
 	if raw == "" { // none of the parameters has to be there
 		return nil, nil

@@ -8,8 +8,8 @@
 //
 // What must stay true:
 //
-//   - The number of buckets is bounded, at some 40 bytes each, whoever sends
-//     requests from however many addresses.
+//   - The number of buckets is bounded, at some 40 bytes each, however many
+//     clients send requests from however many addresses.
 //   - Forgetting a bucket never gives tokens back. When there are too many, the
 //     fullest is forgotten, and the newcomer starts with what was in it. So a
 //     flood of addresses buys nobody a request.

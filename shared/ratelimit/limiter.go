@@ -10,7 +10,7 @@ import (
 // Limiter admits requests in front of authentication. A key that this process
 // has seen to be good is counted before it is looked at again, so that requests
 // over the limit cost nothing. Every other request is counted against its
-// address first: whoever tries keys is stopped, and whoever shares an address
+// address first: a client that tries keys is stopped, and one that shares an address
 // with them goes on with a key that is known. Beyond the address's limit a key
 // that may be genuine, by its check sum, still has a chance of its own, so that
 // nobody whose key is good is kept out by neighbours who send bad ones. Only who

@@ -53,7 +53,7 @@ func (t *tables) documents(ctx context.Context, d *control.Delivery) (*Documents
 
 // newDocuments compresses while it decodes, one document at a time. The version of
 // what clients are served stands there unless a document that counts for it had to be
-// left out: whoever evaluates these then answers other than is answered here.
+// left out: a client that evaluates these then answers otherwise than is answered here.
 func newDocuments(ws *workspace.Workspace, d *control.Delivery, v versions.Environment) *Documents {
 	return NewDocuments(d.WorkspaceID(), d.Environment(), v.SDK.String(), func(w io.Writer) {
 		write := func(b []byte) { _, _ = w.Write(b) } // it goes to memory

@@ -30,7 +30,7 @@
 // that has one in a criterion is left out whole, as its rules would match
 // otherwise without it. The version of what browsers are served is clientVersion,
 // before any rule on the current time has turned. It is not there when a document
-// that counts for browsers was left out: whoever evaluates the rest answers other
+// that counts for browsers was left out: a client that evaluates the rest answers other
 // than is answered here.
 //
 // # GET /api/v2/key

@@ -34,7 +34,7 @@ func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	AnswerReport(w, r, i.take, i.options.refuse)
 }
 
-// AnswerReport answers a request that brings telemetry, with the receipt of whoever takes
+// AnswerReport answers a request that brings telemetry, with the receipt of what takes
 // it in.
 func AnswerReport(w http.ResponseWriter, r *http.Request, take func(http.ResponseWriter, *http.Request) (telemetry.Receipt, error),
 	refuse func(w http.ResponseWriter, r *http.Request, err error)) {

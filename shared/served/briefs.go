@@ -24,7 +24,7 @@ import (
 //	for one that is no document or cannot be served as it is; and that: the number
 //	of its regular expressions, each with its instructions, and its brief
 //
-// Lengths and numbers are unsigned varints. They are written by who writes the
+// Lengths and numbers are unsigned varints. They are written by the writer of the
 // snapshot, and are as good as its texts: its name covers both. Of another format,
 // or damaged, they tell nothing, and the texts are decoded.
 //

@@ -45,7 +45,7 @@ func (h *Head) Meta(ctx context.Context) (*Meta, error) {
 	return h.View.meta, nil
 }
 
-// known is Meta for who must not ask the repository; nil where some file is
+// known is Meta for callers that must not ask the repository; nil where some file is
 // broken and nobody has found out yet what it was.
 func (v *View) known() *Meta {
 	if !v.resolved.Load() {

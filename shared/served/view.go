@@ -93,7 +93,7 @@ type View struct {
 	unshared int64 // of them, those that only the view has that it was made from
 
 	// What is served in the place of what is broken takes questions to the
-	// repository, so it is found out by who needs it first.
+	// repository, so the first to need it finds it out.
 	resolving sync.Mutex
 	resolved  atomic.Bool // all environments are known: see resolveEnvironments
 	declared  *Broken     // the workspace file, where it cannot be read in full or is gone

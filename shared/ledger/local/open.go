@@ -183,7 +183,7 @@ func checkRepository(git string) error {
 func (l *Ledger) checkWritable() error {
 	for _, folder := range []string{l.dir, l.branch.git, l.branch.path(odb.PackFolder), l.branch.path(path.Dir(branch))} {
 		if err := canWrite(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: %w; whoever runs svc has to be able to write the data directory %s and all that is in it", folder, err, l.dir)
+			return fmt.Errorf("%s: %w; the user who runs svc has to be able to write the data directory %s and all that is in it", folder, err, l.dir)
 		}
 	}
 	return nil
