@@ -16,7 +16,9 @@ import (
 
 // body is what an operation's body may hold.
 type body struct {
-	fields []string       // in alphabetical order
+	fields []string // in alphabetical order
+	// schema is compiled by the first body that is read: a program that only
+	// answers reads, or has just been started to answer one, does not pay.
 	most   map[string]int // items of a field that is a list, where there is a limit
 	schema func() (*document.Schema, error)
 }
@@ -27,7 +29,13 @@ var elsewhere = []string{"required", "additionalProperties", "oneOf", "if", "the
 
 func (d *description) readBody(node *jsontree.Node) *body {
 	tree := d.checked(node)
-	b := &body{most: map[string]int{}, schema: compiled(tree)}
+	b := &body{most: map[string]int{}, schema: sync.OnceValues(func() (*document.Schema, error) {
+		schema, issues := document.CompileSchema(tree)
+		if len(issues) > 0 {
+			return nil, fmt.Errorf("openapi.json: a body's schema: %s", jsontree.InWords(issues))
+		}
+		return schema, nil
+	})}
 	for _, m := range members(tree.Get("properties")) {
 		b.fields = append(b.fields, m.Name)
 		if most, err := strconv.Atoi(tree.Get("properties").Get(m.Name).Get("maxItems").Literal()); err == nil {
@@ -36,18 +44,6 @@ func (d *description) readBody(node *jsontree.Node) *body {
 	}
 	slices.Sort(b.fields)
 	return b
-}
-
-// compiled is a schema that the first request compiles which needs it: a program that has
-// just been started to answer another one does not pay.
-func compiled(tree *jsontree.Node) func() (*document.Schema, error) {
-	return sync.OnceValues(func() (*document.Schema, error) {
-		schema, issues := document.CompileSchema(tree)
-		if len(issues) > 0 {
-			return nil, fmt.Errorf("openapi.json: a schema: %s", jsontree.InWords(issues))
-		}
-		return schema, nil
-	})
 }
 
 // checked is the part of a schema that is checked here, in one piece and with

@@ -81,7 +81,7 @@ func (d *description) operation(node *jsontree.Node) *operation {
 	for _, item := range items(node.Get("parameters")) {
 		p := d.resolve(item)
 		if in, _ := p.Get("in").Text(); in == "query" { // a path's are the path's own segments
-			o.query = append(o.query, d.readParameter(p))
+			o.query = append(o.query, readParameter(p))
 		}
 	}
 	o.most = bodies.Max
