@@ -1,11 +1,13 @@
 package browsertest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/cdp"
@@ -161,17 +163,26 @@ const middle = `async (selector) => {
 	const after = element?.getBoundingClientRect();
 	if (!after || before.top !== after.top) return [];
 	const at = [after.left + after.width / 2, after.top + after.height / 2];
-	return element.contains(document.elementFromPoint(...at)) ? at : [];
+	if (!element.contains(document.elementFromPoint(...at))) return [];
+	window.clickMissed = false;
+	addEventListener("click", (e) => { window.clickMissed = !element.contains(e.target) }, { capture: true, once: true });
+	return at;
 }`
 
+// click clicks on an element, and again if it has moved away meanwhile.
 func (p docsPage) click(t *testing.T, selector string) {
 	t.Helper()
-	var at []float64
 	eventually(t, "one can click on "+selector, func() (any, bool) {
-		at = call[[]float64](t, p.tab, middle, selector)
-		return at, len(at) == 2
+		at := call[[]float64](t, p.tab, middle, selector)
+		if len(at) != 2 {
+			return at, false
+		}
+		p.do(t, "clicking on "+selector, chromedp.MouseClickXY(at[0], at[1]))
+		ctx, cancel := context.WithTimeout(p.ctx, time.Second)
+		defer cancel()
+		missed, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`window.clickMissed === true`))
+		return at, err != nil || !missed // the click may have led to another page
 	})
-	p.do(t, "clicking on "+selector, chromedp.MouseClickXY(at[0], at[1]))
 }
 
 // write replaces what stands in a field, as pasting does.
