@@ -86,7 +86,7 @@ func (in Invocation) refuseForeignData(cmd *cobra.Command, _ []string) error {
 	if there, err := embedded.Exists(data); err != nil || !there || embedded.IsOwn(data) {
 		return err
 	}
-	return fmt.Errorf("%[1]s was not made by you on this machine: it may have come with the files around it, and then others have keys to it. If it is yours, name it: --data %[1]s", in.Display(data))
+	return fmt.Errorf("%[1]s was not made by you on this machine, or lay elsewhere: it may have come with the files around it, and then others have keys to it. If it is yours, name it: --data %[1]s", in.Display(data))
 }
 
 // completeEnvironments lets a shell propose the environments of the config
