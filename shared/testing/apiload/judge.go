@@ -74,7 +74,7 @@ func (want Judges) Catch(t *testing.T, attempt func() Findings) {
 		return
 	}
 	var noticed Judges
-	for n := range 6 {
+	for n := range 40 {
 		found := attempt()
 		noticed.Porcupine = noticed.Porcupine || len(found.Order) > 0
 		noticed.History = noticed.History || len(found.History) > 0
