@@ -208,15 +208,20 @@ func (a Attributes) ConvertsLineEnds(automatic string) bool {
 // Submodules are what lies below the directory and is a commit of another repository; "."
 // for the directory itself.
 func (r *Repository) Submodules(ctx context.Context) ([]string, error) {
-	list, err := run(ctx, r.top, r.at(), nil, "ls-files", "-s", "-z", "--", cmp.Or(r.Prefix, "."))
+	here := cmp.Or(r.Prefix, ".")
+	list, err := run(ctx, r.top, r.at(), nil, "ls-files", "-s", "-z", "--", here)
+	if err != nil {
+		return nil, err
+	}
 	var found []string
 	for line := range strings.SplitSeq(string(list), "\x00") {
 		if about, at, _ := strings.Cut(line, "\t"); strings.HasPrefix(about, "160000 ") {
-			if at, err = filepath.Rel(filepath.FromSlash(cmp.Or(r.Prefix, ".")), filepath.FromSlash(at)); err != nil {
+			below, err := filepath.Rel(filepath.FromSlash(here), filepath.FromSlash(at))
+			if err != nil {
 				return nil, err
 			}
-			found = append(found, filepath.ToSlash(at))
+			found = append(found, filepath.ToSlash(below))
 		}
 	}
-	return found, err
+	return found, nil
 }
