@@ -61,10 +61,10 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if b, err = fill(ctx, unfinished, c); err != nil {
 		return Bootstrap{}, err
 	}
-	if err := local.Install(unfinished, dir); err != nil {
-		return b, err
+	if err := markOwn(unfinished, dir); err != nil {
+		return Bootstrap{}, err
 	}
-	return b, markOwn(dir)
+	return b, local.Install(unfinished, dir)
 }
 
 func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {

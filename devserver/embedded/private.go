@@ -30,11 +30,14 @@ func writeNew(path, content string, mode fs.FileMode) error {
 // its place: any words, and their seal.
 const ownName = "made-here"
 
-// markOwn notes that this user makes a data directory. Where there is no place for a secret
-// nobody does.
-func markOwn(dir string) error {
+// markOwn notes in a data directory that this user makes it for a place, which is not there
+// yet. Where there is no place for a secret nobody does.
+func markOwn(dir, place string) error {
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(place)); err == nil {
+		place = filepath.Join(parent, filepath.Base(place))
+	}
 	words := rand.Text()
-	seal, err := ownSeal(dir, words)
+	seal, err := ownSeal(place, words)
 	if err != nil {
 		return nil
 	}
