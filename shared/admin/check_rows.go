@@ -23,13 +23,13 @@ func (c *checker) expect(ctx context.Context) ([]repository.Commit, error) {
 	defer reader.Close()
 	way := revwalk.Walk[repository.Commit]{
 		Trees: revwalk.NewTrees(reader),
-		Begin: func(step repository.Commit, _ []object.ID) repository.Commit { return step },
+		Begin: func(c repository.Commit, _ []object.ID) repository.Commit { return c },
 	}
 	var all []repository.Commit
 	err := way.Each(ctx, object.ParseID(c.head.Commit), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
-		step := n.Row
-		step.Touched = touched
-		all = append(all, step)
+		one := n.Row
+		one.Touched = touched
+		all = append(all, one)
 		return nil
 	})
 	for i := range all {
