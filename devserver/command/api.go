@@ -66,9 +66,9 @@ runs.`,
   svc api --import ./our-config
   svc api --data /var/lib/svc --import ../clone-of-our-config`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runAPI(cmd.Context(), in, f)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.data, "data", defaultData, "data directory; created on the first start")

@@ -31,7 +31,7 @@ Not in it are the settings and hooks of the git repository, and first.key.`,
 		Example: `  svc backup backup.tar
   svc backup - | ssh backup.example.com 'cat > svc.tar'`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			var h backup.Header
 			err := in.WriteArchive(args[0], func(to io.Writer, beside string) (err error) {
 				h, err = backup.Write(cmd.Context(), in.Absolute(data), to, beside)
@@ -42,9 +42,9 @@ Not in it are the settings and hooks of the git repository, and first.key.`,
 			}
 			fmt.Fprintf(in.Stderr, "backed up %s (%s) at %s\n", terminal.Escape(h.Name), h.Workspace, cmp.Or(h.Commit, "no commit"))
 			return nil
-		}),
+		},
 	}
-	cmd.Flags().StringVar(&data, "data", defaultData, "data directory of svc api")
+	dataFlag(cmd, &data)
 	return cmd
 }
 
@@ -62,7 +62,7 @@ unknown, and one that was revoked since works again.
 		Example: `  svc restore backup.tar --data restored
   svc api --data restored`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("data") {
 				return cli.Usagef("name the new directory with --data")
 			}
@@ -80,7 +80,7 @@ unknown, and one that was revoked since works again.
 					cli.Plural(r.Keys, "key"), cli.Plural(r.Principals, "principal"), cli.Plural(r.Entries, "line"), telemetry)
 				return nil
 			})
-		}),
+		},
 	}
 	cmd.Flags().StringVar(&data, "data", "", "data directory to make")
 	return cmd

@@ -40,7 +40,7 @@ covers the 20,000 contexts of the type and environment that were seen last.`,
 		Example: `  svc contexts search user ada
   svc contexts search team "" --environment production --limit 100 --json`,
 		Args: cli.Arguments(`a query of several words stands in quotes, and "" finds all`),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 || limit > 100 {
 				return cli.Usagef("--limit must be a number from 1 to 100")
 			}
@@ -50,12 +50,12 @@ covers the 20,000 contexts of the type and environment that were seen last.`,
 					query.Set(name, value)
 				}
 			}
-			api, err := in.remote(cmd, f)
+			api, err := in.remote(f)
 			if err != nil {
 				return err
 			}
 			return in.searchContexts(cmd.Context(), api, query, asJSON)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&environment, "environment", "", "only contexts seen in this environment")

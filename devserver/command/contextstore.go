@@ -33,16 +33,13 @@ you keep other data about them.`,
 		Example: `  svc contexts export --environment production > people.jsonl
   svc diff main --contexts people.jsonl`,
 		Args: cli.Arguments("it writes to standard output"),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RefuseEmpty(cmd, "environment"); err != nil {
-				return err
-			}
-			api, err := in.remote(cmd, f)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			api, err := in.remote(f)
 			if err != nil {
 				return err
 			}
 			return in.exportContexts(cmd.Context(), api, environments)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&environments, "environment", nil, "only contexts seen in this environment; may be repeated (default all)")
@@ -112,8 +109,8 @@ again has it saved again.`,
 		Example: `  svc contexts delete user 7d4f
   svc contexts delete device "kiosk 12" --url https://flags.acme.example/v1 --key-file ci.key`,
 		Args: cli.Arguments("svc contexts search finds the key"),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			api, err := in.remote(cmd, f)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := in.remote(f)
 			if err != nil {
 				return err
 			}
@@ -124,7 +121,7 @@ again has it saved again.`,
 			}
 			fmt.Fprintf(in.Stderr, "the %s %s is forgotten\n", terminal.Printable(args[0]), terminal.Quote(args[1]))
 			return nil
-		}),
+		},
 	}
 	f.add(cmd)
 	return cmd

@@ -34,20 +34,17 @@ changes. What inherits the default rules in the one inherits them in the other.`
 		Example: `  svc copy staging production --tag checkout --dry-run
   svc copy staging production new-checkout api.timeout --message "Launch"`,
 		Args: cli.Arguments("environments are those of the workspace, such as staging and production"),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			if err := cli.RefuseEmpty(cmd, "tag", "message"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o := copying{"copy", args[0], args[1], args[2:], tag}
 			if (o.Tag == "") == (len(o.Keys) == 0) {
 				return cli.Usagef("name either keys or, with --tag, a tag of what is copied")
 			}
-			api, err := in.remote(cmd, f)
+			api, err := in.remote(f)
 			if err != nil {
 				return err
 			}
 			return in.copy(cmd, api, o, message, dryRun)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&tag, "tag", "", "copy what has this tag")

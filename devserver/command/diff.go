@@ -55,10 +55,7 @@ file and line, or the repository or the contexts cannot.`,
   svc diff main --contexts people.jsonl
   svc diff origin/main HEAD --format markdown`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			if err := cli.RefuseEmpty(cmd, "datadir", "contexts", "format"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
 			print, known := diffFormats[f.format]
 			if !known {
 				return cli.Usagef("--format %s: the formats are text, json, markdown and github", f.format)
@@ -68,7 +65,7 @@ file and line, or the repository or the contexts cannot.`,
 				return err
 			}
 			return print(in, d)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)

@@ -48,11 +48,8 @@ func (f *evaluationFlags) add(cmd *cobra.Command, in Invocation) {
 }
 
 // read checks and completes the flags.
-func (f *evaluationFlags) read(cmd *cobra.Command, in Invocation) error {
-	if err := cli.RefuseEmpty(cmd, "environment", "context-file"); err != nil {
-		return err
-	}
-	if err := f.check(cmd); err != nil {
+func (f *evaluationFlags) read(in Invocation) error {
+	if err := f.check(); err != nil {
 		return err
 	}
 	if len(f.contexts) > 0 && f.contextFile != "" {
@@ -86,12 +83,8 @@ repository that the directory is in: main, v1.2, HEAD~3.`,
   svc eval new-checkout --context user.key=u-1 --at HEAD~1
   svc eval new-checkout --url https://flags.acme.example/v1 --key-file ci.key --at 3f786850`,
 		Args: cli.Arguments("it is the key of a flag or config; svc ls lists them"),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			err := f.read(cmd, in)
-			if err == nil {
-				err = cli.RefuseEmpty(cmd, "at")
-			}
-			if err != nil {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.read(in); err != nil {
 				return err
 			}
 			text, err := in.evaluate(cmd, f, evaluationRequest{Keys: args, At: at, Explain: true})
@@ -110,7 +103,7 @@ repository that the directory is in: main, v1.2, HEAD~3.`,
 			}
 			_, err = io.WriteString(in.Stdout, evaluationTree(args[0], &answer))
 			return err
-		}),
+		},
 	}
 	f.add(cmd, in)
 	cmd.Flags().StringVar(&at, "at", "", "commit whose state is evaluated: of a workspace in full or its first digits, of a directory as git names it")
@@ -135,7 +128,7 @@ func (in Invocation) evaluate(cmd *cobra.Command, f evaluationFlags, request eva
 	}
 	request.Environment = f.environment
 	if f.remote() {
-		api, err := in.remote(cmd, f.remoteFlags)
+		api, err := in.remote(f.remoteFlags)
 		if err != nil {
 			return nil, err
 		}

@@ -19,15 +19,15 @@ svc verify can read. It works while svc api serves the data directory, and
 needs no git.`,
 		Example: `  svc export ./our-config`,
 		Args:    cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			commit, err := embedded.Export(cmd.Context(), in.Absolute(data), in.Absolute(args[0]))
 			if err != nil {
 				return in.noWorkspace(err, data)
 			}
 			fmt.Fprintf(in.Stderr, "wrote %s at %s\n", args[0], commit)
 			return nil
-		}),
+		},
 	}
-	cmd.Flags().StringVar(&data, "data", defaultData, "data directory of svc api")
+	dataFlag(cmd, &data)
 	return cmd
 }

@@ -27,7 +27,7 @@ with. The address is that of svc api on this machine unless you name another;
 		Example: `  svc health
   svc health http://127.0.0.1:6580/readyz`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			address := "http://127.0.0.1:6581/healthz"
 			if len(args) == 1 {
 				address = args[0]
@@ -53,6 +53,6 @@ with. The address is that of svc api on this machine unless you name another;
 			}
 			fmt.Fprintln(in.Stdout, "ok")
 			return nil
-		}),
+		},
 	}
 }

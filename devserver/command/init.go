@@ -35,7 +35,7 @@ written.`,
 		Example: `  svc init
   svc init ./our-config --samples`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(_ *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			dir := defaultDatadir
 			if len(args) == 1 {
 				dir = args[0]
@@ -44,7 +44,7 @@ written.`,
 				return cli.Usagef("the directory's name is empty")
 			}
 			return layOut(in, dir, samples)
-		}),
+		},
 	}
 	cmd.Flags().BoolVar(&samples, "samples", false, "add more examples: rollouts, targeting, segments, schemas")
 	return cmd

@@ -12,17 +12,22 @@ import (
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/provision"
 )
 
-// registryCommands are the commands on keys and principals.
-func registryCommands(in Invocation) []*cobra.Command {
+// dataFlag adds the flag that names the data directory.
+func dataFlag(cmd *cobra.Command, data *string) {
+	cmd.PersistentFlags().StringVar(data, "data", defaultData, "data directory of svc api")
+}
+
+// dataCommands are the commands of every program, on a data directory.
+func dataCommands(in Invocation) []*cobra.Command {
 	var data string
-	s := cli.Settings{
+	return cli.Settings{
 		Caller: in.Caller, Program: "svc", Where: "a data directory",
-		Note: "It works while svc api serves the directory, and takes effect with the next request.",
-		Flags: func(cmd *cobra.Command) {
-			cmd.PersistentFlags().StringVar(&data, "data", defaultData, "data directory of svc api")
-		},
+		Note:    "It works while svc api serves the directory, and takes effect with the next request.",
+		Stopped: "\n\nIt works on the data directory of svc api, which has to be stopped for it.",
+		Flags:   func(cmd *cobra.Command) { dataFlag(cmd, &data) },
 		Registry: func(_ *cobra.Command, work func(*access.Registry) error) error {
 			registry, err := local.OpenRegistry(in.Absolute(data))
 			if err != nil {
@@ -34,11 +39,15 @@ func registryCommands(in Invocation) []*cobra.Command {
 			key, principal, err := embedded.IssueKey(cmd.Context(), in.Absolute(data), cli.Actor(in.Getenv), q)
 			return key, principal, in.noWorkspace(err, data)
 		},
-	}
-	return []*cobra.Command{cli.NewKey(s), cli.NewPrincipal(s), cli.NewAudit(s, func(cmd *cobra.Command, newest int) ([]audit.Event, error) {
-		events, err := embedded.Audit(cmd.Context(), in.Absolute(data), newest)
-		return events, in.noWorkspace(err, data)
-	})}
+		Audit: func(cmd *cobra.Command, newest int) ([]audit.Event, error) {
+			events, err := embedded.Audit(cmd.Context(), in.Absolute(data), newest)
+			return events, in.noWorkspace(err, data)
+		},
+		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
+			return in.noWorkspace(embedded.Provision(cmd.Context(), in.Absolute(data), work), data)
+		},
+		Notes: func(map[string][]byte) []string { return nil },
+	}.Commands()
 }
 
 // noWorkspace puts it in words that there is no data directory, if that is why

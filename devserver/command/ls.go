@@ -32,8 +32,8 @@ key).`,
   svc ls --context user.key=u-1,user.plan=pro --environment production
   svc ls --url https://flags.acme.example/v1 --key-file ci.key --json`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := f.read(cmd, in); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.read(in); err != nil {
 				return err
 			}
 			list, err := in.list(cmd, f)
@@ -44,7 +44,7 @@ key).`,
 				return cli.JSON(in.Stdout, list)
 			}
 			return cli.Table(in.Stdout, list.rows())
-		}),
+		},
 	}
 	f.add(cmd, in)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -72,7 +72,7 @@ type listedItem struct {
 func (in Invocation) list(cmd *cobra.Command, f evaluationFlags) (list *listing, err error) {
 	var found *inventory.Listing
 	if f.remote() {
-		api, err := in.remote(cmd, f.remoteFlags)
+		api, err := in.remote(f.remoteFlags)
 		if err != nil {
 			return nil, err
 		}

@@ -29,8 +29,8 @@ there, and counted on standard error.`,
 		Example: `  svc manifest > flags.json && openfeature generate go
   svc manifest --url https://flags.acme.example/v1 --key-file ci.key > flags.json`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(cmd); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
 				return err
 			}
 			flags, omitted, err := in.manifest(cmd, f)
@@ -41,7 +41,7 @@ there, and counted on standard error.`,
 				fmt.Fprintf(in.Stderr, "left out: %d of a type that manifests do not have\n", omitted)
 			}
 			return cli.JSON(in.Stdout, manifestFile(flags))
-		}),
+		},
 	}
 	cmd.Flags().StringVar(&f.datadir, "datadir", "", datadirUsage)
 	f.add(cmd)
@@ -52,7 +52,7 @@ there, and counted on standard error.`,
 // manifest is that of a workspace or a directory.
 func (in Invocation) manifest(cmd *cobra.Command, f sourceFlags) (flags []manifest.Flag, omitted int, err error) {
 	if f.remote() {
-		api, err := in.remote(cmd, f.remoteFlags)
+		api, err := in.remote(f.remoteFlags)
 		if err != nil {
 			return nil, 0, err
 		}

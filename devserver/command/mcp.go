@@ -34,8 +34,8 @@ Nothing but the protocol goes to standard output. No tool tells a confidential v
   svc mcp --url https://flags.acme.example/v1 --key-file assistant.key --read-only
   svc mcp --datadir ./our-config`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(cmd); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
 				return err
 			}
 			o := mcpserver.Options{ReadOnly: readOnly, In: in.Stdin, Out: in.Stdout}
@@ -44,7 +44,7 @@ Nothing but the protocol goes to standard output. No tool tells a confidential v
 			case f.keyFile == "-":
 				return cli.Usagef("--key-file -: standard input is what the assistant writes to; name a file, or put the key into %s", keyVariable)
 			case f.remote():
-				o.API, err = in.remote(cmd, f.remoteFlags)
+				o.API, err = in.remote(f.remoteFlags)
 			default:
 				o.Directory, err = in.mcpDirectory(f.datadir)
 			}
@@ -52,7 +52,7 @@ Nothing but the protocol goes to standard output. No tool tells a confidential v
 				return err
 			}
 			return mcpserver.Serve(cmd.Context(), o)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	f.add(cmd)

@@ -43,9 +43,6 @@ func (f *overrideFlags) add(cmd *cobra.Command) {
 // open finds the overrides, and reads what they override. A document that is broken
 // keeps nobody from overriding others.
 func (f *overrideFlags) open(cmd *cobra.Command, in Invocation) (overrides.File, *workspace.Workspace, error) {
-	if err := cli.RefuseEmpty(cmd, "datadir", "environment"); err != nil {
-		return overrides.File{}, nil, err
-	}
 	path, err := in.discover(f.datadir)
 	if err != nil {
 		return overrides.File{}, nil, err
@@ -80,11 +77,8 @@ again replaces it.`,
   svc override set new-checkout true --for user.key=u1 --ttl 8h
   svc override set api.timeout PT1M --environment staging`,
 		Args: cli.Arguments("a value that begins with a dash stands behind --"),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o := overrides.Override{Key: args[0]}
-			if err := cli.RefuseEmpty(cmd, "for"); err != nil {
-				return err
-			}
 			if property != "" {
 				var err error
 				if o.For, err = overrides.ParseProperty(property); err != nil {
@@ -118,7 +112,7 @@ again replaces it.`,
 			fmt.Fprintf(in.Stdout, "%s is %s in %s for %s, %s, where svc serve serves %s on this machine\n",
 				o.Key, terminal.Cut(string(o.Value.Compact()), 200), file.Environment, whom(o), until(o), in.Display(file.Datadir))
 			return nil
-		}),
+		},
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&property, "for", "", "only contexts that have this property, such as user.key=u1 (default every context)")
@@ -157,7 +151,7 @@ func newOverrideList(in Invocation) *cobra.Command {
 		Short:   "List the overrides of a config directory and environment",
 		Example: "  svc override list --environment staging",
 		Args:    cli.Arguments("a config directory is named with --datadir"),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, ws, err := f.open(cmd, in)
 			if err != nil {
 				return err
@@ -186,7 +180,7 @@ func newOverrideList(in Invocation) *cobra.Command {
 				return nil
 			}
 			return cli.Table(in.Stdout, rows)
-		}),
+		},
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -201,7 +195,7 @@ func newOverrideClear(in Invocation) *cobra.Command {
 		Example: `  svc override clear new-checkout
   svc override clear`,
 		Args: cli.Arguments("without a key, all overrides are taken back"),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			file, _, err := f.open(cmd, in)
 			if err != nil {
 				return err
@@ -216,7 +210,7 @@ func newOverrideClear(in Invocation) *cobra.Command {
 				fmt.Fprintf(in.Stdout, "%s taken back in %s\n", cli.Plural(cleared, "override"), file.Environment)
 			}
 			return err
-		}),
+		},
 	}
 	f.add(cmd)
 	return cmd

@@ -18,7 +18,7 @@ func newPreReceive(in Invocation) *cobra.Command {
 		Short:  "Check a push; git runs it",
 		Hidden: true,
 		Args:   cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			push := prereceive.Push{Repository: in.Workdir, Quarantine: in.Getenv("GIT_QUARANTINE_PATH"), Updates: in.Stdin}
 			if dir := in.Getenv("GIT_DIR"); dir != "" {
 				push.Repository = in.Absolute(dir)
@@ -31,6 +31,6 @@ func newPreReceive(in Invocation) *cobra.Command {
 				return cli.ErrSaid
 			}
 			return err
-		}),
+		},
 	}
 }

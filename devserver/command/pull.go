@@ -46,12 +46,9 @@ The key comes from ` + keyVariable + ` or from a file, never from the command li
   svc pull --url https://flags.acme.example/v1 --key-file ci.key --datadir ./our-config
   svc pull --dry-run`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RefuseEmpty(cmd, "datadir"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.pull(cmd, f)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.datadir, "datadir", "", "config directory, created if it is new (default ./our-config, then ./.svc, then $SVC_DIR)")
@@ -66,7 +63,7 @@ func (in Invocation) pull(cmd *cobra.Command, f pullFlags) error {
 	if err != nil {
 		return err
 	}
-	api, err := in.remote(cmd, f.remoteFlags)
+	api, err := in.remote(f.remoteFlags)
 	if err != nil {
 		return err
 	}

@@ -41,12 +41,9 @@ The key comes from ` + keyVariable + ` or from a file, never from the command li
   svc push --message "Launch the new checkout"
   svc push our-config/feature-flags/new-checkout.json`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, files []string) error {
-			if err := cli.RefuseEmpty(cmd, "datadir", "message"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, files []string) error {
 			return in.push(cmd, f, files)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
@@ -70,7 +67,7 @@ func (in Invocation) push(cmd *cobra.Command, f pushFlags, files []string) error
 		}
 		options.Only = append(options.Only, filepath.ToSlash(path))
 	}
-	api, err := in.remote(cmd, f.remoteFlags)
+	api, err := in.remote(f.remoteFlags)
 	if err != nil {
 		return err
 	}

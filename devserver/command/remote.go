@@ -37,10 +37,7 @@ func (f *remoteFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file that holds a user or service-account key, - for standard input (default $"+keyVariable+")")
 }
 
-func (in Invocation) remote(cmd *cobra.Command, f remoteFlags) (*remote.Client, error) {
-	if err := cli.RefuseEmpty(cmd, "url", "key-file"); err != nil {
-		return nil, err
-	}
+func (in Invocation) remote(f remoteFlags) (*remote.Client, error) {
 	base := f.url
 	if base == "" {
 		base = in.Getenv(urlVariable)

@@ -15,9 +15,9 @@ func newSchema(in Invocation) *cobra.Command {
 against. Point an editor at it, and it completes and checks files as you type.`,
 		Example: `  svc schema > stored-config.json`,
 		Args:    cli.Arguments(""),
-		RunE: cli.Run(func(*cobra.Command, []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			_, err := in.Stdout.Write(document.SchemaJSON())
 			return err
-		}),
+		},
 	}
 }

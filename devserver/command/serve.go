@@ -74,10 +74,7 @@ that they would show to the service. Beside the endpoints above there are:
   svc serve --frontend-sdk-key dev --cors-origin http://localhost:3000
   svc serve --url https://flags.example.com --key-file production.key --cache /var/cache/svc`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RefuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key", "url", "key-file", "cache"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("watch") && cmd.Flags().Changed("no-watch") {
 				return cli.Usagef("--watch and --no-watch cannot be used together")
 			}
@@ -86,7 +83,7 @@ that they would show to the service. Beside the endpoints above there are:
 			}
 			f.environment = in.environment(f.environment)
 			return serve(cmd.Context(), in, f, cmd.Flags().Changed("cors-origin"))
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/spf13/cobra"
-
 	"svc.example/svc/devserver/directory"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
@@ -27,11 +25,8 @@ const (
 	workspaceUsage = "base URL of the API of a workspace, in the place of a config directory"
 )
 
-// check refuses flags that name both, or that are empty.
-func (f *sourceFlags) check(cmd *cobra.Command) error {
-	if err := cli.RefuseEmpty(cmd, "datadir", "url", "key-file"); err != nil {
-		return err
-	}
+// check refuses flags that name both.
+func (f *sourceFlags) check() error {
 	if f.datadir != "" && f.remote() {
 		return cli.Usagef("--datadir is a directory, and --url and --key-file are a workspace; give one of the two")
 	}

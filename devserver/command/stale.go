@@ -49,7 +49,7 @@ config directory, and tells the first two, whenever they were changed.`, keyVari
   svc stale --days 14 --json
   svc stale --datadir ./our-config`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > maxStaleDays {
 				return cli.Usagef("--days must be a number from 1 to %d", maxStaleDays)
 			}
@@ -68,7 +68,7 @@ config directory, and tells the first two, whenever they were changed.`, keyVari
 				return nil
 			}
 			return cli.Table(in.Stdout, list.rows())
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&days, "days", staleDays, fmt.Sprintf("how many days back to look, 1 to %d", maxStaleDays))
@@ -122,7 +122,7 @@ type staleView struct {
 func (in Invocation) stale(cmd *cobra.Command, f sourceFlags, days int) (*staleList, []string, error) {
 	v := staleView{days: days, today: time.Now().UTC().Truncate(24 * time.Hour), uses: map[string]itemUse{}}
 	list := &staleList{Days: days, Items: []staleItem{}}
-	if err := f.check(cmd); err != nil {
+	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
 	if f.datadir != "" {
@@ -141,7 +141,7 @@ func (in Invocation) stale(cmd *cobra.Command, f sourceFlags, days int) (*staleL
 		list.sort()
 		return list, []string{"a directory does not tell what was evaluated: --url asks a workspace"}, nil
 	}
-	api, err := in.remote(cmd, f.remoteFlags)
+	api, err := in.remote(f.remoteFlags)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -25,7 +25,7 @@ svc api serves the data directory.`,
 		Example: `  svc usage
   svc usage --month 2026-11 --json`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			m := telemetry.MonthOf(time.Now())
 			if cmd.Flags().Changed("month") {
 				var err error
@@ -41,10 +41,10 @@ svc api serves the data directory.`,
 				return cli.JSON(in.Stdout, usage)
 			}
 			return cli.Table(in.Stdout, cli.UsageRows(usage))
-		}),
+		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&data, "data", defaultData, "data directory of svc api")
+	dataFlag(cmd, &data)
 	flags.StringVar(&month, "month", "", "month in UTC, like 2026-11 (default the current one)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -48,10 +48,7 @@ other byte stays as it is, and so does a file that is no document of svc.`,
   svc verify --strict          # in CI
   svc verify --fix --dry-run   # what would be mended?`,
 		Args: cli.Arguments("one config directory is checked"),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			if err := cli.RefuseEmpty(cmd, "datadir", "format"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON {
 				f.format = "json"
 			}
@@ -72,7 +69,7 @@ other byte stays as it is, and so does a file that is no document of svc.`,
 				return err
 			}
 			return verify(cmd.Context(), in, dir, f)
-		}),
+		},
 	}
 	cmd.Flags().StringVar(&datadirFlag, "datadir", "", datadirUsage)
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 for warnings too")

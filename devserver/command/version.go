@@ -15,9 +15,9 @@ func newVersion(in Invocation) *cobra.Command {
 		Short:   "Print the release, its commit and the platform",
 		Example: `  svc version`,
 		Args:    cli.Arguments(""),
-		RunE: cli.Run(func(*cobra.Command, []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(in.Stdout, "svc version", release.Version())
 			return err
-		}),
+		},
 	}
 }

@@ -69,10 +69,7 @@ before: svcadmin workspace provisioning on.`,
 		Example: `  svcadmin restore acme.tar
   AWS_REGION=eu-west-1 svcadmin restore acme.tar --table svc-Table-2XYZ --bucket svc-bucket-9abc`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			if err := cli.RefuseEmpty(cmd, "name"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if git && name != "" {
 				return cli.Usagef("--git leaves the workspace its name")
 			}
@@ -91,7 +88,7 @@ before: svcadmin workspace provisioning on.`,
 				}
 				return err
 			})
-		}),
+		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "what the workspace is called from now on (default as it was)")
 	cmd.Flags().BoolVar(&git, "git", false, "put back git's packs alone, for a table that is there")

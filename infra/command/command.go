@@ -18,7 +18,9 @@ import (
 	"github.com/aws/smithy-go/logging"
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/release"
@@ -44,6 +46,7 @@ const (
 
 func newRoot(c *cli.Caller) *cobra.Command {
 	s := &session{Caller: c}
+	c.Explain = s.explain
 	root := &cobra.Command{
 		Use:   "svcadmin",
 		Short: "Look after a hosted svc: workspaces, keys, and what is stored of them",
@@ -83,9 +86,9 @@ servers than AWS's.`,
 	for _, name := range []string{"table", "bucket"} {
 		flags.Lookup(name).DefValue = "" // the help is the same everywhere
 	}
-	root.AddCommand(newWorkspace(s), cli.NewKey(s.registry()), cli.NewPrincipal(s.registry()), newAudit(s), cli.NewEnvironment(s.provision()), cli.NewApply(s.provision()), newExport(s), newBackup(s), newRestore(s),
+	root.AddCommand(newWorkspace(s), newExport(s), newBackup(s), newRestore(s),
 		newUsage(s), newFsck(s), newReindex(s), newTips(s), newCompact(s), newMaintain(s), newTable(s))
-	cli.Explain(root, s.explain)
+	root.AddCommand(s.settings().Commands()...)
 	return cli.InOrder(root)
 }
 
@@ -125,25 +128,50 @@ func (s *session) ofWorkspace(cmd *cobra.Command) {
 
 // on makes a command's function of work on the workspace.
 func (s *session) on(work func(cmd *cobra.Command, w *admin.Workspace, args []string) error) func(*cobra.Command, []string) error {
-	return cli.Run(func(cmd *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
 		w, err := s.open(cmd.Context())
 		if err != nil {
 			return err
 		}
 		return work(cmd, w, args)
-	})
+	}
 }
 
-// provision says how the commands that change a workspace in its stores reach it.
-func (s *session) provision() *cli.Provision {
-	return &cli.Provision{Caller: s.Caller, Program: "svcadmin", Flags: s.ofWorkspace, Notes: sizeNotes,
+// settings say how the commands of every program reach a workspace.
+func (s *session) settings() cli.Settings {
+	return cli.Settings{
+		Caller: s.Caller, Program: "svcadmin", Where: "a workspace",
+		Note:  "It takes effect with the next request.",
+		Flags: s.ofWorkspace, Notes: sizeNotes,
+		Registry: func(cmd *cobra.Command, work func(*access.Registry) error) error {
+			w, err := s.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return work(w.Registry().By(s.Actor(cmd.Context())))
+		},
+		IssueKey: func(cmd *cobra.Command, q access.KeyRequest) (key access.Key, principal access.Principal, err error) {
+			w, err := s.open(cmd.Context())
+			if err != nil {
+				return key, principal, err
+			}
+			return w.IssueKey(cmd.Context(), s.Actor(cmd.Context()), q)
+		},
+		Audit: func(cmd *cobra.Command, newest int) ([]audit.Event, error) {
+			w, err := s.open(cmd.Context())
+			if err != nil {
+				return nil, err
+			}
+			return w.Audit(cmd.Context(), newest)
+		},
 		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
 			w, err := s.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return work(w.Workspace)
-		}}
+		},
+	}
 }
 
 // progress shows how far something has come, on a terminal only.

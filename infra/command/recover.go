@@ -89,12 +89,9 @@ svcadmin key create makes new ones.
 Standard output is the workspace's id.`,
 		Example: `  svcadmin workspace recover acme`,
 		Args:    cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			if err := cli.RefuseEmpty(cmd, "id", "head"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.recover(cmd, args[0], id, head)
-		}),
+		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "id of the workspace in the bucket (default the only one that the table lacks)")
 	cmd.Flags().StringVar(&head, "head", "", "commit to make the head, in full (default the only one that could be)")

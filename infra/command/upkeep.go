@@ -139,7 +139,7 @@ func newMaintain(s *session) *cobra.Command {
 		Use:   "maintain",
 		Short: "Do once what the maintenance function does on its schedule",
 		Args:  cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {
 				return err
@@ -149,7 +149,7 @@ func newMaintain(s *session) *cobra.Command {
 				err = errors.Join(err, done.Err())
 			}
 			return errors.Join(cli.JSON(s.Stdout, map[string][]admin.MaintainedWorkspace{"workspaces": all}), err)
-		}),
+		},
 	}
 }
 

@@ -45,12 +45,9 @@ is shown only once.`,
 		Example: `  svcadmin workspace create acme --from ./our-config
   svcadmin workspace create acme --from ./flags-repository --key > key`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			if err := cli.RefuseEmpty(cmd, "from"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.createWorkspace(cmd.Context(), args[0], from, withKey)
-		}),
+		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "config directory or git repository to start from")
 	cmd.Flags().BoolVar(&withKey, "key", false, "create a first key, which may edit everything, and print it")
@@ -133,7 +130,7 @@ func newWorkspaceList(s *session) *cobra.Command {
 		Use:   "list",
 		Short: "List the workspaces",
 		Args:  cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {
 				return err
@@ -160,7 +157,7 @@ func newWorkspaceList(s *session) *cobra.Command {
 				return errors.Join(cli.JSON(s.Stdout, map[string][]workspaceRow{"workspaces": rows}), newer)
 			}
 			return errors.Join(cli.Table(s.Stdout, table), newer)
-		}),
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -205,13 +202,13 @@ for stand-ins, for trying things out, and for a restore where the table is lost:
 neither expiry, point-in-time recovery nor deletion protection. A table that exists is
 left alone.`,
 		Args: cli.Arguments(""),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return stores.CreateTable(cmd.Context())
-		}),
+		},
 	})
 	return cmd
 }

@@ -11,33 +11,12 @@ import (
 	"svc.example/svc/shared/terminal"
 )
 
-// Provision is in what the commands that change a workspace in its stores differ.
-type Provision struct {
-	*Caller
-	Program string // svc, svcadmin
-	Note    string // ends the help of each command
-	// Flags adds the flags that say of which workspace the commands speak.
-	Flags func(cmd *cobra.Command)
-	// Open calls work with the workspace that the flags name.
-	Open func(cmd *cobra.Command, work func(w *provision.Workspace) error) error
-	// Notes are what else is to be known of a workspace that holds these files.
-	Notes func(files map[string][]byte) []string
-}
-
-// on makes a command's function of work on the workspace.
-func (p *Provision) on(work func(cmd *cobra.Command, w *provision.Workspace, args []string) error) func(*cobra.Command, []string) error {
-	return Run(func(cmd *cobra.Command, args []string) error {
-		return p.Open(cmd, func(w *provision.Workspace) error { return work(cmd, w, args) })
-	})
-}
-
 type applyFlags struct {
 	dryRun, yes, overwrite bool
 	message                string
 }
 
-// NewApply makes the command apply.
-func NewApply(p *Provision) *cobra.Command {
+func newApply(s Settings) *cobra.Command {
 	var f applyFlags
 	cmd := &cobra.Command{
 		Use:   "apply <dir>",
@@ -51,75 +30,75 @@ are listed. Begin with a fresh export.
 
 On a terminal you are asked before anything is written. When somebody else has
 changed the workspace in the meantime, nothing is written: run it again. If the
-directory is a git repository, such as ` + p.Program + ` export writes, a change that the
+directory is a git repository, such as ` + s.Program + ` export writes, a change that the
 last 1,000 commits of its history never held is unknown to you: it is not undone,
-unless --overwrite says so.` + p.Note,
-		Example: `  ` + p.Program + ` export ./acme
+unless --overwrite says so.` + s.Stopped,
+		Example: `  ` + s.Program + ` export ./acme
   $EDITOR ./acme/segments/beta-testers.json
-  ` + p.Program + ` apply ./acme --dry-run
-  ` + p.Program + ` apply ./acme --message 'Beta: everybody at Acme'`,
+  ` + s.Program + ` apply ./acme --dry-run
+  ` + s.Program + ` apply ./acme --message 'Beta: everybody at Acme'`,
 		Args: Arguments(""),
-		RunE: p.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
-			return p.apply(cmd.Context(), w, args[0], f)
+		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
+			return s.apply(cmd.Context(), w, args[0], f)
 		}),
 	}
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the difference and write nothing")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&f.overwrite, "overwrite", false, "undo changes that the directory's git history does not have")
 	cmd.Flags().StringVarP(&f.message, "message", "m", "", "message of the commit (default what changes)")
-	p.Flags(cmd)
-	p.ByAuthor(cmd)
+	s.Flags(cmd)
+	s.ByAuthor(cmd)
 	return cmd
 }
 
-func (p *Provision) apply(ctx context.Context, w *provision.Workspace, dir string, f applyFlags) error {
-	by, err := p.Signature(ctx)
+func (s Settings) apply(ctx context.Context, w *provision.Workspace, dir string, f applyFlags) error {
+	by, err := s.Signature(ctx)
 	if err != nil && !f.dryRun {
 		return err
 	}
-	plan, err := w.Plan(ctx, p.Absolute(dir), p.Display)
+	plan, err := w.Plan(ctx, s.Absolute(dir), s.Display)
 	if err != nil {
 		return err
 	}
-	plan.Notes = append(plan.Notes, p.Notes(plan.Wanted)...)
+	plan.Notes = append(plan.Notes, s.Notes(plan.Wanted)...)
 	var drift []string
 	if !f.overwrite {
 		if drift, err = plan.Drift(ctx); err != nil {
 			return err
 		}
 	}
-	p.show(plan)
+	s.show(plan)
 	if len(drift) > 0 {
 		return fmt.Errorf("the workspace has changes that the git history of %s never held, and this would undo them:\n  %s\nNothing was written. Export the workspace again and make your change there, or add --overwrite",
-			p.Display(p.Absolute(dir)), strings.Join(drift, "\n  "))
+			s.Display(s.Absolute(dir)), strings.Join(drift, "\n  "))
 	}
 	if len(plan.Changes) == 0 || f.dryRun {
 		return nil
 	}
 	if !f.yes {
-		if err := p.Ask(fmt.Sprintf("Commit this to %s as %s <%s>? [y/N] ", w.Name, by.Name, by.Email)); err != nil {
+		if err := s.Ask(fmt.Sprintf("Commit this to %s as %s <%s>? [y/N] ", w.Name, by.Name, by.Email)); err != nil {
 			return err
 		}
 	}
 	commit, err := plan.Apply(ctx, by, f.message)
 	if err == nil {
-		fmt.Fprintf(p.Stderr, "committed %s\n", commit)
+		fmt.Fprintf(s.Stderr, "committed %s\n", commit)
 	}
 	return err
 }
 
 // show prints the difference.
-func (p *Provision) show(plan *provision.Plan) {
+func (s Settings) show(plan *provision.Plan) {
 	for _, note := range append(plan.Warnings, plan.Notes...) {
-		fmt.Fprintln(p.Stderr, terminal.Escape(note))
+		fmt.Fprintln(s.Stderr, terminal.Escape(note))
 	}
 	for _, c := range plan.Changes {
-		fmt.Fprintf(p.Stdout, "%-8s %s\n", c.Action, terminal.Escape(c.Path))
+		fmt.Fprintf(s.Stdout, "%-8s %s\n", c.Action, terminal.Escape(c.Path))
 		for _, message := range c.Messages {
-			fmt.Fprintf(p.Stdout, "         %s\n", terminal.Escape(message))
+			fmt.Fprintf(s.Stdout, "         %s\n", terminal.Escape(message))
 		}
 	}
 	if len(plan.Changes) == 0 {
-		fmt.Fprintln(p.Stderr, "the workspace is in this state already; nothing to write")
+		fmt.Fprintln(s.Stderr, "the workspace is in this state already; nothing to write")
 	}
 }

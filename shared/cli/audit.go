@@ -12,9 +12,7 @@ import (
 	"svc.example/svc/shared/audit"
 )
 
-// NewAudit makes the command audit. Read returns the newest so many events, or with 0 all,
-// oldest first.
-func NewAudit(s Settings, read func(cmd *cobra.Command, newest int) ([]audit.Event, error)) *cobra.Command {
+func newAudit(s Settings) *cobra.Command {
 	var asJSON bool
 	var newest int
 	cmd := &cobra.Command{
@@ -29,11 +27,11 @@ A change is by the person who ran the command, as the system or ` + AuthorVariab
 names them. It proves nothing against somebody who lies.`,
 		Example: "  " + s.Program + " audit --newest 100",
 		Args:    Arguments(""),
-		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if newest < 0 || cmd.Flags().Changed("newest") && newest == 0 {
 				return Usagef("--newest takes a number from 1 on")
 			}
-			events, err := read(cmd, newest)
+			events, err := s.Audit(cmd, newest)
 			if err != nil {
 				return err
 			}
@@ -48,7 +46,7 @@ names them. It proves nothing against somebody who lies.`,
 				rows = append(rows, []string{e.At.UTC().Format(time.RFC3339), e.By, e.Words()})
 			}
 			return Table(s.Stdout, rows)
-		}),
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().IntVar(&newest, "newest", 0, "show only the last so many changes, and read no more (default all)")

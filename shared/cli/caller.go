@@ -46,6 +46,8 @@ type Caller struct {
 	Person func(stream any) bool
 	// Author is what --author says, where a command has it.
 	Author string
+	// Explain puts a failure into words that its user can act on; nil leaves it as it is.
+	Explain func(error) error
 }
 
 // ByAuthor adds the flag that says whose change it is.

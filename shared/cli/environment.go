@@ -9,38 +9,38 @@ import (
 	"svc.example/svc/shared/provision"
 )
 
-// NewEnvironment makes the command environment: list, add, protect, archive.
-func NewEnvironment(p *Provision) *cobra.Command {
+// newEnvironment makes the command environment: list, add, protect, archive.
+func newEnvironment(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "environment",
 		Short: "List a workspace's environments, add one, protect or archive one",
 		Long: `List a workspace's environments, add one, protect or archive one. They stand in
 svc.json; each change is a commit of its own. A protected environment can only be
 edited with a role that allows it. An archived one is no longer listed, served or
-edited; what documents say about it stays.` + p.Note,
+edited; what documents say about it stays.` + s.Stopped,
 	}
-	p.Flags(cmd)
+	s.Flags(cmd)
 	yes, no := true, false
-	cmd.AddCommand(newEnvironmentList(p), newEnvironmentAdd(p),
-		newEnvironmentEdit(p, "protect", "Protect an environment: only roles that allow it may edit it", provision.EnvironmentEdit{Protected: &yes}),
-		newEnvironmentEdit(p, "unprotect", "Remove the protection of an environment", provision.EnvironmentEdit{Protected: &no}),
-		newEnvironmentEdit(p, "archive", "Archive an environment: it is no longer listed or served", provision.EnvironmentEdit{Archived: &yes}),
-		newEnvironmentEdit(p, "unarchive", "Bring an archived environment back", provision.EnvironmentEdit{Archived: &no}))
+	cmd.AddCommand(newEnvironmentList(s), newEnvironmentAdd(s),
+		newEnvironmentEdit(s, "protect", "Protect an environment: only roles that allow it may edit it", provision.EnvironmentEdit{Protected: &yes}),
+		newEnvironmentEdit(s, "unprotect", "Remove the protection of an environment", provision.EnvironmentEdit{Protected: &no}),
+		newEnvironmentEdit(s, "archive", "Archive an environment: it is no longer listed or served", provision.EnvironmentEdit{Archived: &yes}),
+		newEnvironmentEdit(s, "unarchive", "Bring an archived environment back", provision.EnvironmentEdit{Archived: &no}))
 	return cmd
 }
 
-func newEnvironmentList(p *Provision) *cobra.Command {
+func newEnvironmentList(s Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the environments, archived ones too",
 		Args:  Arguments(""),
-		RunE: p.on(func(cmd *cobra.Command, w *provision.Workspace, _ []string) error {
+		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, _ []string) error {
 			all, declared, err := w.Environments(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if !declared {
-				fmt.Fprintln(p.Stderr, "the workspace has no svc.json: these are the environments that its documents name")
+				fmt.Fprintln(s.Stderr, "the workspace has no svc.json: these are the environments that its documents name")
 			}
 			table := [][]string{{"NAME", "TYPE", "PROTECTED", "STATE"}}
 			for _, e := range all {
@@ -53,21 +53,21 @@ func newEnvironmentList(p *Provision) *cobra.Command {
 				}
 				table = append(table, []string{e.Name, e.Type, protected, state})
 			}
-			return Table(p.Stdout, table)
+			return Table(s.Stdout, table)
 		}),
 	}
 }
 
-func newEnvironmentAdd(p *Provision) *cobra.Command {
+func newEnvironmentAdd(s Settings) *cobra.Command {
 	var kind string
 	var protected bool
 	cmd := &cobra.Command{
 		Use:     "add <name>",
 		Short:   "Add an environment",
 		Long:    "Add an environment. Its name is made of lower-case letters, digits and single dashes.",
-		Example: "  " + p.Program + " environment add qa --type test",
+		Example: "  " + s.Program + " environment add qa --type test",
 		Args:    Arguments(""),
-		RunE: p.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
+		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
 			e := provision.EnvironmentEdit{Name: args[0], Add: true}
 			if kind != "" {
 				e.Type = &kind
@@ -75,42 +75,42 @@ func newEnvironmentAdd(p *Provision) *cobra.Command {
 			if protected {
 				e.Protected = &protected
 			}
-			return p.editEnvironment(cmd, w, e)
+			return s.editEnvironment(cmd, w, e)
 		}),
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "development, test, staging or production (default by its name)")
 	cmd.Flags().BoolVar(&protected, "protected", false, "only roles that allow it may edit it")
-	p.ByAuthor(cmd)
+	s.ByAuthor(cmd)
 	return cmd
 }
 
-func newEnvironmentEdit(p *Provision, use, short string, e provision.EnvironmentEdit) *cobra.Command {
+func newEnvironmentEdit(s Settings, use, short string, e provision.EnvironmentEdit) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     use + " <name>",
 		Short:   short,
-		Example: "  " + p.Program + " environment " + use + " staging",
+		Example: "  " + s.Program + " environment " + use + " staging",
 		Args:    Arguments(""),
-		RunE: p.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
+		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
 			e.Name = args[0]
-			return p.editEnvironment(cmd, w, e)
+			return s.editEnvironment(cmd, w, e)
 		}),
 	}
-	p.ByAuthor(cmd)
+	s.ByAuthor(cmd)
 	return cmd
 }
 
-func (p *Provision) editEnvironment(cmd *cobra.Command, w *provision.Workspace, e provision.EnvironmentEdit) error {
-	by, err := p.Signature(cmd.Context())
+func (s Settings) editEnvironment(cmd *cobra.Command, w *provision.Workspace, e provision.EnvironmentEdit) error {
+	by, err := s.Signature(cmd.Context())
 	if err != nil {
 		return err
 	}
 	commit, err := w.EditEnvironment(cmd.Context(), e, by)
 	if errors.Is(err, provision.ErrUnchanged) {
-		fmt.Fprintln(p.Stderr, err)
+		fmt.Fprintln(s.Stderr, err)
 		return nil
 	}
 	if err == nil {
-		fmt.Fprintf(p.Stderr, "committed %s\n", commit)
+		fmt.Fprintf(s.Stderr, "committed %s\n", commit)
 	}
 	return err
 }

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,25 +32,35 @@ func Main(ctx context.Context, args []string, c Caller, newRoot func(c *Caller) 
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(plainFlagError)
+	understood, check := false, root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		understood = true
+		if err := refuseEmpty(cmd); err != nil || check == nil {
+			return err
+		}
+		return check(cmd, args)
+	}
 	cmd, err := unknownCommand(root, args)
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
-	var failed *failure
-	if unprinted := stdout.Flush(); unprinted != nil && !errors.As(err, &failed) {
-		err = &failure{unprinted}
+	misused := err != nil && (!understood || errors.As(err, new(*usageError)))
+	if unprinted := stdout.Flush(); unprinted != nil && (err == nil || misused) {
+		err, misused = unprinted, false
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return 0
-	}
-	if errors.As(err, &failed) {
-		if failed.err != nil {
-			fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), failed.err)
-		}
+	case misused:
+		fmt.Fprintf(stderr, "%s: %v\nRun %s --help for what it takes.\n", cmd.CommandPath(), err, cmd.CommandPath())
+		return 2
+	case errors.Is(err, ErrSaid):
 		return 1
+	case c.Explain != nil:
+		err = c.Explain(err)
 	}
-	fmt.Fprintf(stderr, "%s: %v\nRun %s --help for what it takes.\n", cmd.CommandPath(), err, cmd.CommandPath())
-	return 2
+	fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), err)
+	return 1
 }
 
 // unknownCommand finds a word where a command belongs. cobra does so below the
@@ -72,46 +82,8 @@ func unknownCommand(root *cobra.Command, args []string) (*cobra.Command, error) 
 	return group, Usagef("unknown command %q for %q%s", words[0], group.CommandPath(), meant)
 }
 
-// failure is an error of the work itself, as opposed to one of the command
-// line. Without an inner error everything has been said already.
-type failure struct{ err error }
-
-func (f *failure) Error() string { return "failed" }
-
 // ErrSaid is a failure of which everything has been said already.
-var ErrSaid error = &failure{}
-
-// Run makes a command's function of work that reports failures plainly.
-func Run(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		err := work(cmd, args)
-		var failed *failure
-		var usage *usageError
-		if err == nil || errors.As(err, &failed) || errors.As(err, &usage) {
-			return err
-		}
-		return &failure{err}
-	}
-}
-
-// Explain has the errors of a command's work, and of those below it, put into
-// words that its user can act on.
-func Explain(cmd *cobra.Command, words func(error) error) {
-	for _, below := range cmd.Commands() {
-		Explain(below, words)
-	}
-	work := cmd.RunE
-	if work == nil {
-		return
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := work(cmd, args)
-		if failed := (*failure)(nil); errors.As(err, &failed) && failed.err != nil {
-			return &failure{words(failed.err)}
-		}
-		return err
-	}
-}
+var ErrSaid = errors.New("failed")
 
 // usageError is a command line whose parts do not go together.
 type usageError struct{ message string }
@@ -123,25 +95,20 @@ func Usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// RefuseEmpty refuses flags that were given without a value, as happens when
+// refuseEmpty refuses flags that were given without a value, as happens when
 // a script's variable is not set: it would mean the default.
-func RefuseEmpty(cmd *cobra.Command, names ...string) error {
-	for _, name := range names {
-		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-			return Usagef("--%s is empty; give it a value, or leave it out", name)
+func refuseEmpty(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" {
+			err = Usagef("--%s is empty; give it a value, or leave it out", f.Name)
 		}
-	}
-	return nil
+	})
+	return err
 }
 
-// syntax is how the flag package ends its words about a value it cannot read.
-var syntax = regexp.MustCompile(`flag: (strconv\.Parse\w+|time): .*$`)
-
-// wanted says what the flags of a kind take.
-var wanted = map[string]string{
-	"strconv.ParseInt": "a whole number is needed", "strconv.ParseFloat": "a number is needed",
-	"strconv.ParseBool": "true or false is needed",
-}
+// wanted says what the flags of a type take.
+var wanted = map[string]string{"int": "a whole number is needed", "float64": "a number is needed", "bool": "true or false is needed",
+	"duration": "a time is a number and its unit, such as 12h or 30m"}
 
 // plainFlagError leaves Go's own words out of an error about a flag. No flag of ours
 // is a digit, so that one is a number in the wrong place.
@@ -150,11 +117,10 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 		return Usagef("-%s is taken for a flag; a value that begins with - comes last, after --: %s ... -- -%[1]s",
 			unknown.GetSpecifiedShortnames(), cmd.CommandPath())
 	}
-	return Usagef("%s", syntax.ReplaceAllStringFunc(err.Error(), func(words string) string {
-		what, known := wanted[syntax.FindStringSubmatch(words)[1]]
-		if !known {
-			what = "that is not what it takes, see --help"
-		}
-		return "flag: " + what
-	}))
+	text := err.Error()
+	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
+		own := invalid.Unwrap().Error()
+		text = strings.TrimSuffix(text, own) + cmp.Or(wanted[invalid.GetFlag().Value.Type()], own)
+	}
+	return Usagef("%s", text)
 }

@@ -23,24 +23,24 @@ func TestWhatCannotBePrinted(t *testing.T) {
 		said    func() string
 	}{
 		"a line": {func(c *cli.Caller) *cobra.Command {
-			return &cobra.Command{Use: "x", RunE: cli.Run(func(*cobra.Command, []string) error {
+			return &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error {
 				fmt.Fprintln(c.Stdout, "a line")
 				return nil
-			})}
+			}}
 		}, func() string { return "x: no space left\n" }},
 		"half a character": {func(c *cli.Caller) *cobra.Command {
-			return &cobra.Command{Use: "x", RunE: cli.Run(func(*cobra.Command, []string) error {
+			return &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error {
 				fmt.Fprint(c.Stdout, "\xc3")
 				return nil
-			})}
+			}}
 		}, func() string { return "x: no space left\n" }},
 		"a new key": {func(c *cli.Caller) *cobra.Command {
-			cmd := cli.NewKey(cli.Settings{Program: "x", Caller: c, Flags: func(*cobra.Command) {},
+			cmd := cli.Settings{Program: "x", Caller: c, Flags: func(*cobra.Command) {},
 				IssueKey: func(_ *cobra.Command, q access.KeyRequest) (access.Key, access.Principal, error) {
 					key, err := access.NewKey(strings.NewReader(strings.Repeat("x", 1000)), q.Kind, "0123456789abcdef", "0123456789abcdef")
 					revealed = string(key.ID())
 					return key, access.Principal{}, err
-				}})
+				}}.Commands()[0]
 			cmd.SilenceErrors, cmd.SilenceUsage = true, true
 			return cmd
 		}, func() string {

@@ -35,8 +35,8 @@ func kindWord(kind access.Kind) string {
 	return string(kind)
 }
 
-// NewKey makes the command key: create, list, revoke.
-func NewKey(s Settings) *cobra.Command {
+// newKey makes the command key: create, list, revoke.
+func newKey(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Create, list and revoke keys",
@@ -64,7 +64,7 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
   ` + s.Program + ` key create --kind user --name "Ada Lovelace" --email ada@acme.example --role protected_engineer
   ` + s.Program + ` key create --kind public --name web --environment production`,
 		Args: Arguments(""),
-		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			var known bool
 			if q.Kind, known = kinds[kind]; !known {
 				return Usagef("--kind must be one of user, service-account, public, secret")
@@ -73,7 +73,7 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 				return s.createKey(cmd, q, func(key access.Key) error { return ShowKey(s.Stdout, s.Stderr, key, q.Name) })
 			}
 			return s.createKeyFile(cmd, q, out)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
@@ -173,7 +173,7 @@ func newKeyList(s Settings) *cobra.Command {
 That can be a little behind, since requests do not wait for it. "-" means not used
 since svc keeps this record.`,
 		Args: Arguments(""),
-		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.Registry(cmd, func(r *access.Registry) error {
 				rows, err := keyRows(cmd.Context(), r)
 				if err != nil {
@@ -184,7 +184,7 @@ since svc keeps this record.`,
 				}
 				return s.printKeys(rows)
 			})
-		}),
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -236,7 +236,7 @@ func newKeyRevoke(s Settings) *cobra.Command {
 		Long:    "Revoke a key, for good. It is named by its id, or by the key itself.",
 		Example: "  " + s.Program + " key revoke wzzzhtxfhrjg4fpc",
 		Args:    Arguments("key list shows the ids"),
-		RunE: Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := s.keyID(args[0])
 			if err != nil {
 				return err
@@ -248,7 +248,7 @@ func newKeyRevoke(s Settings) *cobra.Command {
 				}
 				return err
 			})
-		}),
+		},
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"svc.example/svc/shared/terminal"
 )
 
-// NewPrincipal makes the command principal: create, list, disable, enable, roles.
-func NewPrincipal(s Settings) *cobra.Command {
+// newPrincipal makes the command principal: create, list, disable, enable, roles.
+func newPrincipal(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "principal",
 		Short: "List people and service accounts, change their roles, disable them",
@@ -57,7 +57,7 @@ func newPrincipalList(s Settings) *cobra.Command {
 		Use:   "list",
 		Short: "List people and service accounts",
 		Args:  Arguments(""),
-		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.Registry(cmd, func(r *access.Registry) error {
 				principals, err := r.Principals(cmd.Context())
 				if err != nil {
@@ -65,7 +65,7 @@ func newPrincipalList(s Settings) *cobra.Command {
 				}
 				return s.printPrincipals(principals)
 			})
-		}),
+		},
 	}
 }
 
@@ -87,7 +87,7 @@ func newPrincipalSwitch(s Settings, use, short string, disabled bool) *cobra.Com
 		Short:   short,
 		Example: "  " + s.Program + " principal " + use + " ada@acme.example",
 		Args:    Arguments("principal list shows them"),
-		RunE: Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.Registry(cmd, func(r *access.Registry) error {
 				p, err := s.findPrincipal(cmd.Context(), r, args[0])
 				if err != nil {
@@ -99,7 +99,7 @@ func newPrincipalSwitch(s Settings, use, short string, disabled bool) *cobra.Com
 				fmt.Fprintf(s.Stderr, "%sd %s (%s)\n", use, terminal.Escape(p.Name), p.ID)
 				return nil
 			})
-		}),
+		},
 	}
 }
 
@@ -111,7 +111,7 @@ func newPrincipalRoles(s Settings) *cobra.Command {
 		Example: "  " + s.Program + ` principal roles ada@acme.example engineer
   ` + s.Program + " principal roles ci member",
 		Args: Arguments("principal list shows the principals, --help the roles"),
-		RunE: Run(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := access.CheckRoles(args[1:]); err != nil {
 				return Usagef("%v", err)
 			}
@@ -126,6 +126,6 @@ func newPrincipalRoles(s Settings) *cobra.Command {
 				fmt.Fprintf(s.Stderr, "%s (%s) now has the roles: %s\n", terminal.Escape(p.Name), p.ID, strings.Join(args[1:], ", "))
 				return nil
 			})
-		}),
+		},
 	}
 }

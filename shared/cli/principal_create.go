@@ -24,7 +24,7 @@ output is the id.
 ` + rolesInWords(),
 		Example: "  " + s.Program + ` principal create --kind user --name "Ada Lovelace" --email ada@acme.example --role engineer`,
 		Args:    Arguments(""),
-		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if kind != "user" && kind != "service-account" {
 				return Usagef("--kind must be user or service-account")
 			}
@@ -46,7 +46,7 @@ output is the id.
 				}
 				return err
 			})
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&kind, "kind", "", "user or service-account")
