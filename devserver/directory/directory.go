@@ -109,7 +109,7 @@ func (d *Directory) Follow(ctx context.Context) {
 	})
 	opened := d.state
 	d.state = datadir.State{} // not to be held for as long as this runs
-	datadir.Watch(ctx, d.path, opened, datadir.Options{Notice: d.report}, func(state datadir.State) {
+	datadir.Watch(ctx, d.path, opened, d.report, func(state datadir.State) {
 		d.update(state)
 		select {
 		case fresh <- struct{}{}:

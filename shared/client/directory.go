@@ -54,8 +54,8 @@ func (d *directory) run(ctx context.Context, c *Client, hopeless func(error)) {
 		c.sourceFailed(err)
 		hopeless(err) // and for Open to say
 	}
-	options := datadir.Options{Notice: func(message string) { d.options.Log.Warn("svc: " + message) }}
-	datadir.Watch(ctx, d.path, state, options, func(state datadir.State) {
+	notice := func(message string) { d.options.Log.Warn("svc: " + message) }
+	datadir.Watch(ctx, d.path, state, notice, func(state datadir.State) {
 		if err := d.update(c, state); err != nil {
 			switch news := c.sourceFailed(err); {
 			case !news:

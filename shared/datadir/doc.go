@@ -30,22 +30,16 @@
 //
 // # How a directory is watched
 //
-// A watch belongs to a directory as it is on disk, not to its path. So every
-// directory that leads to the files is watched too, for the one name in it
-// that the path goes through: the ancestors of the datadir, and at every
-// symbolic link both the directory that holds it and the one it leads to.
-// Each change of such a name leads to a new survey; when the survey finds
-// other directories than those watched, the watches are set up again from
-// nothing. Changing the watches of a running fsnotify watcher is avoided
-// because it keeps them by path, and a path whose directory was replaced is
-// where its bookkeeping goes wrong.
+// The system's watches are on the directory and the folders of its layout. A watch
+// belongs to a directory as it is on disk, not to its path: where others are found at the
+// same paths, the watches are set up again from nothing. Changing the watches of a
+// running fsnotify watcher is avoided because it keeps them by path, and a path whose
+// directory was replaced is where its bookkeeping goes wrong.
 //
-// Ancestors are watched on Linux only. Elsewhere a watch on a directory costs
-// an open file for each of its entries (kqueue) or keeps it from being
-// unmounted (Windows); there, and wherever a file system does not report its
-// changes (network and shared folders), the recheck every two seconds finds
-// them. On Windows a directory cannot be renamed while one below it is
-// watched; deleting it works.
+// Whatever else changes what is read (a directory above, or what a symbolic link leads
+// to) is found by the recheck every two seconds, and so is all where a file system does
+// not report its changes (network and shared folders). On Windows a directory cannot be
+// renamed while one below it is watched; deleting it works.
 //
 // # What is read
 //

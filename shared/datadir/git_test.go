@@ -16,7 +16,9 @@ func TestGitIsWaitedFor(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "app", "our-config")
 	tree(t, root, map[string]string{"app/our-config/feature-flags/a.json": "1", ".git/index.lock": "", ".git/HEAD": ""})
-	w := start(t, dir, Options{Quiet: 20 * time.Millisecond, AtMost: 40 * time.Millisecond, Recheck: -1})
+	by := byWatching
+	by.atMost = 40 * time.Millisecond
+	w := start(t, dir, by)
 	tree(t, dir, map[string]string{"feature-flags/a.json": "2"})
 	select {
 	case s := <-w.states:

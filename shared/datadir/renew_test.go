@@ -26,9 +26,9 @@ func TestAnEditReadsOneFile(t *testing.T) {
 	for path := range files {
 		must(t, os.Link(filepath.Join(dir, path), filepath.Join(away, filepath.Base(path))))
 	}
-	options := byWatching
-	options.Quiet = 200 * time.Millisecond // so that no file is seen while it is empty
-	w := start(t, dir, options)
+	by := byWatching
+	by.quiet = 200 * time.Millisecond // so that no file is seen while it is empty
+	w := start(t, dir, by)
 	must(t, os.WriteFile(filepath.Join(dir, "feature-flags/f6.json"), []byte("first"), 0o644))
 	w.until("the first look to be over", func(s State) bool { return string(s.Files["feature-flags/f6.json"]) == "first" })
 	for path := range files {

@@ -5,66 +5,72 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"svc.example/svc/shared/workspace"
 )
 
-// Options say how to watch. The zero Options are the ones to use.
-type Options struct {
-	// Quiet is how long nothing must have changed before a change counts as
-	// finished; 80 ms when zero.
-	Quiet time.Duration
-	// AtMost is how long changes that do not end are waited for; 2 s when
-	// zero.
-	AtMost time.Duration
-	// Poll looks for changes every Interval instead of having the system
-	// report them.
-	Poll bool
-	// Interval is the time between two looks when polling; 1 s when zero.
-	Interval time.Duration
-	// Recheck is the time between two looks when the system reports changes,
-	// for those that it does not report; 2 s when zero, never when negative.
-	Recheck time.Duration
-	// Notice is told when watching has to go on in another way.
-	Notice func(message string)
-
-	add addFunc // for tests: to stand in for the system
+// pace is how long Watch waits for what.
+type pace struct {
+	quiet   time.Duration // nothing must have changed for it before a change counts as finished
+	atMost  time.Duration // that changes which do not end are waited for
+	recheck time.Duration // between two looks for what the system does not report; 0 for none
+	poll    time.Duration // between two looks where it reports nothing
 }
 
-func (o Options) withDefaults() Options {
-	for field, value := range map[*time.Duration]time.Duration{
-		&o.Quiet:    80 * time.Millisecond,
-		&o.AtMost:   2 * time.Second,
-		&o.Interval: time.Second,
-		&o.Recheck:  2 * time.Second,
-	} {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	if o.Notice == nil {
-		o.Notice = func(string) {}
-	}
-	if o.add == nil {
-		o.add = (*fsnotify.Watcher).Add
-	}
-	return o
-}
+var usual = pace{quiet: 80 * time.Millisecond, atMost: 2 * time.Second, recheck: 2 * time.Second, poll: time.Second}
 
 // Watch calls changed with what is in a datadir whenever that is another than
 // before: first than seen, the state that the caller has, so that no change
 // since is missed. It returns when ctx is done, and leaves nothing running.
 // changed is called by the goroutine that called Watch; changes that happen
-// meanwhile are found afterwards.
-func Watch(ctx context.Context, dir string, seen State, options Options, changed func(State)) {
-	if path, err := filepath.Abs(dir); err == nil {
-		dir = path
+// meanwhile are found afterwards. Notice is told when watching has to go on in another way.
+func Watch(ctx context.Context, dir string, seen State, notice func(message string), changed func(State)) {
+	(&watch{dir: dir, seen: seen, pace: usual, add: (*fsnotify.Watcher).Add, notice: notice, changed: changed}).run(ctx)
+}
+
+type watch struct {
+	pace
+	add     addFunc
+	ctx     context.Context
+	dir     string
+	notice  func(message string)
+	changed func(State)
+
+	seen    State   // as the caller knows it
+	listing listing // the last one made
+
+	polling bool
+	watches *watches // nil before the first look and when polling
+	lost    bool     // the watches is no longer to be relied on
+
+	// touched are the documents that were reported since the last look, and whole
+	// says that something else was: a listing of all files is to be made.
+	touched map[string]bool
+	whole   bool
+
+	settled  *time.Timer // runs while changes are waited for to end
+	deadline time.Time   // of that wait; zero when there is none
+	latest   time.Time   // when a change was noted last
+	rechecks *time.Timer
+}
+
+func (w *watch) run(ctx context.Context) {
+	if path, err := filepath.Abs(w.dir); err == nil {
+		w.dir = path
 	}
-	w := &watch{ctx: ctx, dir: dir, seen: seen, Options: options.withDefaults(), changed: changed,
-		settled: stopped(), recheck: stopped(), whole: true, touched: map[string]bool{}}
-	defer w.close()
-	w.polling = w.Poll
+	w.ctx, w.whole, w.touched = ctx, true, map[string]bool{}
+	w.settled, w.rechecks = time.NewTimer(time.Hour), time.NewTimer(time.Hour)
+	w.settled.Stop()
+	w.rechecks.Stop()
+	defer func() {
+		w.settled.Stop()
+		w.rechecks.Stop()
+		w.watches.close()
+	}()
 	w.rewatch()
 	w.listing = w.list()
 	w.touch() // a change since seen is taken like any other
@@ -83,64 +89,35 @@ func Watch(ctx context.Context, dir string, seen State, options Options, changed
 			w.touch()
 		case <-w.settled.C:
 			w.settle()
-		case <-w.recheck.C:
+		case <-w.rechecks.C:
 			w.check()
 		}
 	}
 }
 
-func stopped() *time.Timer {
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return t
-}
-
-type watch struct {
-	Options
-	ctx     context.Context
-	dir     string
-	changed func(State)
-
-	seen    State   // as the caller knows it
-	listing listing // the last one made
-
-	polling bool
-	watches *watches // nil before the first survey and when polling
-	lost    bool     // the watches is no longer to be relied on
-
-	// touched are the documents that were reported since the last look, and whole
-	// says that something else was: a listing of all files is to be made.
-	touched map[string]bool
-	whole   bool
-
-	settled  *time.Timer // runs while changes are waited for to end
-	deadline time.Time   // of that wait; zero when there is none
-	latest   time.Time   // when a change was noted last
-	recheck  *time.Timer
-}
-
-func (w *watch) close() {
-	w.settled.Stop()
-	w.recheck.Stop()
-	w.watches.close()
-}
-
+// event takes in what the system reports. A false alarm costs one look.
 func (w *watch) event(e fsnotify.Event) {
-	weight := w.watches.survey.weigh(e)
-	documents := w.watches.survey.documents(e)
-	for _, path := range documents {
-		w.touched[path] = true
-	}
-	switch weight {
-	case structure:
+	at := filepath.Clean(e.Name)
+	folder, err := filepath.Rel(w.dir, filepath.Dir(at))
+	name := filepath.Base(at)
+	switch {
+	case err == nil && workspace.KnownFolder(folder): // of other names in a folder nothing is read
+		if workspace.KnownName(name) {
+			w.touched[folder+"/"+name] = true
+			w.touch()
+		}
+	case e.Op != fsnotify.Write:
 		// At once, and not when all is quiet: what is being written to a new
 		// folder belongs to the same burst.
-		w.lost = w.lost || e.Has(fsnotify.Remove|fsnotify.Rename)
+		_, watched := w.watches.places[at]
+		w.lost = w.lost || watched && e.Has(fsnotify.Remove|fsnotify.Rename)
 		w.rewatch()
 		w.whole = true
 		w.touch()
-	case substance:
-		w.whole = w.whole || documents == nil
+	case strings.EqualFold(name, workspace.File):
+		// A directory is written to whenever something in it is created, on systems that
+		// report that: no news about the directory itself.
+		w.whole = true
 		w.touch()
 	}
 }
@@ -150,10 +127,10 @@ func (w *watch) touch() {
 	now := time.Now()
 	w.latest = now
 	if w.deadline.IsZero() {
-		w.deadline = now.Add(w.AtMost)
+		w.deadline = now.Add(w.atMost)
 	}
 	if left := w.deadline.Sub(now); left > 0 {
-		w.settled.Reset(min(w.Quiet, left))
+		w.settled.Reset(min(w.quiet, left))
 	}
 }
 
@@ -167,7 +144,7 @@ func (w *watch) settle() {
 		}
 	}
 	if w.waitsForGit(time.Now()) {
-		w.settled.Reset(w.Quiet)
+		w.settled.Reset(w.quiet)
 		return
 	}
 	w.deadline = time.Time{}
@@ -230,35 +207,34 @@ const checkShare = 20
 
 // awaitRecheck sets the time of the next recheck by what one takes.
 func (w *watch) awaitRecheck(took time.Duration) {
-	interval := w.Recheck
+	interval := w.recheck
 	if w.polling {
-		interval = w.Interval
+		interval = w.poll
 	}
 	if interval > 0 {
-		w.recheck.Reset(max(interval, checkShare*took))
+		w.rechecks.Reset(max(interval, checkShare*took))
 	}
 }
 
-// maxSurveys bounds how often in a row the places are surveyed, should they
+// maxRewatches bounds how often in a row the watches are set, should the places
 // change each time.
-const maxSurveys = 5
+const maxRewatches = 5
 
 // rewatch sees to it that the places which make up the datadir now are the
-// ones watched, and reports whether others were. It ends with a survey that found
-// nothing new, so that nothing appeared unseen before the last watch was set.
+// ones watched, and reports whether others were. It ends when it has found nothing
+// new, so that nothing appeared unseen before the last watch was set.
 func (w *watch) rewatch() (changed bool) {
-	for range maxSurveys {
+	for range maxRewatches {
 		if w.polling {
 			return changed
 		}
-		s := surveyOf(w.dir)
-		if w.watches != nil && !w.lost && s.same(w.watches.survey) {
-			w.watches.survey = s
+		found := placesOf(w.dir)
+		if w.watches != nil && !w.lost && found.same(w.watches.places) {
 			return changed
 		}
 		changed = true
 		w.watches.close()
-		l, whole, err := addWatches(s, w.add)
+		l, whole, err := addWatches(found, w.add)
 		if err != nil {
 			w.fallBack(err)
 			continue
@@ -279,5 +255,5 @@ func (w *watch) fallBack(err error) {
 	if runtime.GOOS == "linux" && exhausted(err) {
 		remedy = "; the limits are fs.inotify.max_user_watches and fs.inotify.max_user_instances"
 	}
-	w.Notice(fmt.Sprintf("the system cannot watch %s (%v): looking for changes every %v instead%s", w.dir, err, w.Interval, remedy))
+	w.notice(fmt.Sprintf("the system cannot watch %s (%v): looking for changes every %v instead%s", w.dir, err, w.poll, remedy))
 }

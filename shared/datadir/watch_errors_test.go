@@ -24,9 +24,9 @@ func TestWatchRunsOutOfWatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{t: t, top: t.TempDir()}
 			tree(t, s.top, map[string]string{"svc.json": "w"})
-			options := byWatching
-			options.add, options.Interval = add, 10*time.Millisecond
-			s.w = start(t, s.top, options)
+			by := byWatching
+			by.add, by.poll = add, 10*time.Millisecond
+			s.w = start(t, s.top, by)
 			for _, text := range []string{"x", "y"} {
 				s.put("svc.json", text)
 				s.reads("svc.json", text)
@@ -46,15 +46,15 @@ func TestWatchRunsOutOfWatches(t *testing.T) {
 func TestWatchRunsOutLater(t *testing.T) {
 	s := &scene{t: t, top: t.TempDir()}
 	tree(t, s.top, map[string]string{"svc.json": "w"})
-	options := byWatching
-	options.Interval = 10 * time.Millisecond
-	options.add = func(w *fsnotify.Watcher, path string) error {
+	by := byWatching
+	by.poll = 10 * time.Millisecond
+	by.add = func(w *fsnotify.Watcher, path string) error {
 		if filepath.Base(path) == "configs" {
 			return syscall.ENOSPC
 		}
 		return w.Add(path)
 	}
-	s.w = start(t, s.top, options)
+	s.w = start(t, s.top, by)
 	s.mkdir("configs")
 	s.put("configs/a.json", "1")
 	s.reads("svc.json", "w", "configs/a.json", "1")
@@ -84,9 +84,9 @@ func TestWatchOverflow(t *testing.T) {
 	s := &scene{t: t, top: t.TempDir()}
 	tree(t, s.top, map[string]string{"svc.json": "w"})
 	watchers := make(chan *fsnotify.Watcher, 10)
-	options := byWatching
-	options.add = deaf(watchers)
-	s.w = start(t, s.top, options)
+	by := byWatching
+	by.add = deaf(watchers)
+	s.w = start(t, s.top, by)
 	for _, text := range []string{"x", "y"} {
 		w := <-watchers
 		s.put("svc.json", text)
@@ -104,9 +104,9 @@ func TestWatchErrorsLater(t *testing.T) {
 	s := &scene{t: t, top: t.TempDir()}
 	tree(t, s.top, map[string]string{"svc.json": "w"})
 	watchers := make(chan *fsnotify.Watcher, 10)
-	options := byWatching
-	options.add, options.Interval = deaf(watchers), 10*time.Millisecond
-	s.w = start(t, s.top, options)
+	by := byWatching
+	by.add, by.poll = deaf(watchers), 10*time.Millisecond
+	s.w = start(t, s.top, by)
 	(<-watchers).Errors <- &os.PathError{Op: "open", Err: syscall.EMFILE}
 	for _, text := range []string{"x", "y"} {
 		s.put("svc.json", text)
@@ -121,52 +121,24 @@ func TestWatchErrorsLater(t *testing.T) {
 func TestWatchRecheck(t *testing.T) {
 	s := &scene{t: t, top: t.TempDir()}
 	tree(t, s.top, map[string]string{"svc.json": "w"})
-	options := Options{Recheck: 10 * time.Millisecond, Quiet: 20 * time.Millisecond, add: deaf(make(chan *fsnotify.Watcher, 10))}
-	s.w = start(t, s.top, options)
+	by := rechecked()
+	by.add = deaf(make(chan *fsnotify.Watcher, 10))
+	s.w = start(t, s.top, by)
 	for _, text := range []string{"x", "y"} {
 		s.put("svc.json", text)
 		s.reads("svc.json", text)
 	}
 }
 
-// TestWatchRecheckWatchesAgain is an ancestor that is replaced where ancestors
-// are not watched: the directories below are others from then on.
-func TestWatchRecheckWatchesAgain(t *testing.T) {
-	s := &scene{t: t, top: realTempDir(t)}
-	tree(t, s.top, map[string]string{"x/y/conf/svc.json": "w", "new/conf/svc.json": "x"})
-	posted := make(chan string, 1000)
-	options := Options{Recheck: 10 * time.Millisecond, Quiet: 20 * time.Millisecond}
-	options.add = func(w *fsnotify.Watcher, path string) error {
-		if path != s.path("x/y/conf") {
-			return nil
-		}
-		posted <- path
-		return w.Add(path)
-	}
-	s.w = start(t, s.path("x/y/conf"), options)
-	s.put("x/y/conf/svc.json", "v")
-	s.reads("svc.json", "v")
-	for len(posted) > 0 {
-		<-posted
-	}
-	s.move("x", "old")
-	s.mkdir("x")
-	s.move("new", "x/y")
-	s.reads("svc.json", "x")
-	if len(posted) == 0 {
-		t.Error("the new directory is not watched")
-	}
-}
-
-// TestWatchAppearsMeanwhile is a folder that appears after a survey and before
+// TestWatchAppearsMeanwhile is a folder that appears after a look at the places and before
 // the watch that would have told of it.
 func TestWatchAppearsMeanwhile(t *testing.T) {
 	s := &scene{t: t, top: realTempDir(t)}
 	tree(t, s.top, map[string]string{"svc.json": "w"})
 	watchers := make(chan *fsnotify.Watcher, 10)
 	var armed atomic.Bool
-	options := byWatching
-	options.add = func(w *fsnotify.Watcher, path string) error {
+	by := byWatching
+	by.add = func(w *fsnotify.Watcher, path string) error {
 		if path != s.top {
 			return w.Add(path)
 		}
@@ -177,7 +149,7 @@ func TestWatchAppearsMeanwhile(t *testing.T) {
 		}
 		return w.Add(path)
 	}
-	s.w = start(t, s.top, options)
+	s.w = start(t, s.top, by)
 	s.put("svc.json", "x")
 	s.reads("svc.json", "x")
 	armed.Store(true)
@@ -198,11 +170,13 @@ func TestWatchSameInode(t *testing.T) {
 	ended := make(chan bool)
 	go func() {
 		defer close(ended)
-		Watch(ctx, s.top, State{}, byWatching, func(state State) {
+		by := byWatching
+		by.dir, by.changed = s.top, func(state State) {
 			busy <- true
 			<-free
 			states <- state
-		})
+		}
+		by.run(ctx)
 	}()
 	<-busy
 	s.remove("configs")

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 // patience is how long a test waits for what has to come.
@@ -23,19 +25,20 @@ type watched struct {
 }
 
 // start watches dir, which the caller has seen as it is.
-func start(t *testing.T, dir string, options Options) *watched {
+func start(t *testing.T, dir string, by watch) *watched {
 	t.Helper()
-	return startFrom(t, dir, Look(dir), options)
+	return startFrom(t, dir, Look(dir), by)
 }
 
-func startFrom(t *testing.T, dir string, seen State, options Options) *watched {
+func startFrom(t *testing.T, dir string, seen State, by watch) *watched {
 	w := &watched{t: t, states: make(chan State, 1000), notices: make(chan string, 1000)}
-	options.Notice = func(message string) { w.notices <- message }
+	by.dir, by.seen = dir, seen
+	by.notice, by.changed = func(message string) { w.notices <- message }, func(s State) { w.states <- s }
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		Watch(ctx, dir, seen, options, func(s State) { w.states <- s })
+		by.run(ctx)
 	}()
 	w.stop = func() {
 		cancel()
@@ -83,14 +86,21 @@ func (w *watched) untilFiles(want map[string]string) {
 	w.until(fmt.Sprint(want), func(s State) bool { return maps.Equal(texts(s.Files), want) })
 }
 
-// Watching has to do without the recheck in these tests: it would hide a
-// change that was missed.
+// Watching has to do without the recheck in most tests: it would hide a change that was
+// missed.
 var (
-	byWatching = Options{Recheck: -1, Quiet: 20 * time.Millisecond}
-	byPolling  = Options{Poll: true, Interval: 10 * time.Millisecond, Quiet: 20 * time.Millisecond}
+	byWatching = watch{add: (*fsnotify.Watcher).Add, pace: pace{quiet: 20 * time.Millisecond, atMost: usual.atMost, poll: usual.poll}}
+	byPolling  = watch{polling: true, pace: pace{quiet: 20 * time.Millisecond, atMost: usual.atMost, poll: 10 * time.Millisecond}}
 )
 
-func bothWays(t *testing.T, test func(t *testing.T, options Options)) {
+// rechecked is byWatching with the recheck.
+func rechecked() watch {
+	by := byWatching
+	by.recheck = 10 * time.Millisecond
+	return by
+}
+
+func bothWays(t *testing.T, test func(t *testing.T, by watch)) {
 	t.Run("watching", func(t *testing.T) { t.Parallel(); test(t, byWatching) })
 	t.Run("polling", func(t *testing.T) { t.Parallel(); test(t, byPolling) })
 }
