@@ -182,15 +182,22 @@ export function parse(text: string) {
   return JSON.parse(text, keep);
 }
 
+/** Ends what was asked with a key that has been forgotten meanwhile. */
+function sameKey(asked: string) {
+  if (asked !== bearer) throw new DOMException("The key is forgotten.", "AbortError");
+}
+
 /** Asks for something. */
 export async function get(path: string, signal?: AbortSignal): Promise<any> {
-  const before = kept.get(path);
+  const before = kept.get(path),
+    key = bearer;
   const response = await send("GET", path, {
     signal,
     headers: before ? { "If-None-Match": before.etag } : {},
   });
   if (response.status === 304 && before) return before.data;
   const data = parse(await response.text());
+  sameKey(key);
   keep(path, response.headers.get("ETag"), data);
   return data;
 }
@@ -212,10 +219,12 @@ export async function getRows(
   name: string,
   take: (rows: any[]) => void,
 ): Promise<boolean> {
-  const before = kept.get(path);
+  const before = kept.get(path),
+    key = bearer;
   const response = await send("GET", path, {
     headers: before ? { "If-None-Match": before.etag } : {},
   });
+  sameKey(key);
   if (response.status === 304) return false;
   const reader = (response.body as ReadableStream<BufferSource>)
     .pipeThrough(new TextDecoderStream())
@@ -223,6 +232,7 @@ export async function getRows(
   const rows = rowScanner(name);
   for (;;) {
     const { done, value } = await reader.read();
+    sameKey(key);
     if (done) break;
     for (let at = 0; at < value.length; at += 32768) {
       take(rows(value.slice(at, at + 32768)));

@@ -14,12 +14,14 @@ const answers = signal({ of: "", values: new Map() } as {
 
 const wanted: Set<string> = new Set();
 
-let timer = 0;
+let timer = 0,
+  asked = ""; // as whom was asked last
 
 const mostKeys = 100; // of one request, by the API's description
 
 /** @param body the question, without its keys */
 function askFor(of: string, body: string, at: number) {
+  asked = of;
   clearTimeout(timer);
   timer = setTimeout(async () => {
     const keys = [...wanted].slice(0, mostKeys);
@@ -30,7 +32,7 @@ function askFor(of: string, body: string, at: number) {
       "evaluate",
       JSON.stringify({ ...JSON.parse(body), keys }),
     ).catch(() => null);
-    if (!answer) return;
+    if (!answer || of !== asked) return;
     const values = new Map(answers.peek().of === of ? answers.peek().values : []);
     for (const key of keys) values.set(key, { at, value: answer.evaluations[key] ?? null });
     answers.value = { of, values };

@@ -24,11 +24,13 @@ function useFresh(path: string, occasion: string) {
   const [state, set] = useState({ of: "" } as { of: string; data?: any; problem?: any });
   const of = path && `${path}\n${occasion}`;
   useEffect(() => {
-    if (path)
-      get(path).then(
-        (data) => set({ of, data }),
-        (problem) => set({ of, problem }),
-      );
+    if (!path) return;
+    const abort = new AbortController();
+    get(path, abort.signal).then(
+      (data) => set({ of, data }),
+      (problem) => abort.signal.aborted || set({ of, problem }),
+    );
+    return () => abort.abort();
   }, [of]);
   return state.of === of ? state : { of };
 }

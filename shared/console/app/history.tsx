@@ -38,13 +38,18 @@ export function useActivity(filter: Record<string, string | undefined | null>) {
     set((before) => ({ ...before, busy: true }));
     get(`activity${query({ ...filter, cursor: state.next })}`).then(
       (page) =>
-        set((before) => ({
-          ...before,
-          entries: [...before.entries, ...page.activity],
-          next: page.nextCursor,
-          busy: false,
-        })),
-      (problem) => set((before) => ({ ...before, problem, busy: false })),
+        set((before) =>
+          before.path !== path
+            ? before
+            : {
+                ...before,
+                entries: [...before.entries, ...page.activity],
+                next: page.nextCursor,
+                busy: false,
+              },
+        ),
+      (problem) =>
+        set((before) => (before.path !== path ? before : { ...before, problem, busy: false })),
     );
   };
   return {

@@ -94,6 +94,7 @@ async function load(family: Family) {
     });
     list.value = { rows: changed ? sorted(rows) : list.peek().rows, state: "here", problem: null };
   } catch (error) {
+    if ((error as Error).name === "AbortError") return;
     list.value = { ...list.peek(), state: first ? "new" : "here", problem: error as Refusal };
   }
 }
@@ -107,9 +108,15 @@ export function refresh() {
   epoch.value++;
 }
 
+/** Takes a key in the place of the one before, of which nothing is shown any more. */
+function takeKey(key: string) {
+  useKey(key);
+  for (const list of Object.values(lists)) list.value = { rows: [], state: "new", problem: null };
+}
+
 /** Takes a key, which is kept here and nowhere else. */
 export async function signIn(key: string) {
-  if (key) useKey(key);
+  if (key) batch(() => takeKey(key));
   const me = await get("whoami");
   const [present, all] = await Promise.all([get("workspace"), get("environments")]);
   batch(() => {
@@ -132,10 +139,9 @@ export async function look() {
 
 /** Forgets the key and everything that it has shown. */
 export function signOut() {
-  useKey("");
   batch(() => {
     who.value = null;
-    for (const list of Object.values(lists)) list.value = { rows: [], state: "new", problem: null };
+    takeKey("");
   });
 }
 
