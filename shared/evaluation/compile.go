@@ -171,25 +171,6 @@ func (c *compiler) slot(propertyName string) int {
 	return i
 }
 
-// word gives a text its number in a slot, from 1.
-func (c *compiler) word(slot int, text string) int32 {
-	words := c.out.slots[slot].words
-	if number, ok := words[text]; ok {
-		return number
-	}
-	if words == nil {
-		words = map[string]int32{}
-		c.out.slots[slot].words = words
-		c.hold(wordsBytes)
-	}
-	if len(words) >= firstWords {
-		c.hold(wordBytes)
-	}
-	c.holdText(text)
-	words[text] = int32(len(words) + 1)
-	return words[text]
-}
-
 // turnsAt notes that a rule on the current time changes its answer at a
 // moment: at it or just after it, depending on the operator.
 func (c *compiler) turnsAt(slot int, at float64) {

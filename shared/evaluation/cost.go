@@ -30,8 +30,8 @@ const (
 	hashByte     = 1   // a byte of a text that a split hashes
 	matchByte    = 100 // a byte of a text, and an instruction of a regular expression
 	itemOperand  = 5   // an element of a list, and an operand
-	itemTest     = 20  // an element of a list, and a test for equality with up to shortList words
-	searchStep   = 6   // an element of a list, and a step of the search among more words
+	itemTest     = 20  // an element of a list, and a test for equality with up to shortList texts
+	searchStep   = 6   // an element of a list, and each bit of how many more texts there are
 )
 
 // price is what the tests of a slot take, all together.

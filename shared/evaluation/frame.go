@@ -24,28 +24,29 @@ type Frame struct {
 	snapshot   *Snapshot
 	random     func() float64
 	properties []Property
-	words      []int32 // per slot: the number of the property's text, see slot
-	segments   []membership
-	matched    []uint64 // per list: generation, and the rule or None
-	decided    []uint32 // per test: generation and outcome
-	generation uint32   // tells this context's outcomes from those of earlier ones
+	segments   []outcome
+	matched    []int32   // per list: see match
+	decided    []outcome // of tests
 	scratch    []byte
 	spent      int64              // of the budget
 	drawn      map[*split]float64 // what chance has decided; nil where it is asked only once
 }
 
-// lastGeneration is where the generation no longer fits beside an outcome.
-const lastGeneration = 1<<31 - 1
-
-// membership is what is known of a context and a segment.
-type membership byte
+// outcome is what is known of a context and a segment, or a test.
+type outcome byte
 
 const (
-	unknown membership = iota
-	inside
-	outside
-	deciding // met again while being decided: a cycle, which is no member
+	unknown outcome = iota
+	yes
+	no
 )
+
+func outcomeOf(holds bool) outcome {
+	if holds {
+		return yes
+	}
+	return no
+}
 
 // NewFrame gives an empty context. Now is in epoch milliseconds; random gives
 // numbers in [0, 1) and decides splits that have no property to hash.
@@ -55,18 +56,11 @@ func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
 		f = &Frame{
 			snapshot:   s,
 			properties: make([]Property, len(s.slots)),
-			words:      make([]int32, len(s.slots)),
-			segments:   make([]membership, len(s.segments)),
-			matched:    make([]uint64, max(0, len(s.lists)-1)),
-			decided:    make([]uint32, len(s.tests)),
+			segments:   make([]outcome, len(s.segments)),
+			matched:    make([]int32, max(0, len(s.lists)-1)),
+			decided:    make([]outcome, len(s.tests)),
 		}
 	}
-	if f.generation == lastGeneration {
-		clear(f.matched)
-		clear(f.decided)
-		f.generation = 0
-	}
-	f.generation++
 	f.random, f.spent = random, 0
 	if s.timeSlot >= 0 {
 		f.Put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
@@ -90,8 +84,9 @@ func (f *Frame) draw(s *split) float64 {
 // Release gives the frame back for another context.
 func (f *Frame) Release() {
 	clear(f.properties)
-	clear(f.words)
 	clear(f.segments)
+	clear(f.matched)
+	clear(f.decided)
 	f.snapshot.frames.Put(f)
 }
 
@@ -134,25 +129,7 @@ func (f *Frame) Put(i int, p Property) {
 		p.number, p.numeric = parseNumber(p.Text)
 	}
 	f.properties[i] = p
-	f.words[i] = 0
-	if p.scalar() {
-		f.words[i] = slot.words[p.Text]
-	}
-	if p.Kind == ListProperty && len(slot.words) > 0 {
-		f.properties[i].words = slot.known(p.List)
-	}
 }
 
 // Has reports whether the property at a slot is present.
 func (f *Frame) Has(slot int) bool { return f.properties[slot].Kind != Absent }
-
-// known are the numbers of those texts that rules compare with.
-func (s *slot) known(texts []string) []int32 {
-	var words []int32
-	for _, text := range texts {
-		if word := s.words[text]; word != 0 {
-			words = append(words, word)
-		}
-	}
-	return words
-}

@@ -112,57 +112,30 @@ func texts(operand *document.Value) ([]string, problem) {
 	return p.List, ""
 }
 
-// oneOf compares the numbers of words: see slot. Negation turns the answer
-// for an absent property too, as decided for every negative string operator.
+// shortList is up to where looking at every text beats a map.
+const shortList = 16
+
+// oneOf finds a text among others. Negation turns the answer for an absent property
+// too, as decided for every negative string operator.
 func oneOf(negated bool) build {
 	return func(operand *document.Value) (binder, problem) {
 		list, bad := texts(operand)
-		price := itemTest
+		price, bytes := itemTest, textBytes
+		pass := func(text string) bool { return slices.Contains(list, text) }
 		if len(list) > shortList {
-			price = searchStep * bits.Len(uint(len(list)))
+			price, bytes = searchStep*bits.Len(uint(len(list))), wordBytes
+			among := make(map[string]bool, len(list))
+			for _, text := range list {
+				among[text] = true
+			}
+			pass = func(text string) bool { return among[text] }
 		}
 		return func(c *compiler, slot int) test {
 			c.out.slots[slot].price.item += int64(price)
-			words := make([]int32, len(list))
-			c.hold(numberBytes * len(words))
-			for i, text := range list {
-				words[i] = c.word(slot, text)
-			}
-			if len(words) == 1 {
-				return oneWord(slot, words[0], negated)
-			}
-			slices.Sort(words)
-			return func(f *Frame) bool { return holds(f, slot, words) != negated }
+			c.holdTexts(list, bytes)
+			return func(f *Frame) bool { return f.properties[slot].any(pass) != negated }
 		}, bad
 	}
-}
-
-func oneWord(slot int, word int32, negated bool) test {
-	return func(f *Frame) bool {
-		if p := &f.properties[slot]; p.Kind == ListProperty {
-			return slices.Contains(p.words, word) != negated
-		}
-		return (f.words[slot] == word) != negated
-	}
-}
-
-// shortList is up to where looking at every word beats a binary search.
-const shortList = 16
-
-func holds(f *Frame, slot int, words []int32) bool {
-	if p := &f.properties[slot]; p.Kind == ListProperty {
-		return slices.ContainsFunc(p.words, func(word int32) bool { return among(words, word) })
-	}
-	word := f.words[slot]
-	return word != 0 && among(words, word)
-}
-
-func among(words []int32, word int32) bool {
-	if len(words) <= shortList {
-		return slices.Contains(words, word)
-	}
-	_, found := slices.BinarySearch(words, word)
-	return found
 }
 
 // textual compares with each part of a list. What a byte costs is for a
@@ -183,10 +156,7 @@ func textual(relation func(text, part string) bool, byteCosts int64, negated boo
 			price.item += operands * itemOperand
 			price.textByte += operands * byteCosts
 			price.itemByte += operands * byteCosts
-			c.hold(textBytes * len(list))
-			for _, part := range list {
-				c.holdText(part)
-			}
+			c.holdTexts(list, textBytes)
 			return func(f *Frame) bool { return f.properties[slot].any(pass) != negated }
 		}, bad
 	}

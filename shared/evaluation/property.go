@@ -35,7 +35,6 @@ type Property struct {
 
 	number  number // set by a frame where rules compare the property as one
 	numeric bool
-	words   []int32 // of a list: the numbers of its texts, see slot
 }
 
 // Text makes a property of a string.

@@ -125,11 +125,8 @@ type Snapshot struct {
 	frames     sync.Pool
 }
 
-// slot is a context property that some rule reads. Words numbers the texts
-// that rules compare it with, from 1, so that a test for equality compares
-// two integers.
+// slot is a context property that some rule reads.
 type slot struct {
-	words   map[string]int32
 	numeric bool // some rule compares it as a number
 	price   price
 }
@@ -170,11 +167,11 @@ type split struct {
 
 // Size is about how many bytes a snapshot takes, with a frame.
 func (s *Snapshot) Size() int64 {
-	const text, number, pair, moment, pointer, slot, segment = 16, 4, 8, 8, 8, 48, 24
-	const matched, decided, property, membership = 8, 4, 124, 1 // in a frame
+	const text, number, pair, moment, pointer, slot, segment = 16, 4, 8, 8, 8, 40, 24
+	const property = 96 // in a frame, where tests and segments have a byte
 	size := text*cap(s.Keys) + pair*(cap(s.items)+cap(s.serves)) + number*(cap(s.lists)+cap(s.rules)+cap(s.testIDs)) +
 		moment*cap(s.thresholds) + pointer*(cap(s.splits)+cap(s.tests)) + slot*cap(s.slots) + segment*cap(s.segments) +
-		matched*len(s.lists) + decided*len(s.tests) + property*len(s.slots) + membership*len(s.segments)
+		number*len(s.lists) + len(s.tests) + property*len(s.slots) + len(s.segments)
 	return int64(size) + s.held
 }
 
@@ -182,12 +179,10 @@ func (s *Snapshot) Size() int64 {
 const (
 	textBytes    = 16 // in a list, beside its characters
 	numberBytes  = 4
-	testBytes    = 48  // of most
-	limitBytes   = 48  // a number or a time that a test compares with
-	slotBytes    = 48  // the slot's place among the names
-	wordsBytes   = 256 // up to firstWords words of a slot
-	firstWords   = 8
-	wordBytes    = 50 // of each other
+	testBytes    = 48 // of most
+	limitBytes   = 48 // a number or a time that a test compares with
+	slotBytes    = 48 // the slot's place among the names
+	wordBytes    = 50 // in a map, beside its characters
 	splitBytes   = 64
 	weightBytes  = 8
 	segmentRule  = 56
@@ -203,6 +198,14 @@ func (c *compiler) holdText(text string) {
 	c.hold((len(text) + smallestText - 1) &^ (smallestText - 1))
 }
 
+// holdTexts counts texts that take so many bytes each, beside their characters.
+func (c *compiler) holdTexts(texts []string, bytes int) {
+	for _, text := range texts {
+		c.hold(bytes)
+		c.holdText(text)
+	}
+}
+
 // Find returns the index of the item with that key.
 func (s *Snapshot) Find(key string) (int, bool) {
 	return slices.BinarySearch(s.Keys, key)
@@ -212,11 +215,10 @@ func (s *Snapshot) Find(key string) (int, bool) {
 // context, or None.
 func (s *Snapshot) Evaluate(item int, f *Frame) int {
 	it := s.items[item]
-	known := f.matched[it.list]
-	if uint32(known>>32) != f.generation {
-		known = f.match(it.list)
+	if f.matched[it.list] == 0 {
+		f.matched[it.list] = f.match(it.list)
 	}
-	rule := int32(known)
+	rule := f.matched[it.list] - firstRule
 	if rule == None {
 		return None
 	}
@@ -235,19 +237,18 @@ func (s *Snapshot) splitOf(serves serving) *split {
 	return s.splits[serves.split-1]
 }
 
-// match finds the first rule of a list whose tests all hold, or None, and notes it
-// under the frame's generation.
-func (f *Frame) match(n int32) uint64 {
-	rule := int32(None)
+// firstRule is how match writes a list's first rule, since 0 is for what is not known.
+const firstRule = 2
+
+// match finds the first rule of a list whose tests all hold, or None.
+func (f *Frame) match(n int32) int32 {
 	first, end := f.snapshot.lists[n], f.snapshot.lists[n+1]
 	for i := first; i < end; i++ {
 		if f.all(f.snapshot.testsOf(i)) {
-			rule = i - first
-			break
+			return i - first + firstRule
 		}
 	}
-	f.matched[n] = uint64(f.generation)<<32 | uint64(uint32(rule))
-	return f.matched[n]
+	return None + firstRule
 }
 
 // testsOf are the tests of a rule.
@@ -255,41 +256,24 @@ func (s *Snapshot) testsOf(rule int32) []int32 { return s.testIDs[s.rules[rule]:
 
 func (f *Frame) all(testIDs []int32) bool {
 	for _, n := range testIDs {
-		known := f.decided[n]
-		if known>>1 != f.generation {
-			known = f.decide(n)
+		if f.decided[n] == unknown {
+			f.decided[n] = outcomeOf(f.snapshot.tests[n](f))
 		}
-		if known&1 == 0 {
+		if f.decided[n] == no {
 			return false
 		}
 	}
 	return true
 }
 
-// decide runs a test and notes the outcome under the frame's generation.
-func (f *Frame) decide(n int32) uint32 {
-	outcome := f.generation << 1
-	if f.snapshot.tests[n](f) {
-		outcome |= 1
-	}
-	f.decided[n] = outcome
-	return outcome
-}
-
+// inSegment decides a segment once. One that is met again meanwhile, in a circle, has no
+// member.
 func (f *Frame) inSegment(i int) bool {
-	switch f.segments[i] {
-	case inside:
-		return true
-	case outside, deciding:
-		return false
+	if f.segments[i] == unknown {
+		f.segments[i] = no
+		f.segments[i] = outcomeOf(f.snapshot.segments[i].contains(f))
 	}
-	f.segments[i] = deciding
-	member := f.snapshot.segments[i].contains(f)
-	f.segments[i] = outside
-	if member {
-		f.segments[i] = inside
-	}
-	return member
+	return f.segments[i] == yes
 }
 
 func (s *segment) contains(f *Frame) bool {
