@@ -2,10 +2,9 @@
 // the answer to POST /v1/evaluate, and of svc eval.
 //
 // A State is what one environment serves at one state of a workspace: every flag
-// and config, compiled as those compile it who serve it. What browsers are served
-// is what package delivery has in its table; a config that only servers read is
-// compiled with everything, as the Go client has it. So what a context may cost
-// (package evaluation) comes to the same here as there.
+// and config, compiled together, as the Go client has them. What a context may cost
+// (package evaluation) comes to the same here as there; browsers, for whom less is
+// compiled, may be a little below it.
 //
 // What must stay true:
 //

@@ -97,13 +97,20 @@ func ContextIssues(context *jsontree.Node, pointer string) []document.Issue {
 type evaluator struct {
 	*State
 	Question
-	frames  [2]*evaluation.Frame // of browsers and servers, once they are needed
+	frame   *evaluation.Frame // the context
 	account evaluation.Account
 }
 
 // Evaluate answers a question. Its error is ErrTooMuch or the context's.
 func (s *State) Evaluate(ctx context.Context, q Question) (*Evaluations, error) {
-	e := evaluator{State: s, Question: q}
+	e := evaluator{State: s, Question: q, frame: s.explainer.NewFrame(q.Now, q.Random)}
+	for _, named := range cmp.Or(q.Context, jsontree.NewObject()).Members {
+		for _, p := range named.Value.Members {
+			if slot := e.frame.Slot([]byte(named.Name), []byte(p.Name)); slot >= 0 {
+				e.frame.Put(slot, evaluation.FromNode(p.Value))
+			}
+		}
+	}
 	e.account = evaluation.Account{Left: MaxExplained, Property: q.property, Now: q.Now,
 		Segment: func(key string) *document.Document { return e.document(document.Segment, key) }}
 	all := &Evaluations{Environment: s.Environment, Evaluations: map[string]*Evaluation{}, Missing: []string{}}
@@ -132,9 +139,8 @@ func (s *State) Evaluate(ctx context.Context, q Question) (*Evaluations, error) 
 }
 
 func (e *evaluator) evaluate(key string, asked *item) *Evaluation {
-	explainer, frame := e.frame(asked.server)
 	made := &Evaluation{Value: json.RawMessage("null"), ValueType: asked.valueType}
-	if n := explainer.Evaluate(asked.number, frame); n != evaluation.None {
+	if n := e.explainer.Evaluate(asked.number, e.frame); n != evaluation.None {
 		a := &asked.answers[n-asked.first]
 		made.Value, made.Confidential = a.value, a.value == nil
 		if made.Reason, made.RuleSource = a.reason, &a.source; a.source != evaluation.OverrideRules {
@@ -148,7 +154,7 @@ func (e *evaluator) evaluate(key string, asked *item) *Evaluation {
 		made.Explanation, made.Truncated = []evaluation.TriedRule{}, true
 		if doc := e.document(asked.kind, key); doc != nil {
 			var complete bool
-			made.Explanation, complete = explainer.Explain(asked.number, evaluation.Source{Key: key, Document: doc, Overrides: e.overrides[key]}, frame, &e.account)
+			made.Explanation, complete = e.explainer.Explain(asked.number, evaluation.Source{Key: key, Document: doc, Overrides: e.overrides[key]}, e.frame, &e.account)
 			made.Truncated = !complete
 		}
 	}
@@ -168,27 +174,6 @@ func (e *evaluator) document(t document.Type, key string) *document.Document {
 	const decodedForEachByteTold = 8
 	e.account.Left -= len(stored.Text) / decodedForEachByteTold
 	return stored.Read().View
-}
-
-// frame is the context laid out for what browsers or servers are served.
-func (e *evaluator) frame(servers bool) (*evaluation.Explainer, *evaluation.Frame) {
-	explainer, part := e.browsers, 0
-	if servers {
-		explainer, part = e.servers, 1
-	}
-	if e.frames[part] == nil {
-		f := explainer.NewFrame(e.Now, e.Random)
-		context := cmp.Or(e.Context, jsontree.NewObject())
-		for _, named := range context.Members {
-			for _, p := range named.Value.Members {
-				if slot := f.Slot([]byte(named.Name), []byte(p.Name)); slot >= 0 {
-					f.Put(slot, evaluation.FromNode(p.Value))
-				}
-			}
-		}
-		e.frames[part] = f
-	}
-	return explainer, e.frames[part]
 }
 
 // property finds a property by the name that rules give it: context, dot,

@@ -16,18 +16,16 @@ type State struct {
 	keys      []string // of all flags and configs, in order
 	items     map[string]*item
 	overrides Overrides
-	// What browsers are served; and what servers are, nil where that is no more.
-	browsers, servers *evaluation.Explainer
-	bytes             int64
+	explainer *evaluation.Explainer
+	bytes     int64
 }
 
 // item is a flag or a config.
 type item struct {
 	kind      document.Type
 	valueType document.ValueType
-	server    bool // it is evaluated among what servers are served
-	number    int  // of the item there
-	first     int  // the number of its first answer there
+	number    int // of the item in the explainer
+	first     int // the number of its first answer there
 	answers   []answer
 }
 
@@ -62,9 +60,8 @@ type Overrides map[string][]document.Rule
 // time is decoded. Beyond max bytes, if that is not 0, it is TooLarge.
 func Compile(ws *workspace.Workspace, environment string, overrides Overrides, max int64) (*State, error) {
 	s := &State{Environment: environment, items: map[string]*item{}, overrides: overrides}
-	units, browsers, servers := evaluation.NewUnits(environment), evaluation.NewCompiler(), evaluation.NewCompiler()
-	numbers, counted, hasServers := [2]int{}, [2]int{}, false
-	read, all := 0, 0
+	units, compiler := evaluation.NewUnits(environment), evaluation.NewCompiler()
+	number, counted, read, all := 0, 0, 0, 0
 	for _, stored := range ws.Items {
 		all += len(stored.Text)
 	}
@@ -72,35 +69,20 @@ func Compile(ws *workspace.Workspace, environment string, overrides Overrides, m
 		source := evaluation.Source{Key: doc.Key, Document: doc.View, Overrides: overrides[doc.Key]}
 		kind := doc.View.Type
 		unit, answers := units.Make(source)
-		servers.Add(unit)
-		server := kind == document.LogLevel || kind == document.Config && !doc.View.SendToClientSDK
-		if !server {
-			browsers.Add(unit)
-		}
-		at := 0
-		if server {
-			at = 1
-		}
+		compiler.Add(unit)
 		if kind == document.Flag || kind == document.Config {
-			s.add(source, &item{kind: kind, valueType: doc.View.ValueType, server: server, number: numbers[at], first: counted[at]}, answers)
-			hasServers = hasServers || server
+			s.add(source, &item{kind: kind, valueType: doc.View.ValueType, number: number, first: counted}, answers)
 		}
-		for part := range numbers {
-			if kind != document.Segment && part >= at {
-				numbers[part]++
-				counted[part] += len(answers)
-			}
+		if kind != document.Segment {
+			number, counted = number+1, counted+len(answers)
 		}
 		read += len(doc.Text)
-		if bytes := s.bytes + browsers.Size() + servers.Size(); max > 0 && bytes > max {
+		if bytes := s.bytes + compiler.Size(); max > 0 && bytes > max {
 			return nil, &TooLarge{int64(float64(bytes) * float64(all) / float64(read))}
 		}
 	}
-	s.browsers = browsers.Explainer(environment)
-	if s.bytes += s.browsers.Size(); hasServers {
-		s.servers = servers.Explainer(environment)
-		s.bytes += s.servers.Size()
-	}
+	s.explainer = compiler.Explainer(environment)
+	s.bytes += s.explainer.Size()
 	return s, nil
 }
 
