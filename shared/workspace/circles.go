@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ type circle struct {
 
 // circles finds the segments that refer to each other in a circle: of every
 // group of segments that all lead to one another, the shortest circle through
-// the first. Its time grows with the number of references, its stack not.
+// the first. Its time grows with the number of references.
 func circles(ws *Workspace) []circle {
 	g := newGraph(ws)
 	var found []circle
@@ -136,4 +137,46 @@ func newGraph(ws *Workspace) *graph {
 		g.edges = append(g.edges, edges)
 	}
 	return g
+}
+
+// groups are the sets of segments that all lead to one another, those of one
+// segment only if it refers to itself. Each is in the order of the items. This
+// is Tarjan's algorithm.
+func (g *graph) groups() (found [][]int32) {
+	order := make([]int32, len(g.items)) // when a segment was reached, from 1
+	low := make([]int32, len(g.items))   // the earliest open segment that it leads to
+	var open []int32                     // whose groups are not complete
+	count := int32(0)
+	var reach func(n int32)
+	reach = func(n int32) {
+		count++
+		order[n], low[n] = count, count
+		begin := len(open)
+		open = append(open, n)
+		for _, next := range g.edges[n] {
+			if order[next] == 0 {
+				reach(next)
+			}
+			low[n] = min(low[n], low[next])
+		}
+		if low[n] < order[n] {
+			return
+		}
+		group := slices.Clone(open[begin:])
+		open = open[:begin]
+		for _, member := range group {
+			low[member] = math.MaxInt32 // complete
+		}
+		if len(group) > 1 || slices.Contains(g.edges[n], n) {
+			slices.Sort(group)
+			found = append(found, group)
+		}
+	}
+	for n := range g.items {
+		if order[n] == 0 {
+			reach(int32(n))
+		}
+	}
+	slices.SortFunc(found, func(a, b []int32) int { return int(a[0] - b[0]) })
+	return found
 }

@@ -32,6 +32,7 @@ func Fix(path string, text []byte) (fixed []byte, fixes []document.Issue) {
 	if !likeDocument(tree, held) { // another program's file
 		return found, nil
 	}
+	edited := tree.Without()
 	var missing []jsontree.Member
 	add := func(name, value string) {
 		if tree.Get(name) == nil {
@@ -43,8 +44,7 @@ func Fix(path string, text []byte) (fixed []byte, fixes []document.Issue) {
 		add("key", key)
 		if n := tree.Get("key"); n != nil {
 			if was, isText := n.Text(); isText && was != key {
-				end := n.Offset + len(n.Compact()) // a scalar keeps its spelling
-				text = bytes.Join([][]byte{text[:n.Offset], jsontree.NewString(key).Compact(), text[end:]}, nil)
+				edited.Set("key", jsontree.NewString(key))
 				fixes = append(fixes, document.Issue{Code: problem.KeyMismatch, Pointer: "/key",
 					Message: fmt.Sprintf("the key %s becomes %q", terminal.Quote(was), key)})
 			}
@@ -57,7 +57,11 @@ func Fix(path string, text []byte) (fixed []byte, fixes []document.Issue) {
 	case document.LogLevel:
 		add("valueType", string(document.LogLevelValue))
 	}
-	return withMembers(text, tree.Offset, missing), fixes
+	edited.Members = append(missing, edited.Members...)
+	if rewritten, err := jsontree.Rewrite(text, edited); err == nil {
+		text = rewritten
+	}
+	return text, fixes
 }
 
 // likeDocument reports whether an object is a document apart from what Fix repairs.
@@ -89,30 +93,4 @@ func fromUTF16(text []byte) (recoded []byte, ok bool) {
 	runes := utf16.Decode(units)
 	back, _ := binary.Append(nil, order, utf16.Encode(runes))
 	return []byte(string(runes)), bytes.Equal(back, text)
-}
-
-// withMembers puts members before all others of the object that begins at an offset,
-// spaced as its first one is.
-func withMembers(text []byte, offset int, members []jsontree.Member) []byte {
-	if len(members) == 0 {
-		return text
-	}
-	after := text[offset+1:]
-	rest := bytes.TrimLeft(after, " \t\r\n")
-	space := after[:len(after)-len(rest)]
-	fixed := bytes.Clone(text[:offset+1])
-	for i, m := range members {
-		if fixed = append(fixed, space...); i > 0 && len(space) == 0 {
-			fixed = append(fixed, ' ')
-		}
-		fixed = append(fixed, jsontree.NewString(m.Name).Compact()...)
-		fixed = append(append(fixed, ": "...), m.Value.Compact()...)
-		if i < len(members)-1 || rest[0] != '}' {
-			fixed = append(fixed, ',')
-		}
-	}
-	if len(space) == 0 && rest[0] != '}' {
-		fixed = append(fixed, ' ')
-	}
-	return append(fixed, after...)
 }

@@ -149,14 +149,14 @@ func OverlookedOutside(name string) bool {
 
 // FolderLike returns the folder that another one's name looks like, or "".
 func FolderLike(name string) Folder {
-	var known names
+	var known []string
 	for _, folder := range Folders {
 		if string(folder) == name || strings.HasPrefix(name, ".") {
 			return ""
 		}
 		known = append(known, string(folder))
 	}
-	return Folder(known.closest(name))
+	return Folder(closest(name, slices.Values(known)))
 }
 
 // MaxName is how many bytes the name of a file may have; one with more cannot be

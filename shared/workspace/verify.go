@@ -15,15 +15,13 @@ import (
 )
 
 // Verify holds every document against what new content must be and against
-// the others. It looks at what Read could read, and says again what Read said
-// of the structure of documents: ReadAndVerify says it once.
+// the others. It looks at what Read could read, and does not say again what Read said.
 func Verify(ws *Workspace) []Problem {
 	v := verifier{ws: ws, index: newIndex(ws), problems: &collector{}}
 	v.verify()
 	return v.problems.sorted()
 }
 
-// verify adds the problems of the workspace, but for those that Read has reported.
 func (v *verifier) verify() {
 	ws := v.ws
 	var expressions expression.Total
@@ -122,7 +120,7 @@ func VerifyEach(files map[string][]byte, each func(p Problem) (more bool)) {
 
 func (r *reader) verify(files map[string][]byte) {
 	r.read(files, nil)
-	v := verifier{ws: &r.ws, index: newIndex(&r.ws), problems: &r.problems, afterRead: true}
+	v := verifier{ws: &r.ws, index: newIndex(&r.ws), problems: &r.problems}
 	v.verify()
 }
 
@@ -157,7 +155,7 @@ func (v *Verification) Of(item Item) []document.Issue {
 // rule that never matches, a value that is none of the variants, a misspelt
 // name. They do not fail verification.
 func Warnings(item *Item) []document.Issue {
-	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), unboundIssues(item.View), meaningWarnings(item.View), misspelt(item.Tree))
+	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), unboundIssues(item.View), meaningWarnings(item.View), misspelt(item.Tree, "", documentShape))
 }
 
 // SchemaIssues finds the values of a config that violate the JSON Schema its
@@ -184,11 +182,10 @@ func Unheld(item *Item, written func(pointer string) bool) (n int) {
 func everywhere(string) bool { return true }
 
 type verifier struct {
-	ws        *Workspace
-	index     *index
-	problems  *collector
-	afterRead bool              // what Read has reported is not reported again
-	known     map[string]string // what Read says of the file that is being verified, by pointer
+	ws       *Workspace
+	index    *index
+	problems *collector
+	known    map[string]string // what Read says of the file that is being verified, by pointer: it is not said again
 }
 
 // file is a text and its tree, to locate issues in.
@@ -202,7 +199,7 @@ func (i *Item) file() file   { return file{i.Path, i.Tree, i.Text} }
 func (s *Schema) file() file { return file{s.Path, s.Tree, s.Text} }
 
 func (v *verifier) add(severity Severity, f file, issues ...document.Issue) {
-	if v.afterRead {
+	if len(v.known) > 0 {
 		issues = slices.DeleteFunc(slices.Clone(issues), func(issue document.Issue) bool {
 			message, known := v.known[issue.Pointer]
 			return known && (issue.Pointer != "" || issue.Message == message)
@@ -228,7 +225,7 @@ func (v *verifier) declaration() {
 		}
 	}
 	v.add(Error, f, append(issues, referencesIssue(f.tree)...)...)
-	v.add(Warning, f, misspeltDeclaration(f.tree)...)
+	v.add(Warning, f, misspelt(f.tree, "", fileShape)...)
 	v.byteOrderMark(f)
 }
 

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,134 +14,76 @@ import (
 	"svc.example/svc/shared/terminal"
 )
 
-// names are the members that an object of one kind has. Others are kept and
-// mean nothing, which is how a misspelt one goes unnoticed.
-type names []string
+// shape is the members that an object of one kind has, and the shapes of those that hold
+// objects or lists of them. Others are kept and mean nothing, which is how a misspelt one
+// goes unnoticed.
+type shape map[string]shape
 
-// The names, by where they stand.
+// The shapes. What a value holds is the author's own, but for that of two types.
 var (
-	documentNames = names{
-		"$schema", "id", "key", "type", "valueType", "name", "description", "access", "tags", "readyForCleanup",
-		"sendToClientSdk", "schemaKey", "default", "environments", "variants",
+	valueShape     = shape{"type": nil, "value": nil, "confidential": nil, "decryptWith": nil}
+	criterionShape = shape{"operator": nil, "propertyName": nil, "valueToMatch": valueShape}
+	ruleShape      = shape{"criteria": criterionShape, "value": valueShape}
+	documentShape  = shape{
+		"$schema": nil, "id": nil, "key": nil, "type": nil, "valueType": nil, "name": nil, "description": nil, "access": nil,
+		"tags": nil, "readyForCleanup": nil, "sendToClientSdk": nil, "schemaKey": nil,
+		"default":      {"rules": ruleShape},
+		"environments": {"id": nil, "rules": ruleShape},
+		"variants":     {"name": nil, "description": nil, "value": valueShape},
 	}
-	scopeNames       = names{"rules"}
-	entryNames       = names{"id", "rules"}
-	ruleNames        = names{"criteria", "value"}
-	criterionNames   = names{"operator", "propertyName", "valueToMatch"}
-	valueNames       = names{"type", "value", "confidential", "decryptWith"}
-	weightedNames    = names{"weightedValues", "hashByPropertyName"}
-	armNames         = names{"value", "weight"}
-	providedNames    = names{"source", "lookup"}
-	variantNames     = names{"name", "description", "value"}
-	fileNames        = names{"environments", secretReferences}
-	environmentNames = names{"name", "environmentType", "protected", "archived"}
+	fileShape = shape{
+		"environments":   {"name": nil, "environmentType": nil, "protected": nil, "archived": nil},
+		secretReferences: nil,
+	}
+	// Secrets' marks in the first are what Decode calls an error.
+	contentShapes = map[document.ValueType]shape{
+		document.WeightedValue: {"hashByPropertyName": nil, "confidential": nil, "decryptWith": nil,
+			"weightedValues": {"value": valueShape, "weight": nil, "confidential": nil, "decryptWith": nil}},
+		document.ProvidedValue: {"source": nil, "lookup": nil},
+	}
 )
 
 // secretMarks mark a value as a secret, and nothing else.
-var secretMarks = names{"confidential", "decryptWith"}
+var secretMarks = []string{"confidential", "decryptWith"}
 
-// speller finds members that look like a known one and are none, and marks of a
-// secret that mark nothing.
-type speller struct{ issues []document.Issue }
-
-func (s *speller) object(n *jsontree.Node, pointer string, known names) {
-	for _, m := range n.Members {
-		if slices.Contains(known, m.Name) {
-			continue
-		}
-		if slices.Contains(secretMarks, m.Name) {
-			s.issues = append(s.issues, document.Issue{Code: problem.IdleSecretMark, Pointer: pointer + jsontree.Pointer(m.Name),
-				Message: fmt.Sprintf("%q protects nothing here; write it into the value, beside its type", m.Name)})
-			continue
-		}
-		if meant := known.closest(m.Name); meant != "" {
-			s.issues = append(s.issues, document.Issue{Code: problem.MisspeltName, Pointer: pointer + jsontree.Pointer(m.Name),
-				Message: fmt.Sprintf("%s means nothing here; did you mean %s?", terminal.Quote(m.Name), meant)})
-		}
-	}
-}
-
-func (s *speller) list(n *jsontree.Node, pointer string, one func(*jsontree.Node, string)) {
+// misspelt finds members of an object, or of those in a list, that look like a known one and
+// are none, and marks of a secret that mark nothing.
+func misspelt(n *jsontree.Node, pointer string, of shape) (issues []document.Issue) {
 	if n == nil {
-		return
+		return nil
 	}
 	for i, item := range n.Items {
-		one(item, pointer+"/"+strconv.Itoa(i))
+		issues = append(issues, misspelt(item, pointer+"/"+strconv.Itoa(i), of)...)
 	}
-}
-
-// misspelt finds them in a document. What a value holds is the author's own.
-func misspelt(tree *jsontree.Node) []document.Issue {
-	var s speller
-	s.object(tree, "", documentNames)
-	if scope := tree.Get("default"); scope != nil {
-		s.object(scope, "/default", scopeNames)
-		s.list(scope.Get("rules"), "/default/rules", s.rule)
+	for _, m := range n.Members {
+		held, known := of[m.Name]
+		if _, isValue := of["type"]; isValue && m.Name == "value" {
+			kind, _ := n.Get("type").Text()
+			held = contentShapes[document.ValueType(kind)]
+		}
+		switch {
+		case known:
+			if held != nil {
+				issues = append(issues, misspelt(m.Value, pointer+jsontree.Pointer(m.Name), held)...)
+			}
+		case slices.Contains(secretMarks, m.Name):
+			issues = append(issues, document.Issue{Code: problem.IdleSecretMark, Pointer: pointer + jsontree.Pointer(m.Name),
+				Message: fmt.Sprintf("%q protects nothing here; write it into the value, beside its type", m.Name)})
+		default:
+			if meant := closest(m.Name, maps.Keys(of)); meant != "" {
+				issues = append(issues, document.Issue{Code: problem.MisspeltName, Pointer: pointer + jsontree.Pointer(m.Name),
+					Message: fmt.Sprintf("%s means nothing here; did you mean %s?", terminal.Quote(m.Name), meant)})
+			}
+		}
 	}
-	s.list(tree.Get("environments"), "/environments", func(n *jsontree.Node, pointer string) {
-		s.object(n, pointer, entryNames)
-		s.list(n.Get("rules"), pointer+"/rules", s.rule)
-	})
-	s.list(tree.Get("variants"), "/variants", func(n *jsontree.Node, pointer string) {
-		s.object(n, pointer, variantNames)
-		s.value(n.Get("value"), pointer+"/value")
-	})
-	return s.issues
-}
-
-func (s *speller) rule(n *jsontree.Node, pointer string) {
-	s.object(n, pointer, ruleNames)
-	s.list(n.Get("criteria"), pointer+"/criteria", func(n *jsontree.Node, pointer string) {
-		s.object(n, pointer, criterionNames)
-		s.value(n.Get("valueToMatch"), pointer+"/valueToMatch")
-	})
-	s.value(n.Get("value"), pointer+"/value")
-}
-
-func (s *speller) value(n *jsontree.Node, pointer string) {
-	if n == nil {
-		return
-	}
-	s.object(n, pointer, valueNames)
-	content, kind := n.Get("value"), n.Get("type")
-	if content == nil || kind == nil {
-		return
-	}
-	pointer += "/value"
-	switch text, _ := kind.Text(); document.ValueType(text) {
-	case document.WeightedValue:
-		s.object(without(content, secretMarks), pointer, weightedNames) // what Decode calls an error
-		s.list(content.Get("weightedValues"), pointer+"/weightedValues", func(n *jsontree.Node, pointer string) {
-			s.object(without(n, secretMarks), pointer, armNames)
-			s.value(n.Get("value"), pointer+"/value")
-		})
-	case document.ProvidedValue:
-		s.object(content, pointer, providedNames)
-	}
-}
-
-// without is an object but for some members.
-func without(n *jsontree.Node, some names) *jsontree.Node {
-	rest := *n
-	rest.Members = slices.DeleteFunc(slices.Clone(n.Members), func(m jsontree.Member) bool { return slices.Contains(some, m.Name) })
-	return &rest
-}
-
-// misspeltDeclaration finds them in the workspace file.
-func misspeltDeclaration(tree *jsontree.Node) []document.Issue {
-	var s speller
-	s.object(tree, "", fileNames)
-	s.list(tree.Get("environments"), "/environments", func(n *jsontree.Node, pointer string) {
-		s.object(n, pointer, environmentNames)
-	})
-	return s.issues
+	return issues
 }
 
 // DidYouMean ends a message about a name that is none of those known, by the one
 // that it was probably meant to be: a misspelling, or what only one begins with.
 // It is "" where there is none.
 func DidYouMean(name string, known []string) string {
-	meant := names(known).closest(name)
+	meant := closest(name, slices.Values(known))
 	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return len(name) < 3 || !strings.HasPrefix(k, name) })
 	if meant == "" && len(begun) == 1 {
 		meant = begun[0]
@@ -151,18 +95,18 @@ func DidYouMean(name string, known []string) string {
 }
 
 // closest returns the known name that a name was probably meant to be, or "".
-func (known names) closest(name string) string {
+func closest(name string, known iter.Seq[string]) string {
 	best, least := "", 3
-	for _, k := range known {
+	for k := range known {
 		most := 2
 		if len(k) <= 4 {
 			most = 1
 		}
 		d := 0
 		if !strings.EqualFold(k, name) {
-			d = editDistance(k, name)
+			d = editDistance(k, name, most)
 		}
-		if d <= most && d < least {
+		if d <= most && (d < least || d == least && k < best) {
 			best, least = k, d
 		}
 	}
@@ -170,30 +114,18 @@ func (known names) closest(name string) string {
 }
 
 // editDistance is how many letters were left out, added, replaced or swapped with
-// their neighbour; 3 for more than two.
-func editDistance(a, b string) int {
-	const many = 3
-	if len(a)-len(b) >= many || len(b)-len(a) >= many {
-		return many
+// their neighbour; more than most for any number above that.
+func editDistance(a, b string, most int) int {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	var before, last []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	longer := max(len(a), len(b))
+	if a == "" || b == "" || most == 0 {
+		return longer
 	}
-	for i := 1; i <= len(a); i++ {
-		before, last, row = last, row, make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			replaced := last[j-1]
-			if a[i-1] != b[j-1] {
-				replaced++
-			}
-			row[j] = min(replaced, last[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
+	least := min(editDistance(a[1:], b, most-1), editDistance(a, b[1:], most-1), editDistance(a[1:], b[1:], most-1))
+	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+		least = min(least, editDistance(a[2:], b[2:], most-1))
 	}
-	return min(row[len(b)], many)
+	return 1 + least
 }

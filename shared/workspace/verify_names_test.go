@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -38,12 +39,12 @@ func TestMisspeltNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if got := inLines(misspelt(tree)); got != want {
+		if got := inLines(misspelt(tree, "", documentShape)); got != want {
 			t.Errorf("%s:\n%s, want\n%s", text, got, want)
 		}
 	}
 	tree, _ := jsontree.Parse([]byte(`{"environment":[],"environments":["a",{"name":"b","protectd":true,"team":"x"}]}`))
-	if got, want := inLines(misspeltDeclaration(tree)), `/environment "environment" means nothing here; did you mean environments?|/environments/1/protectd "protectd" means nothing here; did you mean protected?`; got != want {
+	if got, want := inLines(misspelt(tree, "", fileShape)), `/environment "environment" means nothing here; did you mean environments?|/environments/1/protectd "protectd" means nothing here; did you mean protected?`; got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 }
@@ -62,20 +63,21 @@ func TestTheNamesAreTheSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at, known := range map[string]names{
-		"": documentNames, "/$defs/scope": scopeNames, "/$defs/rule": ruleNames, "/$defs/criterion": criterionNames,
-		"/$defs/variant": variantNames, "/$defs/arm": armNames,
+	for at, known := range map[string]shape{
+		"": documentShape, "/$defs/scope": documentShape["default"], "/$defs/rule": ruleShape, "/$defs/criterion": criterionShape,
+		"/$defs/variant": documentShape["variants"],
 	} {
 		var properties []string
 		for _, m := range tree.At(at + "/properties").Members {
 			properties = append(properties, m.Name)
 		}
-		if got, want := slices.Sorted(slices.Values(properties)), slices.Sorted(slices.Values(known)); !slices.Equal(got, want) {
+		if got, want := slices.Sorted(slices.Values(properties)), slices.Sorted(maps.Keys(known)); !slices.Equal(got, want) {
 			t.Errorf("%s: the schema has %v, and %v is known", at, got, want)
 		}
 	}
-	for _, known := range []names{entryNames, valueNames, weightedNames, providedNames} {
-		for _, name := range known {
+	split := contentShapes[document.WeightedValue]
+	for _, known := range []shape{documentShape["environments"], valueShape, split, split["weightedValues"], contentShapes[document.ProvidedValue]} {
+		for name := range known {
 			if !strings.Contains(string(document.SchemaJSON()), `"`+name+`"`) {
 				t.Errorf("the schema does not know %s", name)
 			}
