@@ -106,6 +106,9 @@ func (r *reader) read(files map[string][]byte, each func(item *Item)) {
 			return
 		}
 		p := readPart(path, files[path], nil, &r.problems)
+		if r.serving {
+			p.serve(&r.problems)
+		}
 		r.put(p)
 		if p.item != nil && each != nil {
 			each(p.item)
@@ -133,6 +136,10 @@ type reader struct {
 	ws       Workspace
 	entries  map[string]bool // the environments that documents have entries for
 	problems collector
+	// serving reports whether what is read is to be served: then the regular expressions of
+	// all documents count together, and circles of segments are looked for.
+	serving     bool
+	expressions expression.Total
 }
 
 // part is what a file says by itself. Only the item holds what is decoded of a
@@ -218,6 +225,10 @@ func (r *reader) put(p *part) {
 		}
 		r.entries[name] = true
 	}
+	if err := r.expressions.Add(p.usable); err != nil {
+		stored := Stored{Path: p.path, Key: p.key, Text: p.text}
+		r.problems.locate(Fatal, stored.Read().file(), []document.Issue{{Code: problem.TooManyExpressions, Message: err.Error()}})
+	}
 }
 
 // end looks at all files together.
@@ -230,6 +241,9 @@ func (r *reader) end() {
 			r.ws.Environments = append(r.ws.Environments, Environment{Name: name, Type: typeOf(name)})
 		}
 		slices.SortStableFunc(r.ws.Environments, compareEnvironments)
+	}
+	if r.serving {
+		r.problems.add(Circles(&r.ws)...)
 	}
 }
 

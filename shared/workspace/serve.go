@@ -8,26 +8,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/problem"
 )
 
 // ReadServable is ReadEach for a workspace that is to be served: the problems
 // are also those of Unservable and Circles, and that there is no room for all
 // regular expressions. each may be nil.
 func ReadServable(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
-	var r serving
-	for _, path := range sortedPaths(files) {
-		p := readPart(path, files[path], nil, &r.problems)
-		p.serve(&r.problems)
-		r.put(p)
-		if p.item != nil && each != nil {
-			each(p.item)
-		}
-	}
-	return r.end()
+	r := reader{serving: true}
+	r.read(files, each)
+	return &r.ws, r.problems.all()
 }
 
 // Servable is ReadServable for a workspace that is read again and again: a file
@@ -93,7 +83,7 @@ func (s *Servable[T]) Read(files map[string][]byte, each func(made T)) (*Workspa
 		})
 	}
 	_ = group.Wait() // nothing fails
-	var r serving
+	r := reader{serving: true}
 	r.ws.Items = make([]Stored, 0, len(all))
 	s.known, s.paths = make(map[string]*made[T], len(all)), paths
 	for i, m := range all {
@@ -104,7 +94,8 @@ func (s *Servable[T]) Read(files map[string][]byte, each func(made T)) (*Workspa
 			each(m.of)
 		}
 	}
-	return r.end()
+	r.end()
+	return &r.ws, r.problems.all()
 }
 
 // serve finds what else keeps a document from being served.
@@ -114,24 +105,4 @@ func (p *part) serve(problems *collector) {
 		found, p.usable = Unservable(p.item)
 		problems.add(found...)
 	}
-}
-
-// serving is a reader of what is to be served.
-type serving struct {
-	reader
-	expressions expression.Total
-}
-
-func (r *serving) put(p *part) {
-	r.reader.put(p)
-	if err := r.expressions.Add(p.usable); err != nil {
-		stored := Stored{Path: p.path, Key: p.key, Text: p.text}
-		r.problems.locate(Fatal, stored.Read().file(), []document.Issue{{Code: problem.TooManyExpressions, Message: err.Error()}})
-	}
-}
-
-func (r *serving) end() (*Workspace, []Problem) {
-	r.reader.end()
-	r.problems.add(Circles(&r.ws)...)
-	return &r.ws, r.problems.all()
 }
