@@ -35,31 +35,23 @@ func OperandProblem(criterion document.Criterion) string {
 // Exclude reports whether no context has both of two criteria of one rule hold. It knows
 // the plain cases alone.
 func Exclude(a, b document.Criterion) bool {
-	if segmentsExclude(a, b) {
-		return true
+	if segment, named := SegmentOf(a); named {
+		other, too := SegmentOf(b)
+		return too && segment == other && a.Operator != b.Operator
 	}
 	one, two := operators[a.Operator], operators[b.Operator]
 	if a.PropertyName == "" || slotName(a.PropertyName) != slotName(b.PropertyName) || one.build == nil || two.build == nil {
 		return false
 	}
 	if one.excludes == b.Operator || two.excludes == a.Operator {
-		if sameOperand(a, b) || one.reads == presences {
+		same := keyOf(document.Criterion{ValueToMatch: a.ValueToMatch}) == keyOf(document.Criterion{ValueToMatch: b.ValueToMatch})
+		if same || one.reads == presences {
 			return true
 		}
 	}
 	low, high := spanOf(a)
 	otherLow, otherHigh := spanOf(b)
 	return low > otherHigh || otherLow > high
-}
-
-func segmentsExclude(a, b document.Criterion) bool {
-	one, named := SegmentOf(a)
-	two, too := SegmentOf(b)
-	return named && too && one == two && a.Operator != b.Operator
-}
-
-func sameOperand(a, b document.Criterion) bool {
-	return keyOf(document.Criterion{ValueToMatch: a.ValueToMatch}) == keyOf(document.Criterion{ValueToMatch: b.ValueToMatch})
 }
 
 // spanOf are the least and the greatest number that a criterion can hold for.

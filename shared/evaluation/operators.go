@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/mod/semver"
 
@@ -180,9 +179,8 @@ func matches(wanted bool) build {
 			return useless, "the regular expression (RE2) does not compile, or is too large"
 		}
 		size := int64(alone.Instructions(written))
-		compiled := sync.OnceValues(func() (*regexp.Regexp, error) { return expression.Compile(written) })
 		return func(c *compiler, slot int) test {
-			re := c.pattern(written, size, compiled)
+			re := c.pattern(written, size)
 			if re == nil {
 				return never
 			}
@@ -198,14 +196,14 @@ func matches(wanted bool) build {
 // pattern is a regular expression of so many instructions that its document may
 // have, compiled once in a workspace. Beyond what a workspace may have there is
 // none: it was refused before, unless it comes from a source that is not verified.
-func (c *compiler) pattern(text string, size int64, compile func() (*regexp.Regexp, error)) *regexp.Regexp {
+func (c *compiler) pattern(text string, size int64) *regexp.Regexp {
 	if known, ok := c.patterns[text]; ok {
 		return known
 	}
 	if c.compiled+size > expression.MaxTogether {
 		return nil
 	}
-	re, err := compile()
+	re, err := expression.Compile(text)
 	if err != nil {
 		return nil
 	}
