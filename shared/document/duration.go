@@ -21,12 +21,8 @@ var (
 	lenientDuration = regexp.MustCompile(`^P(?:([0-9]+(?:\.[0-9]+)?)D)?(?:T(?:([0-9]+(?:\.[0-9]+)?)H)?(?:([0-9]+(?:\.[0-9]+)?)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?$`)
 )
 
-// parseDuration reads an ISO 8601 duration as the API writes it.
-func parseDuration(text string) (time.Duration, error) {
-	return duration(strictDuration, text)
-}
-
-// ReadDuration also takes a fraction on any component, as old files have it.
+// ReadDuration reads an ISO 8601 duration, as old files have it too: with a fraction on any
+// component.
 func ReadDuration(text string) (time.Duration, error) {
 	return duration(lenientDuration, text)
 }

@@ -51,7 +51,7 @@ func TestDurations(t *testing.T) {
 		"P1D T1H":                          {bad, bad},
 		"PT" + string(rune(0x1F600)) + "S": {bad, bad},
 	} {
-		check(t, "parseDuration", text, want.strict, parseDuration)
+		check(t, "strict", text, want.strict, func(text string) (time.Duration, error) { return duration(strictDuration, text) })
 		check(t, "ReadDuration", text, want.lenient, ReadDuration)
 	}
 }

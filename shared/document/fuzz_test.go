@@ -93,7 +93,7 @@ func FuzzDuration(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		strict, err := parseDuration(text)
+		strict, err := duration(strictDuration, text)
 		if err != nil {
 			return
 		}

@@ -94,6 +94,12 @@ func OwnSecrecy(value *jsontree.Node) Secrecy {
 	return Secrecy{!marker.Absent() && (boolean || !isBool), key}
 }
 
+// KeptElsewhere reports whether what a Value object comes to does not stand in the document.
+func KeptElsewhere(value *jsontree.Node) bool {
+	name, _ := value.Get("type").Text()
+	return name == string(ProvidedValue) || OwnSecrecy(value).DecryptWith != ""
+}
+
 // Or fills what s does not say from another's.
 func (s Secrecy) Or(other Secrecy) Secrecy {
 	s.Confidential = s.Confidential || other.Confidential

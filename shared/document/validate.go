@@ -59,7 +59,7 @@ func (v Value) NewContentProblem() string {
 	fits := true
 	switch v.Type {
 	case DurationValue:
-		if _, err := parseDuration(text); err != nil {
+		if _, err := duration(strictDuration, text); err != nil {
 			return err.Error()
 		}
 	case JSONValue:

@@ -184,18 +184,6 @@ func words(k jsonschema.ErrorKind) string {
 		return fmt.Sprintf("expected items that all differ, but items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
 	case *kind.RefCycle:
 		return "the schema refers to itself without an end"
-	}
-	if text := sizeWords(k); text != "" {
-		return text
-	}
-	if text := numberWords(k); text != "" {
-		return text
-	}
-	return "does not fit the schema (" + strings.Join(k.KeywordPath(), " ") + ")"
-}
-
-func sizeWords(k jsonschema.ErrorKind) string {
-	switch k := k.(type) {
 	case *kind.MinLength:
 		return fmt.Sprintf("expected at least %s, got %d", count(k.Want, "character"), k.Got)
 	case *kind.MaxLength:
@@ -214,12 +202,6 @@ func sizeWords(k jsonschema.ErrorKind) string {
 		return fmt.Sprintf("expected at least %s that fit the schema's contains", count(k.Want, "item"))
 	case *kind.MaxContains:
 		return fmt.Sprintf("expected at most %s that fit the schema's contains", count(k.Want, "item"))
-	}
-	return ""
-}
-
-func numberWords(k jsonschema.ErrorKind) string {
-	switch k := k.(type) {
 	case *kind.Minimum:
 		return "expected a number of at least " + decimal(k.Want)
 	case *kind.Maximum:
@@ -231,7 +213,7 @@ func numberWords(k jsonschema.ErrorKind) string {
 	case *kind.MultipleOf:
 		return "expected a multiple of " + decimal(k.Want)
 	}
-	return ""
+	return "does not fit the schema (" + strings.Join(k.KeywordPath(), " ") + ")"
 }
 
 func count(n int, what string) string {

@@ -31,12 +31,8 @@ const redacted = "[redacted]"
 // hidden reports whether a Value object's content must stay out of words. A
 // marker that is misspelt hides too.
 func hidden(value *jsontree.Node) bool {
-	own := document.OwnSecrecy(value)
 	key := value.Get("decryptWith")
-	name, _ := value.Get("type").Text()
-	return own.Confidential || own.DecryptWith != "" ||
-		!key.Absent() && key.Kind != jsontree.String ||
-		name == string(document.ProvidedValue)
+	return document.OwnSecrecy(value).Confidential || document.KeptElsewhere(value) || !key.Absent() && key.Kind != jsontree.String
 }
 
 // valueWords is what a Value object serves, in words.

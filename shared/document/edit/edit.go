@@ -154,8 +154,7 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 // keptElsewhere reports whether what a value, or an arm of it, comes to does not
 // stand in the document.
 func keptElsewhere(value *jsontree.Node) bool {
-	name, _ := value.Get("type").Text()
-	return name == string(document.ProvidedValue) || document.OwnSecrecy(value).DecryptWith != "" ||
+	return document.KeptElsewhere(value) ||
 		slices.ContainsFunc(document.StoredArms(value), func(arm *jsontree.Node) bool { return keptElsewhere(arm.Get("value")) })
 }
 

@@ -152,21 +152,10 @@ func eachValue(scope *jsontree.Node, visit func(value *jsontree.Node)) {
 // confidential reports whether a value has content that leaves the control plane
 // in no way.
 func confidential(value *jsontree.Node) bool {
-	secret, elsewhere := secrecy(value)
-	return secret && !elsewhere && value.Get("value") != nil
-}
-
-// secrecy reports whether a value is confidential, and whether what it comes to does not
-// stand in the document.
-func secrecy(value *jsontree.Node) (secret, elsewhere bool) {
-	secret, _ = value.Get("confidential").Bool()
-	kind, _ := value.Get("type").Text()
-	key, _ := value.Get("decryptWith").Text()
-	return secret, key != "" || kind == string(document.ProvidedValue)
+	return value.Get("value") != nil && document.OwnSecrecy(value).Confidential && !document.KeptElsewhere(value)
 }
 
 // withheld reports whether a value has content that no browser is sent.
 func withheld(value *jsontree.Node) bool {
-	secret, elsewhere := secrecy(value)
-	return value.Get("value") != nil && (secret || elsewhere)
+	return value.Get("value") != nil && (document.OwnSecrecy(value).Confidential || document.KeptElsewhere(value))
 }
