@@ -144,9 +144,22 @@ func Field(name string, value *Node) Member {
 
 // quote cannot fail: AppendQuote replaces what is not UTF-8.
 func quote(s string) []byte {
+	if text, ok := quoted[s]; ok {
+		return text
+	}
 	b, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\uFFFD"))
 	return b
 }
+
+// quoted are the known names in quotes. Like every text of a node, they are never written
+// to.
+var quoted = func() map[string][]byte {
+	all := map[string][]byte{}
+	for name := range known {
+		all[name] = []byte(strconv.Quote(name))
+	}
+	return all
+}()
 
 // Get returns the member of that name, or nil. It may be called on a nil node
 // and on one that is no object, so that a path can be followed in one line.
