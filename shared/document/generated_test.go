@@ -15,19 +15,7 @@ func damage(t *rapid.T, tree *jsontree.Node) {
 	odd := []string{`null`, `true`, `0`, `-1`, `1.5`, `1e999999999`, `""`, `" 1 "`, `"x"`, `"bool"`, `"weighted_values"`, `"provided"`, `"log_level"`,
 		`"segment"`, `"feature_flag"`, `"[1]"`, `"P1D"`, `"PT1.5H"`, `[]`, `[null]`, `{}`, `{"type": "int", "value": "x"}`}
 	for range rapid.IntRange(1, 3).Draw(t, "damages") {
-		var places []*jsontree.Node
-		var walk func(n *jsontree.Node)
-		walk = func(n *jsontree.Node) {
-			places = append(places, n)
-			for _, m := range n.Members {
-				walk(m.Value)
-			}
-			for _, item := range n.Items {
-				walk(item)
-			}
-		}
-		walk(tree)
-		place := rapid.SampledFrom(places).Draw(t, "place")
+		place := rapid.SampledFrom(slices.Collect(tree.All())).Draw(t, "place")
 		if len(place.Members) > 0 && rapid.Bool().Draw(t, "delete") {
 			i := rapid.IntRange(0, len(place.Members)-1).Draw(t, "member")
 			place.Delete(place.Members[i].Name)

@@ -47,7 +47,7 @@ func TestEveryConstraintHasWords(t *testing.T) {
 				t.Errorf("%s has %s and no errorMessage", pointer, name)
 			}
 		}
-		for i, item := range items(n.Get("required")) {
+		for i, item := range n.Get("required").Elements() {
 			name, _ := item.Text()
 			if missing := n.Get("properties").Get(name); missing == nil {
 				t.Errorf("%s/required/%d: %s is required and has no properties entry to explain it", pointer, i, name)
@@ -89,11 +89,4 @@ func eachSchema(n *jsontree.Node, pointer string, visit func(*jsontree.Node, str
 			}
 		}
 	}
-}
-
-func items(n *jsontree.Node) []*jsontree.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
 }

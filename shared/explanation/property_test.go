@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -83,23 +82,17 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 			text, chance := d.Context(), d.Float64()
 			random := func() float64 { return chance }
 			want := delivered(t, table, text, random)
-			tree, err := jsontree.Parse([]byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
 			frame := all.NewFrame(now, random)
-			for _, named := range tree.Members {
+			q := asked(t, ws, text)
+			for _, named := range q.Context.Members {
 				for _, p := range named.Value.Members {
 					if slot := frame.Slot([]byte(named.Name), []byte(p.Name)); slot >= 0 {
 						frame.Put(slot, evaluation.FromNode(p.Value))
 					}
 				}
 			}
-			answer, err := state.Evaluate(context.Background(), explanation.Question{Context: tree, All: true, Explain: true, Now: now, Random: random,
-				Document: func(t document.Type, key string) *workspace.Stored {
-					stored, _ := ws.Item(t, key)
-					return stored
-				}})
+			q.Explain, q.Random = true, random
+			answer, err := state.Evaluate(context.Background(), q)
 			if err != nil || len(answer.Evaluations) != 8 {
 				t.Fatal(len(answer.Evaluations), err)
 			}
@@ -131,7 +124,7 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 						overridden++
 					}
 				}
-				if problem := leadsThere(got, tree); problem != "" {
+				if problem := leadsThere(got, q.Context); problem != "" {
 					fail(key, "%s", problem)
 				}
 				if len(got.Explanation) > 0 {
@@ -292,15 +285,9 @@ func TestAnExplanationInFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := jsontree.Parse([]byte(`{"user":{"key":"u-1","email":"ada@acme.com"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := state.Evaluate(t.Context(), explanation.Question{Context: asked, Keys: []string{"f"}, Explain: true, Now: now, Random: rand.Float64,
-		Document: func(t document.Type, key string) *workspace.Stored {
-			stored, _ := ws.Item(t, key)
-			return stored
-		}})
+	q := asked(t, ws, `{"user":{"key":"u-1","email":"ada@acme.com"}}`)
+	q.Explain = true
+	answer, err := state.Evaluate(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,37 +62,31 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEachProblemIsTold to who asks for all of them, those that are bounded too.
-func TestEachProblemIsTold(t *testing.T) {
-	n := 0
-	VerifyEach(map[string][]byte{"configs/c.json": mistaken("c", 3*MaxProblems)}, func(p Problem) bool {
-		if n++; p.More > 0 || p.Line != 1 || p.File != "configs/c.json" {
-			t.Fatalf("%+v", p)
-		}
-		return true
-	})
-	if n != 3*MaxProblems {
-		t.Errorf("%d of %d are told", n, 3*MaxProblems)
-	}
-}
-
 // TestNoMoreProblemsAreSought than somebody wants: documents after those are not
-// looked at.
+// looked at. Who wants all is told each, those that are bounded too.
 func TestNoMoreProblemsAreSought(t *testing.T) {
 	files := map[string][]byte{}
 	for i := range 20 {
-		files[fmt.Sprintf("configs/c%d.json", i)] = mistaken(fmt.Sprint("c", i), MaxProblems)
+		files[fmt.Sprintf("configs/c%d.json", i)] = mistaken(fmt.Sprint("c", i), 2*MaxProblems)
 	}
 	seek := func(most int) (told int, allocations float64) {
 		allocations = testing.AllocsPerRun(1, func() {
 			told = 0
-			VerifyEach(files, func(Problem) bool { told++; return told < most })
+			VerifyEach(files, func(p Problem) bool {
+				if told++; p.More > 0 || p.Line != 1 {
+					t.Fatalf("%+v", p)
+				}
+				return told < most
+			})
 		})
 		return told, allocations
 	}
 	told, some := seek(MaxProblems + 1)
-	_, all := seek(math.MaxInt)
+	each, all := seek(math.MaxInt)
 	t.Logf("%.0f allocations for %d problems, %.0f for all", some, told, all)
+	if each != 20*2*MaxProblems {
+		t.Errorf("%d problems are told of all", each)
+	}
 	if told != MaxProblems+1 || some > all/8 {
 		t.Errorf("%d problems are told, with %.0f allocations; all take %.0f", told, some, all)
 	}
