@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/testing/template"
 )
@@ -42,7 +43,7 @@ func functions(t *testing.T) map[string]template.Function {
 var record = flag.Bool("record", false, "write the routes of the table of endpoints into the template")
 
 const (
-	routesBegin = "  # The routes of shared/endpoints. Written by: go test ./functions -run Routes -record\n\n"
+	routesBegin = "  # The routes of the API and of shared/endpoints. Written by: go test ./functions -run Routes -record\n\n"
 	routesEnd   = "  # The end of the routes.\n"
 )
 
@@ -52,7 +53,7 @@ func TestTheRoutesAreThoseOfTheEndpoints(t *testing.T) {
 		integrations[f.Group()] = strings.TrimSuffix(id, "Function") + "Integration"
 	}
 	var want strings.Builder
-	for _, r := range endpoints.Routes() {
+	for _, r := range endpoints.Routes(httpapi.Endpoints()) {
 		name := "" // V1FlagsKey. A route that gets another name cannot be deployed beside the old one
 		for _, word := range strings.FieldsFunc(strings.TrimPrefix(r.Key, "ANY"), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
 			name += strings.ToUpper(word[:1]) + word[1:]
@@ -77,8 +78,8 @@ func TestTheRoutesAreThoseOfTheEndpoints(t *testing.T) {
 	if got != want.String() {
 		t.Errorf("the routes are not those of the table of endpoints; write them:\n  go test ./functions -run Routes -record\n%s", want.String())
 	}
-	if routes, err := read(t).Routes(); err != nil || len(routes) != len(endpoints.Routes()) {
-		t.Errorf("%d routes for %d of the table of endpoints, %v", len(routes), len(endpoints.Routes()), err)
+	if routes, err := read(t).Routes(); err != nil || len(routes) != len(endpoints.Routes(httpapi.Endpoints())) {
+		t.Errorf("%d routes for %d of the table of endpoints, %v", len(routes), len(endpoints.Routes(httpapi.Endpoints())), err)
 	}
 }
 
@@ -220,7 +221,7 @@ func TestAFloodTakesNothingFromOtherRoutes(t *testing.T) {
 	for _, r := range routes {
 		ids[r.Key] = r.ID
 	}
-	for _, r := range endpoints.Routes() {
+	for _, r := range endpoints.Routes(httpapi.Endpoints()) {
 		own := template.At(settings, r.Key)
 		rate, burst := fmt.Sprint(template.At(own, "ThrottlingRateLimit")), fmt.Sprint(template.At(own, "ThrottlingBurstLimit"))
 		switch {

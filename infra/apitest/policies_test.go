@@ -26,6 +26,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/faultproxy"
@@ -49,7 +50,7 @@ func TestThePoliciesAllowWhatIsSentAndNoMore(t *testing.T) {
 	e.killed()
 	e.crowd()
 	e.maintenance()
-	for _, list := range [][]endpoints.Endpoint{endpoints.REST, endpoints.ForApplications, endpoints.ForPeople} {
+	for _, list := range [][]endpoints.Endpoint{httpapi.Endpoints(), endpoints.ForApplications, endpoints.ForPeople} {
 		for _, endpoint := range list {
 			if !e.asked[endpoint.Operation] {
 				t.Errorf("no request asks for %s (%s %s)", endpoint.Operation, endpoint.Method, endpoint.Path)
@@ -157,7 +158,7 @@ func (e *everything) ask(operation string, r request) string {
 
 func (e *everything) askBy(api http.Handler, operation string, r request) string {
 	e.Helper()
-	all := slices.Concat(endpoints.REST, endpoints.ForApplications, endpoints.ForPeople)
+	all := slices.Concat(httpapi.Endpoints(), endpoints.ForApplications, endpoints.ForPeople)
 	i := slices.IndexFunc(all, func(endpoint endpoints.Endpoint) bool { return endpoint.Operation == operation })
 	if i < 0 {
 		e.Fatalf("there is no endpoint %s", operation)

@@ -1,6 +1,5 @@
-// Package endpoints is the table of all endpoints: what the muxes serve, what
-// the functions are made of, and what template.yaml and the API's description
-// are held against.
+// Package endpoints says what an endpoint is, and has the table of those that are not in
+// the API's description, which has the others: see httpapi.Endpoints.
 //
 // What must stay true: it is data, so that a program that serves one group links
 // nothing of the others. Handlers are bound to it where they are, in
@@ -84,77 +83,6 @@ var (
 // ForPeople are these.
 var ForPeople = []Endpoint{ConsoleLead, Console, ConsoleFiles}
 
-// REST is the control plane's API. Version 1 of it begins with /v1; what the
-// OpenFeature CLI asks stands beside it.
-var REST = []Endpoint{
-	{Method: "GET", Path: "/v1/whoami", Operation: "getWhoami", Group: "workspace", Keys: Management},
-	{Method: "GET", Path: "/v1/workspace", Operation: "getWorkspace", Group: "workspace", Keys: Management},
-	{Method: "GET", Path: "/v1/workspaces", Operation: "listWorkspaces", Group: "workspace", Keys: Management},
-	{Method: "GET", Path: "/v1/environments", Operation: "listEnvironments", Group: "workspace", Keys: Management},
-	{Method: "GET", Path: "/v1/export", Operation: "exportDocuments", Group: "workspace", Keys: Management},
-	{Method: "POST", Path: "/v1/evaluate", Operation: "evaluateContext", Group: "workspace", Keys: Management},
-
-	{Method: "GET", Path: "/v1/flags", Operation: "listFlags", Group: "flags", Keys: Management},
-	{Method: "POST", Path: "/v1/flags", Operation: "createFlag", Group: "flags", Keys: Management},
-	{Method: "GET", Path: "/v1/flags/{key}", Operation: "getFlag", Group: "flags", Keys: Management},
-	{Method: "GET", Path: "/v1/flags/{key}/history", Operation: "getFlagHistory", Group: "flags", Keys: Management},
-	{Method: "GET", Path: "/v1/flags/{key}/evaluations", Operation: "getFlagEvaluations", Group: "flags", Keys: Management},
-	{Method: "PATCH", Path: "/v1/flags/{key}/environments/{env}", Operation: "updateFlagEnvironment", Group: "flags", Keys: Management},
-	{Method: "GET", Path: "/v1/flags/{key}/document", Operation: "getFlagDocument", Group: "flags", Keys: Management},
-	{Method: "PUT", Path: "/v1/flags/{key}/document", Operation: "replaceFlagDocument", Group: "flags", Keys: Management},
-	{Method: "DELETE", Path: "/v1/flags/{key}", Operation: "deleteFlag", Group: "flags", Keys: Management},
-	{Method: "POST", Path: "/v1/flags/{key}/revert", Operation: "revertFlag", Group: "flags", Keys: Management},
-	{Method: "GET", Path: "/openfeature/v0/manifest", Operation: "getManifest", Group: "flags", Keys: Management},
-	{Method: "POST", Path: "/openfeature/v0/manifest/flags", Operation: "createManifestFlag", Group: "flags", Keys: Management},
-	{Method: "PUT", Path: "/openfeature/v0/manifest/flags/{key}", Operation: "replaceManifestFlag", Group: "flags", Keys: Management},
-	{Method: "DELETE", Path: "/openfeature/v0/manifest/flags/{key}", Operation: "deleteManifestFlag", Group: "flags", Keys: Management},
-
-	{Method: "GET", Path: "/v1/configs", Operation: "listConfigs", Group: "configs", Keys: Management},
-	{Method: "POST", Path: "/v1/configs", Operation: "createConfig", Group: "configs", Keys: Management},
-	{Method: "GET", Path: "/v1/configs/{key}", Operation: "getConfig", Group: "configs", Keys: Management},
-	{Method: "GET", Path: "/v1/configs/{key}/history", Operation: "getConfigHistory", Group: "configs", Keys: Management},
-	{Method: "GET", Path: "/v1/configs/{key}/evaluations", Operation: "getConfigEvaluations", Group: "configs", Keys: Management},
-	{Method: "PATCH", Path: "/v1/configs/{key}/environments/{env}", Operation: "updateConfigEnvironment", Group: "configs", Keys: Management},
-	{Method: "GET", Path: "/v1/configs/{key}/document", Operation: "getConfigDocument", Group: "configs", Keys: Management},
-	{Method: "PUT", Path: "/v1/configs/{key}/document", Operation: "replaceConfigDocument", Group: "configs", Keys: Management},
-	{Method: "DELETE", Path: "/v1/configs/{key}", Operation: "deleteConfig", Group: "configs", Keys: Management},
-	{Method: "POST", Path: "/v1/configs/{key}/revert", Operation: "revertConfig", Group: "configs", Keys: Management},
-
-	{Method: "GET", Path: "/v1/log-levels", Operation: "listLogLevels", Group: "log-levels", Keys: Management},
-	{Method: "PATCH", Path: "/v1/log-levels/{key}", Operation: "updateLogLevel", Group: "log-levels", Keys: Management},
-	{Method: "GET", Path: "/v1/log-levels/{key}/document", Operation: "getLogLevelDocument", Group: "log-levels", Keys: Management},
-	{Method: "PUT", Path: "/v1/log-levels/{key}/document", Operation: "replaceLogLevelDocument", Group: "log-levels", Keys: Management},
-	{Method: "DELETE", Path: "/v1/log-levels/{key}", Operation: "deleteLogLevel", Group: "log-levels", Keys: Management},
-	{Method: "POST", Path: "/v1/log-levels/{key}/revert", Operation: "revertLogLevel", Group: "log-levels", Keys: Management},
-
-	{Method: "GET", Path: "/v1/segments", Operation: "listSegments", Group: "segments", Keys: Management},
-	{Method: "POST", Path: "/v1/segments", Operation: "createSegment", Group: "segments", Keys: Management},
-	{Method: "GET", Path: "/v1/segments/{key}", Operation: "getSegment", Group: "segments", Keys: Management},
-	{Method: "GET", Path: "/v1/segments/{key}/history", Operation: "getSegmentHistory", Group: "segments", Keys: Management},
-	{Method: "GET", Path: "/v1/segments/{key}/document", Operation: "getSegmentDocument", Group: "segments", Keys: Management},
-	{Method: "PUT", Path: "/v1/segments/{key}/document", Operation: "replaceSegmentDocument", Group: "segments", Keys: Management},
-	{Method: "DELETE", Path: "/v1/segments/{key}", Operation: "deleteSegment", Group: "segments", Keys: Management},
-	{Method: "POST", Path: "/v1/segments/{key}/revert", Operation: "revertSegment", Group: "segments", Keys: Management},
-
-	{Method: "GET", Path: "/v1/schemas", Operation: "listSchemas", Group: "segments", Keys: Management},
-	{Method: "GET", Path: "/v1/schemas/{key}/document", Operation: "getSchemaDocument", Group: "segments", Keys: Management},
-	{Method: "PUT", Path: "/v1/schemas/{key}/document", Operation: "replaceSchemaDocument", Group: "segments", Keys: Management},
-	{Method: "DELETE", Path: "/v1/schemas/{key}", Operation: "deleteSchema", Group: "segments", Keys: Management},
-
-	{Method: "POST", Path: "/v1/changes", Operation: "applyChanges", Group: "changes", Keys: Management},
-
-	{Method: "GET", Path: "/v1/activity", Operation: "listActivity", Group: "activity", Keys: Management},
-
-	{Method: "GET", Path: "/v1/contexts", Operation: "listContexts", Group: "contexts", Keys: Management},
-	{Method: "GET", Path: "/v1/contexts/export", Operation: "exportContexts", Group: "contexts", Keys: Management},
-	{Method: "DELETE", Path: "/v1/contexts/{type}/{key}", Operation: "deleteContext", Group: "contexts", Keys: Management},
-
-	{Method: "GET", Path: "/v1/openapi.json", Operation: "getOpenAPI", Group: "reference", Keys: NoKey, Limit: Anonymous},
-	{Method: "GET", Path: "/v1/docs", Operation: "getDocs", Group: "reference", Keys: NoKey, Limit: Anonymous},
-	DocsFile,
-	{Method: "GET", Path: "/schemas/v1/stored-config.json", Operation: "getStoredConfigSchema", Group: "reference", Keys: NoKey, Limit: Anonymous},
-}
-
 // Function is the name of a group's function: of its folder below functions.
 func Function(group string) string { return strings.ReplaceAll(group, "-", "") }
 
@@ -165,11 +93,12 @@ type Route struct {
 	Limit    Limit
 }
 
-// Routes are the gateway's routes, in the order of the endpoints.
-func Routes() []Route {
+// Routes are the gateway's routes, in the order of the endpoints: those of the API, and
+// the others.
+func Routes(api []Endpoint) []Route {
 	var routes []Route
 	seen := map[string]bool{}
-	for _, endpoints := range [][]Endpoint{REST, ForPeople, ForApplications} {
+	for _, endpoints := range [][]Endpoint{api, ForPeople, ForApplications} {
 		for _, e := range endpoints {
 			key := "ANY " + e.Path
 			if e.Behind == "$default" {

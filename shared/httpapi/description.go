@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"cmp"
 	_ "embed"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +28,19 @@ var described = sync.OnceValue(func() *description {
 	return readDescription(tree)
 })
 
+// Endpoints are those of the API, by their paths. Version 1 of it begins with /v1; what the
+// OpenFeature CLI asks stands beside it.
+func Endpoints() []endpoints.Endpoint {
+	var all []endpoints.Endpoint
+	for _, o := range described().operations {
+		all = append(all, o.Endpoint)
+	}
+	slices.SortFunc(all, func(a, b endpoints.Endpoint) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
+	})
+	return all
+}
+
 // description is what the handlers take from openapi.json.
 type description struct {
 	tree       *jsontree.Node
@@ -48,7 +63,8 @@ func (o *operation) writes() bool { return o.Method != http.MethodGet && !o.safe
 var methods = []string{"get", "put", "post", "delete", "patch"}
 
 func readDescription(tree *jsontree.Node) *description {
-	d := &description{tree: tree, operations: map[string]*operation{}, changes: map[string]*body{}}
+	d := &description{tree: tree, changes: map[string]*body{},
+		operations: map[string]*operation{endpoints.DocsFile.Operation: {Endpoint: endpoints.DocsFile}}} // which is not described
 	for _, p := range members(tree.Get("paths")) {
 		path := version + p.Name
 		if p.Value.Get("servers") != nil { // beside the API
@@ -76,7 +92,7 @@ func (d *description) operation(node *jsontree.Node) *operation {
 	o.safe, _ = node.Get("x-safe").Bool()
 	o.Group, _ = node.At("/tags/0").Text()
 	if node.Get("security") != nil {
-		o.Keys = endpoints.NoKey
+		o.Keys, o.Limit = endpoints.NoKey, endpoints.Anonymous
 	}
 	for _, item := range items(node.Get("parameters")) {
 		p := d.resolve(item)

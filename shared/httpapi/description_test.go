@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -11,25 +12,47 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// TestEveryEndpointIsDescribedAndHandled: the table of endpoints, the description and the
-// handlers have the same operations.
-func TestEveryEndpointIsDescribedAndHandled(t *testing.T) {
-	described, handlers := maps.Clone(described().operations), map[string]handler{}
+// TestEveryOperationIsHandled: the description and the handlers have the same operations.
+func TestEveryOperationIsHandled(t *testing.T) {
+	handlers := map[string]handler{}
 	for _, g := range All() {
 		maps.Copy(handlers, g.handlers)
-	}
-	for _, e := range endpoints.REST {
-		if handlers[e.Operation] == nil {
-			t.Errorf("%s: no handler", e.Operation)
+		for operation := range g.handlers {
+			if o := described().operations[operation]; o == nil || o.Group != g.tag {
+				t.Errorf("%s of the group %s: the description has %+v", operation, g.tag, o)
+			}
 		}
-		delete(handlers, e.Operation)
-		if o := described[e.Operation]; e != endpoints.DocsFile && (o == nil || o.Method != e.Method || o.Path != e.Path || o.Group != e.Group || o.Keys != e.Keys) {
-			t.Errorf("%s: the description has %+v", e.Operation, o)
-		}
-		delete(described, e.Operation)
 	}
-	if len(handlers)+len(described) > 0 {
-		t.Errorf("not in the table of endpoints: handlers %v, descriptions %v", slices.Collect(maps.Keys(handlers)), slices.Collect(maps.Keys(described)))
+	for operation := range described().operations {
+		if handlers[operation] == nil {
+			t.Errorf("%s: no handler", operation)
+		}
+	}
+}
+
+func TestEndpointsAreConsistent(t *testing.T) {
+	var mux http.ServeMux
+	operations, behind := map[string]bool{}, map[string]string{}
+	for _, e := range slices.Concat(Endpoints(), endpoints.ForPeople, endpoints.ForApplications) {
+		mux.Handle(e.Method+" "+e.Path, http.NotFoundHandler()) // which panics when two are for one path
+		if operations[e.Operation] || e.Operation == "" {
+			t.Errorf("the operation %q stands twice, or is none", e.Operation)
+		}
+		operations[e.Operation] = true
+		if e.Path[0] != '/' || e.Group == "" || (e.Keys == endpoints.NoKey) != (e.Limit == endpoints.Anonymous) {
+			t.Errorf("%+v", e)
+		}
+		route := e.Path
+		if e.Behind != "" {
+			route = e.Behind
+		}
+		if before := behind[route]; before != "" && before != e.Group {
+			t.Errorf("%s belongs to two groups, %s and %s: one route cannot lead to both", route, before, e.Group)
+		}
+		behind[route] = e.Group
+	}
+	if routes := endpoints.Routes(Endpoints()); len(routes) != len(behind) {
+		t.Errorf("%d routes for %d paths of the gateway", len(routes), len(behind))
 	}
 }
 

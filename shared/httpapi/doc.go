@@ -1,10 +1,8 @@
 // Package httpapi is the control plane's REST API.
 //
-// The table of endpoints (package endpoints) drives the routes: methods, paths,
-// groups and whether a key is needed. What the query and a body may hold is read
-// from the API's description, openapi.json, which is written by hand. Handlers
-// are bound to both by operationId, and a group does not start whose endpoints,
-// descriptions and handlers are not the same. The tests hold every answer against the
+// The API's description, openapi.json, which is written by hand, drives the routes: methods,
+// paths, groups, whether a key is needed, and what the query and a body may hold. Handlers
+// are bound to it by operationId. The tests hold every answer against the
 // description's response schemas, closed, so that a field cannot be added or lost in
 // only one of the two.
 //

@@ -151,16 +151,14 @@ func newServer(options Options, groups []Group) (*server, error) {
 		ours[g.tag] = true
 		maps.Copy(s.handlers, g.handlers)
 	}
-	for _, e := range endpoints.REST {
-		if !ours[e.Group] {
+	for _, o := range s.description.operations {
+		if !ours[o.Group] {
 			continue
 		}
-		if s.paths[e.Path] == nil {
-			s.paths[e.Path] = operations{}
+		if s.paths[o.Path] == nil {
+			s.paths[o.Path] = operations{}
 		}
-		if s.paths[e.Path][e.Method] = s.description.operations[e.Operation]; e == endpoints.DocsFile { // which is not described
-			s.paths[e.Path][e.Method] = &operation{Endpoint: e}
-		}
+		s.paths[o.Path][o.Method] = o
 	}
 	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/functions"
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/testing/apigateway"
 	"svc.example/svc/shared/testing/standin"
 )
@@ -89,7 +90,7 @@ func (s Site) New(ctx context.Context, change func(function string, c *aws.Confi
 		return nil, err
 	}
 	var routes []apigateway.Route
-	for _, r := range endpoints.Routes() {
+	for _, r := range endpoints.Routes(httpapi.Endpoints()) {
 		routes = append(routes, apigateway.Route{Key: r.Key, Target: r.Function})
 	}
 	table, err := apigateway.NewRoutes(routes)
