@@ -79,3 +79,16 @@ func SegmentOf(c document.Criterion) (key string, ok bool) {
 	}
 	return text(c.ValueToMatch)
 }
+
+// SegmentsOf are the segments that rules ask for.
+func SegmentsOf(rules []document.Rule) []string {
+	var keys []string
+	for _, rule := range rules {
+		for _, criterion := range rule.Criteria {
+			if key, ok := SegmentOf(criterion); ok {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}

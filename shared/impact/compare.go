@@ -35,11 +35,11 @@ func stateOf(ws *workspace.Workspace) state {
 }
 
 // read decodes the document of a key, nil for none.
-func (s state) read(key string) *document.Document {
+func (s state) read(key string) *workspace.Item {
 	if s[key] == nil {
 		return nil
 	}
-	return s[key].Read().View
+	return s[key].Read()
 }
 
 // With is a workspace with other documents in the place of some of its own, by
@@ -144,68 +144,40 @@ func (c *Change) follow(ctx context.Context, before, after *workspace.Workspace,
 
 // refers reports whether what a document serves in an environment refers to one of the
 // segments.
-func refers(doc *document.Document, environment string, segments map[string]bool) bool {
-	for key := range segmentsOf(doc, environment) {
-		if segments[key] {
-			return true
-		}
-	}
-	return false
+func refers(item *workspace.Item, environment string, segments map[string]bool) bool {
+	return item != nil && slices.ContainsFunc(segmentsOf(item.View, environment), func(key string) bool { return segments[key] })
 }
 
 // segmentsOf are the segments that the rules refer to which an environment serves.
-func segmentsOf(doc *document.Document, environment string) map[string]bool {
-	found := map[string]bool{}
-	own, common := rulesOf(doc, environment)
-	for _, rules := range [][]document.Rule{own, common} {
-		for _, rule := range rules {
-			for _, criterion := range rule.Criteria {
-				if key, ok := evaluation.SegmentOf(criterion); ok {
-					found[key] = true
-				}
-			}
-		}
-	}
-	return found
+func segmentsOf(doc *document.Document, environment string) []string {
+	own, _ := doc.Own(environment)
+	return append(evaluation.SegmentsOf(own), evaluation.SegmentsOf(doc.Default)...)
 }
 
 // rulesOf are an environment's own rules and the default ones; none of no document.
-func rulesOf(doc *document.Document, environment string) (own, common []document.Rule) {
-	if doc == nil {
+func rulesOf(item *workspace.Item, environment string) (own, common *jsontree.Node) {
+	if item == nil {
 		return nil, nil
 	}
-	own, _ = doc.Own(environment)
-	return own, doc.Default
+	for _, entry := range item.Tree.Get("environments").Elements() {
+		if id, _ := entry.Get("id").Text(); id == environment {
+			own = entry.Get("rules")
+			break
+		}
+	}
+	return own, item.Tree.At("/default/rules")
 }
 
-func sameRules(a, b *document.Document, environment string) bool {
+func sameRules(a, b *workspace.Item, environment string) bool {
 	ownA, commonA := rulesOf(a, environment)
 	ownB, commonB := rulesOf(b, environment)
-	return slices.EqualFunc(ownA, ownB, sameRule) && slices.EqualFunc(commonA, commonB, sameRule)
+	return jsontree.Equal(ownA, ownB) && jsontree.Equal(commonA, commonB)
 }
 
-func sameRule(a, b document.Rule) bool {
-	return sameValue(&a.Value, &b.Value) && slices.EqualFunc(a.Criteria, b.Criteria, func(a, b document.Criterion) bool {
-		return a.Operator == b.Operator && a.PropertyName == b.PropertyName && sameValue(a.ValueToMatch, b.ValueToMatch)
-	})
+func isServed(item *workspace.Item) bool {
+	return item != nil && (item.View.Type == document.Flag || item.View.Type == document.Config)
 }
 
-func sameValue(a, b *document.Value) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	if a.Type != b.Type || a.Confidential != b.Confidential || a.DecryptWith != b.DecryptWith || !jsontree.Equal(a.Content, b.Content) {
-		return false
-	}
-	if a.Weighted == nil || b.Weighted == nil {
-		return a.Weighted == b.Weighted
-	}
-	return a.Weighted.HashByProperty == b.Weighted.HashByProperty && slices.EqualFunc(a.Weighted.Arms, b.Weighted.Arms,
-		func(a, b document.Arm) bool { return a.Weight == b.Weight && sameValue(&a.Value, &b.Value) })
+func isSegment(item *workspace.Item) bool {
+	return item != nil && item.View.Type == document.Segment
 }
-
-func isServed(doc *document.Document) bool {
-	return doc != nil && (doc.Type == document.Flag || doc.Type == document.Config)
-}
-
-func isSegment(doc *document.Document) bool { return doc != nil && doc.Type == document.Segment }

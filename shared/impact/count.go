@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
 )
 
 const (
@@ -144,13 +145,13 @@ func (c *Change) In(ctx context.Context, environment string, now, most int64) (*
 func (n *Count) compile(ctx context.Context, from state, keys []string, environment string, most int64) (side, error) {
 	units, compiler, made := evaluation.NewUnits(environment), evaluation.NewCompiler(), side{}
 	needed, added := map[string]bool{}, map[string]bool{}
-	add := func(key string, doc *document.Document) {
-		unit, answers := units.Make(evaluation.Source{Key: key, Document: doc})
+	add := func(item *workspace.Item) {
+		unit, answers := units.Make(evaluation.Source{Key: item.Key, Document: item.View})
 		compiler.Add(unit)
 		for i := range answers {
 			made.serves = append(made.serves, n.answer(&answers[i].Value))
 		}
-		for segment := range segmentsOf(doc, environment) {
+		for _, segment := range segmentsOf(item.View, environment) {
 			needed[segment] = needed[segment] || !added[segment]
 		}
 	}
@@ -161,8 +162,8 @@ func (n *Count) compile(ctx context.Context, from state, keys []string, environm
 		return ctx.Err()
 	}
 	for _, key := range keys {
-		if doc := from.read(key); isServed(doc) {
-			add(key, doc)
+		if item := from.read(key); isServed(item) {
+			add(item)
 		}
 		if err := fits(); err != nil {
 			return made, err
@@ -175,8 +176,8 @@ func (n *Count) compile(ctx context.Context, from state, keys []string, environm
 				continue
 			}
 			needed[key], added[key], more = false, true, true
-			if doc := from.read(key); isSegment(doc) {
-				add(key, doc)
+			if item := from.read(key); isSegment(item) {
+				add(item)
 			}
 			if err := fits(); err != nil {
 				return made, err

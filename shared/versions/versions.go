@@ -201,7 +201,7 @@ func PartOf(key string, tree *jsontree.Node, view *document.Document) *Part {
 		// Members are told by the default rules alone.
 		p.segment = &segment{
 			Sum:        digest("segment", key, tree.Get("default").Get("rules")),
-			References: referencesOf(view.Default),
+			References: evaluation.SegmentsOf(view.Default),
 			Turns:      evaluation.TurnsOf(view.Default),
 		}
 	}
@@ -246,7 +246,7 @@ type entry struct {
 
 // serve notes the rules that clients are served.
 func (e *entry) serve(rules []document.Rule) {
-	e.references, e.turns = referencesOf(rules), evaluation.TurnsOf(rules)
+	e.references, e.turns = evaluation.SegmentsOf(rules), evaluation.TurnsOf(rules)
 }
 
 func (s *scope) change(e *entry, by int) {
@@ -275,19 +275,6 @@ func count[K comparable](counts map[K]int, key K, by int) map[K]int {
 		delete(counts, key)
 	}
 	return counts
-}
-
-// referencesOf are the segments that rules ask for.
-func referencesOf(rules []document.Rule) []string {
-	var keys []string
-	for _, rule := range rules {
-		for _, criterion := range rule.Criteria {
-			if key, ok := evaluation.SegmentOf(criterion); ok {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
 }
 
 // Of is the versions of an environment. One that no document names is served

@@ -49,12 +49,12 @@ func (v *Verification) circleThrough(item *Item) []document.Issue {
 // references are the segments that a segment refers to.
 func (v *Verification) references(changed *Item, key string) []string {
 	if key == changed.Key {
-		return segmentReferences(changed)
+		return evaluation.SegmentsOf(changed.View.Default)
 	}
 	known, asked := v.segments[key]
 	if !asked {
 		if stored, found := v.index.ws.Item(document.Segment, key); found {
-			known = segmentReferences(stored.Read())
+			known = evaluation.SegmentsOf(stored.Read().View.Default)
 		}
 		v.segments[key] = known
 	}
@@ -97,20 +97,6 @@ func circleIssue(item *Item, path []string) document.Issue {
 	return document.Issue{Code: problem.SegmentCircle, Pointer: pointer, Message: "the segments refer to each other in a circle: " + strings.Join(path, " -> ")}
 }
 
-// segmentReferences are the keys of the segments that a segment's rules name.
-// A segment has default rules only.
-func segmentReferences(item *Item) []string {
-	var keys []string
-	for _, rule := range item.View.Default {
-		for _, criterion := range rule.Criteria {
-			if key, ok := evaluation.SegmentOf(criterion); ok {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
-}
-
 // graph is the segments and the segments each refers to, by number.
 type graph struct {
 	items []*Item
@@ -129,7 +115,7 @@ func newGraph(ws *Workspace) *graph {
 	}
 	for _, item := range g.items {
 		var edges []int32
-		for _, key := range segmentReferences(item) {
+		for _, key := range evaluation.SegmentsOf(item.View.Default) {
 			if to, ok := number[key]; ok {
 				edges = append(edges, to)
 			}

@@ -58,7 +58,7 @@ func References(ws *Workspace, paths ...string) map[string][]Reference {
 func SegmentsOver(ws *Workspace, paths ...string) []string {
 	over := map[string][]*Item{} // by the keys that they name
 	for _, item := range newGraph(ws).items {
-		for _, key := range segmentReferences(item) {
+		for _, key := range evaluation.SegmentsOf(item.View.Default) {
 			over[key] = append(over[key], item)
 		}
 	}
