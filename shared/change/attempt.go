@@ -192,14 +192,6 @@ type attempt struct {
 	encoded []byte // see text
 }
 
-// found is what the edit begins with.
-func (a *attempt) found() *workspace.Decoded {
-	if a.previous != nil {
-		return workspace.Decode(a.path, a.previous.text())
-	}
-	return a.file.Decode()
-}
-
 // creates reports whether the write makes a document where there is none.
 func (a *attempt) creates() bool { return a.write.onlyFirst || !a.exists }
 
@@ -282,20 +274,15 @@ func (a *attempt) itemWarnings() []document.Issue {
 	return append(a.lookups, workspace.Warnings(&workspace.Item{View: document.View(a.edited.Tree), Tree: a.edited.Tree})...)
 }
 
-// fallbackPointer leads to the value that a PATCH of a scope has set.
+// fallbackPointer leads to the value that a PATCH of a scope has set: to that of the default
+// rules where it has none.
 func fallbackPointer(tree *jsontree.Node, scope string) string {
-	pointer := scopePointer(tree, scope)
-	return fmt.Sprintf("%s/rules/%d/value", pointer, len(document.StoredRules(tree.At(pointer)))-1)
-}
-
-// scopePointer leads to the rules of a scope; to the default ones where it has none.
-func scopePointer(tree *jsontree.Node, scope string) string {
-	if scope != document.DefaultScope {
-		for i, entry := range tree.Get("environments").Elements() {
-			if id, _ := entry.Get("id").Text(); id == scope {
-				return "/environments/" + strconv.Itoa(i)
-			}
+	pointer := "/default"
+	for i, entry := range tree.Get("environments").Elements() {
+		if id, _ := entry.Get("id").Text(); id == scope && scope != document.DefaultScope {
+			pointer = "/environments/" + strconv.Itoa(i)
+			break
 		}
 	}
-	return "/default"
+	return fmt.Sprintf("%s/rules/%d/value", pointer, len(document.StoredRules(tree.At(pointer)))-1)
 }

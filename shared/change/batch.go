@@ -94,8 +94,11 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 // record notes what an attempt leaves behind. Of all but the last one the documents
 // are kept as text alone, which takes a tenth.
 func (a *attempt) record(changed bool) {
-	if r := a.batch.last; r != nil {
-		r.forgetDecoded()
+	if r := a.batch.last; r != nil && r.edited != nil {
+		if a.batch.byPath[r.path] == r {
+			r.text()
+		}
+		r.edited, r.base = &edit.Edited{Changed: r.edited.Changed}, nil
 	}
 	a.batch.last = a
 	if !changed {
@@ -127,18 +130,6 @@ func (a *attempt) record(changed bool) {
 		a.scopes = append(a.scopes, p.scopes...)
 	}
 	a.batch.byPath[a.path] = a
-}
-
-// forgetDecoded forgets what is decoded.
-func (a *attempt) forgetDecoded() {
-	if a.edited == nil {
-		return
-	}
-	if a.batch.byPath[a.path] == a {
-		a.text()
-	}
-	a.edited = &edit.Edited{Changed: a.edited.Changed}
-	a.base = nil
 }
 
 // splitName is the scope of a document, in the batch's splits.

@@ -23,8 +23,12 @@ const (
 
 // keepBucketingProperty has a rollout that stands where none stood before go on with the
 // property of the last one that the scope served: switched off and on again,
-// the same users are where they were.
+// the same users are where they were. Before that it answers 400 for a request that the
+// stored document does not allow.
 func (a *attempt) keepBucketingProperty(ctx context.Context) error {
+	if a.problem != nil {
+		return editFault(a.problem)
+	}
 	if !a.edited.NewSplit {
 		return nil
 	}

@@ -111,20 +111,8 @@ func touchesDifference(a *attempt) access.Write {
 	return access.Move(a.tierOf(before), a.tierOf(after), scopes...)
 }
 
-// compare answers 409: for a key that is held where an item is to be created,
-// and for a token that names other content than what is stored.
-func (a *attempt) compare(ctx context.Context) error {
-	if err := a.checkToken(ctx); err != nil {
-		return err
-	}
-	if a.creates() && (a.problem != nil || a.edited.Tree != nil) {
-		return a.checkKeyAvailable()
-	}
-	return nil
-}
-
-// checkToken compares the token with the item as it was before the batch. One that
-// names a commit without the item holds as long as there was none.
+// checkToken answers 409 for a token that names other content than what the item was before
+// the batch. One that names a commit without the item holds as long as there was none.
 func (a *attempt) checkToken(ctx context.Context) error {
 	if a.write.token == nil || *a.write.token == a.last || *a.write.token == a.batch.head.Snapshot.Head.Commit {
 		return nil
@@ -189,8 +177,11 @@ func (a *attempt) untouchedSince(ctx context.Context, token string) (bool, error
 	return false, a.batch.lookUp()
 }
 
-// checkKeyAvailable answers 409 unless nothing holds the key.
-func (a *attempt) checkKeyAvailable() error {
+// checkKeyAvailable answers 409 for a key that is held where an item is to be created.
+func (a *attempt) checkKeyAvailable(context.Context) error {
+	if !a.creates() || a.problem == nil && a.edited.Tree == nil {
+		return nil
+	}
 	t, held, found := a.batch.holder(a.write.t, a.write.key)
 	if !found {
 		return nil

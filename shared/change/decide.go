@@ -18,7 +18,7 @@ func (a *attempt) decide(ctx context.Context) error {
 	if len(a.write.issues) > 0 {
 		return refusal.Malformed(a.write.issues...)
 	}
-	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {
+	for _, step := range []func(context.Context) error{a.find, a.permit, a.checkToken, a.checkKeyAvailable, a.keepBucketingProperty} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -88,7 +88,11 @@ func (a *attempt) read() error {
 		a.base = a.file.Decode().Tree
 	}
 	if a.base.Kind != jsontree.Object && !a.write.acceptsInvalid {
-		return refusal.NotAnObject(a.write.t, a.write.key, a.found())
+		found := a.file.Decode()
+		if a.previous != nil {
+			found = workspace.Decode(a.path, a.previous.text())
+		}
+		return refusal.NotAnObject(a.write.t, a.write.key, found)
 	}
 	return a.batch.charge(a.base)
 }
@@ -114,12 +118,4 @@ func (a *attempt) permit(context.Context) error {
 		return nil
 	}
 	return a.permitUses()
-}
-
-// change answers 400 for a request that the stored document does not allow.
-func (a *attempt) change(ctx context.Context) error {
-	if a.problem != nil {
-		return editFault(a.problem)
-	}
-	return a.keepBucketingProperty(ctx)
 }

@@ -158,8 +158,9 @@ func (t *template) fill(commit, previous string) *Answer {
 // one.
 func (t *template) remembered(previous string) []byte {
 	kept := *t
-	if len(t.body) > MaxRemembered {
-		kept.truncate(previous)
+	if len(t.body) > MaxRemembered { // the commits and nothing else
+		kept.Truncated = true
+		kept.body, _ = json.Marshal(Written{true, t.commit(), previous}) // which cannot fail either
 	}
 	head, _ := json.Marshal(kept) // strings only: it cannot fail
 	var text bytes.Buffer
@@ -169,12 +170,6 @@ func (t *template) remembered(previous string) []byte {
 	}
 	_ = w.Close()
 	return text.Bytes()
-}
-
-// truncate has the answer name the commits and nothing else.
-func (t *template) truncate(previous string) {
-	t.Truncated = true
-	t.body, _ = json.Marshal(Written{true, t.commit(), previous}) // which cannot fail either
 }
 
 // maxTemplate is more than any template has.

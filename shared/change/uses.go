@@ -31,14 +31,18 @@ func (a *attempt) permitUses() error {
 		scopes[use.Key] = append(scopes[use.Key], a.batch.head.View.Scopes().Scope(use.Scope))
 	}
 	for _, key := range keys {
-		write, what, guarded := a.usingKey(key, scopes[key])
-		if key == "" {
-			write, what, guarded = access.Edit(access.TierProtectedAllEnvs, scopes[key]...), lookupsGuarded, a.batch.head.View.GuardedReferences()
+		tier, what, guarded := access.TierProtectedAllEnvs, lookupsGuarded, a.batch.head.View.GuardedReferences()
+		if key != "" {
+			// To be allowed to edit the config that holds it in the scopes where it is used. One
+			// that is not there decrypts nothing, and is refused for that in its turn.
+			path := workspace.Path(document.Config, key)
+			tier, guarded = a.batch.tierAt(path)
+			guarded, what = guarded && path != a.path, fmt.Sprintf("to decrypt with the config %s is to use it: ", terminal.Quote(key))
 		}
 		if !guarded {
 			continue
 		}
-		if err := refusal.Forbidden(a.batch.state.Principal, what, write); err != nil {
+		if err := refusal.Forbidden(a.batch.state.Principal, what, access.Edit(tier, scopes[key]...)); err != nil {
 			return err
 		}
 	}
@@ -46,15 +50,3 @@ func (a *attempt) permitUses() error {
 }
 
 const lookupsGuarded = "a value that is read from the environment of applications is guarded in this workspace (secretReferences in " + workspace.File + "): "
-
-// usingKey is what it takes to decrypt with the key that a config holds: to be
-// allowed to edit that config in the scopes where it is used. One that is not
-// there decrypts nothing, and is refused for that in its turn.
-func (a *attempt) usingKey(key string, scopes []access.Scope) (write access.Write, what string, guarded bool) {
-	path := workspace.Path(document.Config, key)
-	tier, found := a.batch.tierAt(path)
-	if !found || path == a.path {
-		return write, "", false
-	}
-	return access.Edit(tier, scopes...), fmt.Sprintf("to decrypt with the config %s is to use it: ", terminal.Quote(key)), true
-}

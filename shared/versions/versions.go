@@ -212,9 +212,14 @@ func (s *State) change(p *Part, by int) {
 	s.everywhere.change(&p.common, by)
 	for i := range p.own {
 		own := &p.own[i]
-		scope := s.own[own.environment]
-		scope.change(&own.entry, by)
-		s.put(own.environment, scope)
+		in := s.own[own.environment]
+		in.change(&own.entry, by)
+		if s.own == nil {
+			s.own = map[string]scope{}
+		}
+		if s.own[own.environment] = in; in.Entries == 0 {
+			delete(s.own, own.environment)
+		}
 	}
 	switch {
 	case p.segment == nil:
@@ -225,15 +230,6 @@ func (s *State) change(p *Part, by int) {
 			s.segments = map[string]segment{}
 		}
 		s.segments[p.key] = *p.segment
-	}
-}
-
-func (s *State) put(environment string, own scope) {
-	if s.own == nil {
-		s.own = map[string]scope{}
-	}
-	if s.own[environment] = own; own.Entries == 0 {
-		delete(s.own, environment)
 	}
 }
 
