@@ -15,7 +15,7 @@ import (
 type Caller struct {
 	key   access.Key   // as the request carries it; or
 	token access.Token // that stands for one
-	once  string       // see onceID; "" for none
+	once  string       // what ledgers call the Idempotency-Key, which they do not tell; "" for none
 	entry Entry
 }
 
@@ -24,20 +24,15 @@ var (
 	errOtherPrincipal = errors.New("the ledger answered with another principal than the key's")
 )
 
-// onceID is what ledgers call a principal's Idempotency-Key, which they do not tell; ""
-// for none.
-func onceID(principal access.ID, idempotencyKey string) string {
-	if idempotencyKey == "" {
-		return ""
-	}
-	return change.Digest([]byte(principal), []byte(idempotencyKey))
-}
-
 // Authenticate asks the ledger, once, whose key this is, and what has landed under
 // an Idempotency-Key, "" for none. Every reason to refuse the key is a fault of the
 // kind Unauthorized in the same words.
 func (p *Service) Authenticate(ctx context.Context, key access.Key, idempotencyKey string) (Caller, error) {
-	return p.authenticate(ctx, key, onceID(key.Principal(), idempotencyKey))
+	once := ""
+	if idempotencyKey != "" {
+		once = change.Digest([]byte(key.Principal()), []byte(idempotencyKey))
+	}
+	return p.authenticate(ctx, key, once)
 }
 
 func (p *Service) authenticate(ctx context.Context, key access.Key, once string) (Caller, error) {

@@ -69,7 +69,10 @@ func (s *Session) Contexts(ctx context.Context, q ContextQuery) (*ContextList, e
 		return nil, telemetry.Fault(err)
 	}
 	for _, c := range found {
-		row := contextRow(c)
+		row := ContextRow{Type: c.Type, Key: c.Key, Email: c.Text("email"), Environment: c.Environment, LastSeenAt: project.Date(c.LastSeen)}
+		if name := c.Text("name"); name != "" {
+			row.Name = &name
+		}
 		if q.Properties {
 			row.Context = nodeOf(&c)
 		}
@@ -109,15 +112,6 @@ func (s *Session) knownEnvironment(ctx context.Context, name string) error {
 		return refusal.NoEnvironment(name)
 	}
 	return nil
-}
-
-func contextRow(c telemetry.Saved) ContextRow {
-	row := ContextRow{Type: c.Type, Key: c.Key, Email: c.Text("email"), Environment: c.Environment,
-		LastSeenAt: project.Date(c.LastSeen)}
-	if name := c.Text("name"); name != "" {
-		row.Name = &name
-	}
-	return row
 }
 
 // ExportedContexts is a page of the saved contexts of an environment.

@@ -25,18 +25,6 @@ func TestEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 	}
 }
 
-func TestEnvironmentsWithoutAWorkspaceFile(t *testing.T) {
-	w := newWorld(t, nil)
-	w.repo.Commits = nil
-	entries := `,"environments":[{"id":"production","rules":[]},{"id":"Zoo","rules":[]},{"id":"staging","rules":[]}]`
-	w.repo.Push(ada, "", map[string]string{path("a"): boolFlag("a", entries), path("b"): boolFlag("b", `,"environments":[{"id":"test","rules":[]}]`)})
-	got := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx)))
-	if want := `{"environments":[{"name":"Zoo","environmentType":"development","protected":false},{"name":"test","environmentType":"test","protected":false},` +
-		`{"name":"staging","environmentType":"staging","protected":false},{"name":"production","environmentType":"production","protected":false}]}`; got != want {
-		t.Errorf("got\n%s, want\n%s", got, want)
-	}
-}
-
 // TestTheTextsOfWorkspacesAreForgotten once others were looked at, though lists
 // and checks need little of them.
 func TestTheTextsOfWorkspacesAreForgotten(t *testing.T) {

@@ -76,18 +76,14 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 		}
 	}
 	for _, b := range broken[:min(len(broken), maxTold)] {
-		d.Broken = append(d.Broken, brokenRow(b))
+		row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: workspace.InWords(b.Problems)}
+		if folder, key, ok := workspace.SplitPath(b.File.Path); ok {
+			row.Type, row.Key = string(folder.ItemType()), &key
+		}
+		if b.ServedFrom != "" {
+			row.ServedFrom = &b.ServedFrom
+		}
+		d.Broken = append(d.Broken, row)
 	}
 	return d, nil
-}
-
-func brokenRow(b served.Broken) BrokenRow {
-	row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: workspace.InWords(b.Problems)}
-	if folder, key, ok := workspace.SplitPath(b.File.Path); ok {
-		row.Type, row.Key = string(folder.ItemType()), &key
-	}
-	if b.ServedFrom != "" {
-		row.ServedFrom = &b.ServedFrom
-	}
-	return row
 }

@@ -76,9 +76,12 @@ func (r *Reader) Activity(ctx context.Context, q ActivityQuery) (*ActivityList, 
 	if b.Limit == 0 {
 		b.Limit = defaultActivity
 	}
-	path, ok := q.path()
+	path, ok := "", true // of all files
+	if q.Type != "" {
+		path, ok = workspace.PathOf(document.Type(q.Type), q.Key)
+	}
 	if !ok {
-		return nil, q.noSuch()
+		return nil, refusal.NoSuch(document.Type(q.Type), q.Key)
 	}
 	if q.Environment != document.DefaultScope {
 		if err := r.source.KnowsEnvironment(ctx, q.Environment); err != nil {
@@ -90,7 +93,7 @@ func (r *Reader) Activity(ctx context.Context, q ActivityQuery) (*ActivityList, 
 		return nil, err
 	}
 	if !exists && path != "" && b.After == "" {
-		return nil, q.noSuch()
+		return nil, refusal.NoSuch(document.Type(q.Type), q.Key)
 	}
 	described, err := r.describe(ctx, traces)
 	if err != nil {
@@ -121,18 +124,6 @@ func (q ActivityQuery) issues() []document.Issue {
 			Message: "type is one of feature_flag, config, log_level, segment, schema"})
 	}
 	return issues
-}
-
-// path is the file that the feed is asked about, "" for all.
-func (q ActivityQuery) path() (string, bool) {
-	if q.Type == "" {
-		return "", true
-	}
-	return workspace.PathOf(document.Type(q.Type), q.Key)
-}
-
-func (q ActivityQuery) noSuch() error {
-	return refusal.NoSuch(document.Type(q.Type), q.Key)
 }
 
 // trace is an entry to be: a commit and one of the files it touched, or none
