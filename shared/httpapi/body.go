@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 )
 
 // body is what an operation's body may hold.
@@ -74,8 +75,8 @@ func (d *description) checked(node *jsontree.Node) *jsontree.Node {
 // one of its issues.
 func (b *body) checkPart(tree *jsontree.Node) ([]document.Issue, error) {
 	issues, err := b.check(tree)
-	if refusal := (*fault.Fault)(nil); errors.As(err, &refusal) {
-		if found, are := refusal.Details["issues"].([]document.Issue); are {
+	if long := (*fault.Fault)(nil); errors.As(err, &long) {
+		if found, are := long.Details["issues"].([]document.Issue); are {
 			return found, nil
 		}
 	}
@@ -95,7 +96,7 @@ func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 			issues = append(issues, document.Issue{Pointer: jsontree.Pointer(brief(m.Name)), Message: "unknown field; known are " + join(b.fields)})
 		}
 		if most, limited := b.most[m.Name]; limited && len(m.Value.Items) > most { // looked at no further
-			return nil, refused([]document.Issue{{Pointer: jsontree.Pointer(m.Name), Message: fmt.Sprintf("%s has at most %d entries, not %d", m.Name, most, len(m.Value.Items))}})
+			return nil, refusal.Malformed(document.Issue{Pointer: jsontree.Pointer(m.Name), Message: fmt.Sprintf("%s has at most %d entries, not %d", m.Name, most, len(m.Value.Items))})
 		}
 	}
 	return append(issues, schema.Check(tree)...), nil
@@ -108,22 +109,11 @@ const (
 	besideDocuments = 100_000
 )
 
-// readText reads a request's body.
-func (c *call) readText() ([]byte, error) {
-	text, place, err := c.bodies.ReadWithin(c.operation.most, c.writer, c.request, c.owner)
-	if err != nil {
-		return nil, err
-	}
-	c.leave = place.Leave
-	c.asks(text)
-	return text, nil
-}
-
 // readBody reads a body as a JSON object, whatever its Content-Type says: curl -d sends
 // another.
 func readBody(text []byte, most int64) (*jsontree.Node, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, refused([]document.Issue{{Message: "the body is empty; send a JSON object"}})
+		return nil, refusal.Malformed(document.Issue{Message: "the body is empty; send a JSON object"})
 	}
 	beside := besideDocument
 	if most > bodies.Max {
@@ -140,7 +130,7 @@ func readBody(text []byte, most int64) (*jsontree.Node, error) {
 		return nil, fault.New(fault.BadRequest, "the body is not JSON").Because(err)
 	}
 	if tree.Kind != jsontree.Object {
-		return nil, refused([]document.Issue{{Message: "the body is a JSON object, not " + tree.Kind.String()}})
+		return nil, refusal.Malformed(document.Issue{Message: "the body is a JSON object, not " + tree.Kind.String()})
 	}
 	return tree, nil
 }
@@ -148,9 +138,6 @@ func readBody(text []byte, most int64) (*jsontree.Node, error) {
 // bodyless refuses a body where there is none to read: a client that sends expectedCommitSha in
 // it believes to delete nothing that they have not seen.
 func (c *call) bodyless() {
-	if bodies.Empty(c.request) {
-		return
-	}
 	message := c.operation.Method + " takes no body; leave it out"
 	if slices.ContainsFunc(c.operation.query, func(p parameter) bool { return p.name == expectedCommit }) {
 		message += ", and send " + expectedCommit + " in the query: ?" + expectedCommit + "="
@@ -196,7 +183,7 @@ func boolean(tree *jsontree.Node, name string) bool {
 
 func texts(tree *jsontree.Node, name string) []string {
 	var values []string
-	for _, item := range items(tree.Get(name)) {
+	for _, item := range tree.Get(name).Elements() {
 		value, _ := item.Text()
 		values = append(values, value)
 	}

@@ -16,7 +16,7 @@ func Changes() Group {
 	return Group{"changes", map[string]handler{
 		"applyChanges": func(ctx context.Context, c *call) (any, error) {
 			set := change.ChangeSet{Request: c.write(), Message: text(c.body, "message")}
-			for _, tree := range items(c.body.Get("operations")) {
+			for _, tree := range c.body.Get("operations").Elements() {
 				operation, err := c.operationOf(tree)
 				if err != nil {
 					return nil, err

@@ -94,7 +94,7 @@ func (d *description) operation(node *jsontree.Node) *operation {
 	if node.Get("security") != nil {
 		o.Keys, o.Limit = endpoints.NoKey, endpoints.Anonymous
 	}
-	for _, item := range items(node.Get("parameters")) {
+	for _, item := range node.Get("parameters").Elements() {
 		p := d.resolve(item)
 		if in, _ := p.Get("in").Text(); in == "query" { // a path's are the path's own segments
 			o.query = append(o.query, readParameter(p))
@@ -118,15 +118,7 @@ func (d *description) resolve(node *jsontree.Node) *jsontree.Node {
 	return node
 }
 
-// items and members take what is not there for empty.
-
-func items(list *jsontree.Node) []*jsontree.Node {
-	if list == nil {
-		return nil
-	}
-	return list.Items
-}
-
+// members takes what is not there for empty.
 func members(object *jsontree.Node) []jsontree.Member {
 	if object == nil {
 		return nil

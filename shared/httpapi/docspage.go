@@ -65,12 +65,12 @@ func sourceHash(text string) string {
 }
 
 // file answers with a file of the page.
-func (m *memo) file(_ context.Context, c *call) (any, error) {
+func file(_ context.Context, c *call) (any, error) {
 	f, known := swaggerui.Find(c.request.PathValue("file"))
 	if !known || c.request.PathValue("digest") != swaggerui.Digest() {
 		return nil, fault.New(fault.NotFound, "there is no such file of the reference; %s/docs names those that it needs", c.options.BasePath)
 	}
-	return m.keep(memoKey{nil, f.Name}, func() *page {
+	return c.made(f.Name, func() *page {
 		p := &page{contentType: f.ContentType, immutable: true}
 		if f.Packed {
 			p.Body = negotiation.NewPackedBody(f.Stored())

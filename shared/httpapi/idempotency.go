@@ -44,15 +44,12 @@ func (c *call) idempotencyKey() string {
 	if c.dryRun() {
 		return ""
 	}
-	c.once = &change.Idempotency{Encode: c.encoded}
+	c.once = &change.Idempotency{Encode: func(result any) (change.Answer, error) {
+		text, err := encoding.JSON(result)
+		return change.Answer{Status: cmp.Or(c.status, http.StatusOK), Body: text}, err
+	}}
 	c.asks(nil)
 	return keys[0]
-}
-
-// encoded is the answer of a result, as it is remembered.
-func (c *call) encoded(result any) (change.Answer, error) {
-	text, err := encoding.JSON(result)
-	return change.Answer{Status: cmp.Or(c.status, http.StatusOK), Body: text}, err
 }
 
 // remembered is the answer that the request has landed with, now or before; nil for none.

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-
-	"svc.example/svc/shared/lru"
 )
 
 // keptAnswer says what an answer was given to. Whoever may read a workspace reads
@@ -58,11 +56,4 @@ func keptWith(work handler, evaluations bool) handler {
 		}
 		return p, nil
 	}
-}
-
-func newKept(bytes int64) *lru.Cache[keptAnswer, *page] {
-	if bytes == 0 {
-		return nil
-	}
-	return lru.New[keptAnswer, *page](bytes)
 }

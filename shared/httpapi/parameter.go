@@ -10,6 +10,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // parameter is a query parameter with the part of JSON Schema that it uses.
@@ -36,7 +37,7 @@ func readParameter(node *jsontree.Node) parameter {
 		p.pattern = regexp.MustCompile(pattern)
 	}
 	p.least, p.most = bound(schema.Get("minimum")), bound(schema.Get("maximum"))
-	for _, value := range items(schema.Get("enum")) {
+	for _, value := range schema.Get("enum").Elements() {
 		text, _ := value.Text()
 		p.enum = append(p.enum, text)
 	}
@@ -147,3 +148,13 @@ func (q query) number(name string) *int {
 	}
 	return &n
 }
+
+func join(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// brief cuts a name that may be as long as its author liked.
+func brief(name string) string { return terminal.Cut(name, 100) }

@@ -16,41 +16,29 @@ const referenceTag = "reference"
 // Reference is the description itself, for programs and for people. It needs
 // no key and no control.Service.
 func Reference() Group {
-	var ready memo
 	return Group{referenceTag, map[string]handler{
 		"getOpenAPI": func(_ context.Context, c *call) (any, error) {
-			return ready.page(c, "application/json", func(s *server) []byte { return s.stamped().Encode() }), nil
+			return c.steady("application/json", func() []byte { return c.stamped().Encode() }), nil
 		},
 		"getDocs": func(_ context.Context, c *call) (any, error) {
 			c.header.Set("Content-Security-Policy", docsPolicy())
-			return ready.page(c, "text/html; charset=utf-8", func(s *server) []byte { return renderDocs(s.stamped()) }), nil
+			return c.steady("text/html; charset=utf-8", func() []byte { return renderDocs(c.stamped()) }), nil
 		},
-		endpoints.DocsFile.Operation: ready.file,
+		endpoints.DocsFile.Operation: file,
 		"getStoredConfigSchema": func(_ context.Context, c *call) (any, error) {
-			return ready.page(c, "application/schema+json", (*server).storedConfigSchema), nil
+			return c.steady("application/schema+json", c.storedConfigSchema), nil
 		},
 	}}
 }
 
-// memo keeps what an operation answers, packed too: it is the same every time.
-type memo struct {
-	pages sync.Map // func() *page, by memoKey
+// steady is what an operation answers that is the same every time.
+func (c *call) steady(contentType string, build func() []byte) *page {
+	return c.made(c.operation.Operation, func() *page { return &page{contentType: contentType, Body: negotiation.NewBody(build())} })
 }
 
-// memoKey is an operation of a server, or a file.
-type memoKey struct {
-	server *server
-	name   string
-}
-
-func (m *memo) page(c *call, contentType string, build func(*server) []byte) *page {
-	return m.keep(memoKey{c.server, c.operation.Operation}, func() *page {
-		return &page{contentType: contentType, Body: negotiation.NewBody(build(c.server))}
-	})
-}
-
-func (m *memo) keep(key memoKey, build func() *page) *page {
-	made, _ := m.pages.LoadOrStore(key, sync.OnceValue(build))
+// made makes a page for the first who asks, and keeps it, packed too.
+func (s *server) made(name string, build func() *page) *page {
+	made, _ := s.pages.LoadOrStore(name, sync.OnceValue(build))
 	return made.(func() *page)()
 }
 
@@ -64,8 +52,11 @@ func (s *server) stamped() *jsontree.Node {
 		tree.Get("info").Set("x-release", jsontree.NewString(s.options.Release))
 	}
 	here := tree.Get("x-directory")
-	if tree.Delete("x-directory"); s.options.Directory {
-		describeDirectory(tree, here)
+	if tree.Delete("x-directory"); s.options.Directory { // nothing beside the API, and what only a directory has
+		paths, tags := tree.Get("paths"), tree.Get("tags")
+		paths.Members = slices.DeleteFunc(paths.Members, func(p jsontree.Member) bool { return p.Value.Get("servers") != nil })
+		paths.Members = append(paths.Members, here.Get("paths").Members...)
+		tags.Items = append(tags.Items, here.Get("tag"))
 	}
 	for _, p := range tree.Get("paths").Members {
 		if p.Value.Get("servers") != nil {
@@ -73,15 +64,6 @@ func (s *server) stamped() *jsontree.Node {
 		}
 	}
 	return tree
-}
-
-// describeDirectory has the description tell what is served of a config directory: nothing
-// beside the API, and what only a directory has.
-func describeDirectory(tree, here *jsontree.Node) {
-	paths, tags := tree.Get("paths"), tree.Get("tags")
-	paths.Members = slices.DeleteFunc(paths.Members, func(p jsontree.Member) bool { return p.Value.Get("servers") != nil })
-	paths.Members = append(paths.Members, here.Get("paths").Members...)
-	tags.Items = append(tags.Items, here.Get("tag"))
 }
 
 func setServer(node *jsontree.Node, url string) {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"svc.example/svc/shared/authentication"
@@ -27,6 +28,7 @@ import (
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
 )
@@ -121,6 +123,7 @@ type server struct {
 	answers     bodies.Answers
 	kept        *lru.Cache[keptAnswer, *page] // nil: none are
 	waiting     chan struct{}                 // holds requests that wait for their turn
+	pages       sync.Map                      // func() *page, by operation or file
 	handlers    map[string]handler
 	paths       map[string]operations
 }
@@ -143,9 +146,12 @@ func newServer(options Options, groups []Group) (*server, error) {
 		options.Limit = DefaultLimit
 	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
-	s := &server{description: described(), options: options, beside: beside, kept: newKept(options.KeptAnswers),
+	s := &server{description: described(), options: options, beside: beside,
 		guard:   authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Anonymous, options.Now), Proxies: options.Proxies},
 		waiting: make(chan struct{}, maxWaiting), handlers: map[string]handler{}, paths: map[string]operations{}}
+	if options.KeptAnswers > 0 {
+		s.kept = lru.New[keptAnswer, *page](options.KeptAnswers)
+	}
 	ours := map[string]bool{}
 	for _, g := range groups {
 		ours[g.tag] = true
@@ -297,17 +303,20 @@ func (c *call) admit() (err error) {
 	}
 	if c.operation.body == nil {
 		if !c.operation.writes() {
-			return refused(c.issues)
+			return refusal.Malformed(c.issues...)
 		}
-		if c.bodyless(); !bodies.Empty(c.request) {
-			return nil // control tells what is wrong in its turn; the same request had no body
+		if bodies.Empty(c.request) {
+			return c.replay()
 		}
-		return c.replay()
+		c.bodyless()
+		return nil // control tells what is wrong in its turn; the same request had no body
 	}
-	text, err := c.readText()
+	text, place, err := c.bodies.ReadWithin(c.operation.most, c.writer, c.request, c.owner)
 	if err != nil {
 		return err
 	}
+	c.leave = place.Leave
+	c.asks(text)
 	if err := c.replay(); err != nil || c.once != nil && c.once.Replayed {
 		return err
 	}

@@ -39,6 +39,7 @@ func Malformed(issues ...document.Issue) error {
 	if len(issues) == 0 {
 		return nil
 	}
+	issues = jsontree.Bounded(issues)
 	return fault.New(fault.BadRequest, "%s", jsontree.InWords(issues)).With(map[string]any{"issues": issues})
 }
 
