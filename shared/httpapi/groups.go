@@ -49,27 +49,18 @@ func Workspace() Group {
 
 // Segments is what other items share: rule sets, and the schemas of configs.
 func Segments() Group {
-	return Group{"segments", map[string]handler{
+	own := map[string]handler{
 		"listSegments": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segments(ctx)
 		}),
-		"createSegment": create(document.Segment),
 		"getSegment": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segment(ctx, c.request.PathValue("key"))
 		}),
-		"getSegmentHistory":      history(document.Segment),
-		"getSegmentDocument":     stored(document.Segment),
-		"replaceSegmentDocument": replace(document.Segment),
-		"deleteSegment":          remove(document.Segment),
-		"revertSegment":          revert(document.Segment),
-
 		"listSchemas": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Schemas(ctx, c.page())
 		}),
-		"getSchemaDocument":     stored(workspace.SchemaType),
-		"replaceSchemaDocument": replace(workspace.SchemaType),
-		"deleteSchema":          remove(workspace.SchemaType),
-	}}
+	}
+	return Group{"segments", operationsOf(workspace.SchemaType, "Schema", operationsOf(document.Segment, "Segment", own))}
 }
 
 // Activity is the change feed.

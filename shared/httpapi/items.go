@@ -12,117 +12,78 @@ import (
 
 // Flags is everything about flags, in the OpenFeature CLI's manifest too.
 func Flags() Group {
-	group := Group{"flags", map[string]handler{
+	group := Group{"flags", operationsOf(document.Flag, "Flag", map[string]handler{
 		"listFlags": listWithEvaluations(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flags(ctx, control.FlagQuery{
 				PageQuery: c.page(), Tag: c.query["tag"], Status: c.query["status"]})
 		}),
-		"createFlag": create(document.Flag),
 		"getFlag": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flag(ctx, c.request.PathValue("key"))
 		}),
-		"updateFlagEnvironment": patch(document.Flag),
-		"getFlagHistory":        history(document.Flag),
-		"getFlagEvaluations":    evaluations(document.Flag),
-		"getFlagDocument":       stored(document.Flag),
-		"replaceFlagDocument":   replace(document.Flag),
-		"deleteFlag":            remove(document.Flag),
-		"revertFlag":            revert(document.Flag),
-	}}
+	})}
 	maps.Copy(group.handlers, manifests)
 	return group
 }
 
 // Configs is everything about configs.
 func Configs() Group {
-	return Group{"configs", map[string]handler{
+	return Group{"configs", operationsOf(document.Config, "Config", map[string]handler{
 		"listConfigs": listWithEvaluations(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query["tag"]})
 		}),
-		"createConfig": create(document.Config),
 		"getConfig": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Config(ctx, c.request.PathValue("key"))
 		}),
-		"updateConfigEnvironment": patch(document.Config),
-		"getConfigHistory":        history(document.Config),
-		"getConfigEvaluations":    evaluations(document.Config),
-		"getConfigDocument":       stored(document.Config),
-		"replaceConfigDocument":   replace(document.Config),
-		"deleteConfig":            remove(document.Config),
-		"revertConfig":            revert(document.Config),
-	}}
+	})}
 }
 
 // LogLevels is everything about log levels.
 func LogLevels() Group {
-	return Group{"log-levels", map[string]handler{
+	return Group{"log-levels", operationsOf(document.LogLevel, "LogLevel", map[string]handler{
 		"listLogLevels": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.LogLevels(ctx)
 		}),
 		"updateLogLevel": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Changes().PatchLogLevel(ctx, c.request.PathValue("key"), levelPatch(c.write(), c.body, optionalText(c.body, "environment"), token(c.body)))
 		},
-		"getLogLevelDocument":     stored(document.LogLevel),
-		"replaceLogLevelDocument": replace(document.LogLevel),
-		"deleteLogLevel":          remove(document.LogLevel),
-		"revertLogLevel":          revert(document.LogLevel),
-	}}
+	})}
 }
 
-func history(t document.Type) handler {
-	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Feed().History(ctx, t, c.request.PathValue("key"), c.page())
+// operationsOf are those of items of a type: those that are its own, and of what can be
+// done to items whatever their type, what the description has.
+func operationsOf(t document.Type, name string, own map[string]handler) map[string]handler {
+	common := map[string]handler{
+		"create" + name: func(ctx context.Context, c *call) (any, error) {
+			return c.session.Changes().Create(ctx, creation(t, c.write(), c.body))
+		},
+		"update" + name + "Environment": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Changes().Patch(ctx, t, c.request.PathValue("key"), c.request.PathValue("env"), valuePatch(c.write(), c.body, token(c.body)))
+		},
+		"get" + name + "History": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Feed().History(ctx, t, c.request.PathValue("key"), c.page())
+		},
+		"get" + name + "Evaluations": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Evaluations(ctx, t, c.request.PathValue("key"), control.EvaluationsQuery{Environment: c.query["environment"], Days: c.query.number("days")})
+		},
+		"get" + name + "Document": kept(func(ctx context.Context, c *call) (any, error) {
+			return c.session.Document(ctx, t, c.request.PathValue("key"), c.query.text("at"))
+		}),
+		"replace" + name + "Document": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Changes().PutDocument(ctx, t, c.request.PathValue("key"), documentPut(c.write(), c.body))
+		},
+		"delete" + name: func(ctx context.Context, c *call) (any, error) {
+			return c.session.Changes().Delete(ctx, t, c.request.PathValue("key"), change.Deletion{Request: c.write(), ExpectedCommitSHA: c.query.text(expectedCommit)})
+		},
+		"revert" + name: func(ctx context.Context, c *call) (any, error) {
+			return c.session.Changes().Revert(ctx, t, c.request.PathValue("key"), reversion(c.write(), c.body))
+		},
 	}
-}
-
-func evaluations(t document.Type) handler {
-	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Evaluations(ctx, t, c.request.PathValue("key"), control.EvaluationsQuery{Environment: c.query["environment"], Days: c.query.number("days")})
-	}
-}
-
-func stored(t document.Type) handler {
-	return kept(func(ctx context.Context, c *call) (any, error) {
-		var at *string
-		if revision, given := c.query["at"]; given {
-			at = &revision
+	for operation, handler := range common {
+		if described().operations[operation] != nil {
+			own[operation] = handler
 		}
-		return c.session.Document(ctx, t, c.request.PathValue("key"), at)
-	})
-}
-
-func replace(t document.Type) handler {
-	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Changes().PutDocument(ctx, t, c.request.PathValue("key"), documentPut(c.write(), c.body))
 	}
-}
-
-func remove(t document.Type) handler {
-	return func(ctx context.Context, c *call) (any, error) {
-		deletion := change.Deletion{Request: c.write()}
-		if token, given := c.query[expectedCommit]; given {
-			deletion.ExpectedCommitSHA = &token
-		}
-		return c.session.Changes().Delete(ctx, t, c.request.PathValue("key"), deletion)
-	}
-}
-
-func create(t document.Type) handler {
-	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Changes().Create(ctx, creation(t, c.write(), c.body))
-	}
-}
-
-func patch(t document.Type) handler {
-	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Changes().Patch(ctx, t, c.request.PathValue("key"), c.request.PathValue("env"), valuePatch(c.write(), c.body, token(c.body)))
-	}
-}
-
-func revert(t document.Type) handler {
-	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Changes().Revert(ctx, t, c.request.PathValue("key"), reversion(c.write(), c.body))
-	}
+	return own
 }
 
 // The bodies of writes, which are parts of operations too.

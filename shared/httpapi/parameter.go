@@ -140,6 +140,14 @@ func (o *operation) unknown(rest url.Values) []document.Issue {
 	return issues
 }
 
+// text is a parameter, nil when it is not there.
+func (q query) text(name string) *string {
+	if text, given := q[name]; given {
+		return &text
+	}
+	return nil
+}
+
 // number is a whole number, nil when it is not there.
 func (q query) number(name string) *int {
 	n, err := strconv.Atoi(q[name])
