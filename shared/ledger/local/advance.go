@@ -55,7 +55,7 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 	if found.Version != from.Access {
 		return none, repository.ErrMoved
 	}
-	if err := l.branch.swap(ctx, from.Commit, c.SHA, entryOf(c)); err != nil {
+	if err := l.branch.swap(ctx, from.Commit, c.SHA); err != nil {
 		return none, err
 	}
 	l.begun.Store(true)

@@ -37,8 +37,8 @@
 // looked at again, as what is lost may be the rest of a copy that is being made. A file that
 // is lost is broken alone.
 //
-// The repository's hooks are not run: they belong to pushes. Its reference log
-// is kept where there is one.
+// The repository's hooks are not run: they belong to pushes. Its reference log, where it
+// has one, tells of git's moves alone: svc's are the history.
 //
 // Before Advance returns, the file with the new id and the directory that
 // names it have been flushed to disk, and before that the commit's objects.

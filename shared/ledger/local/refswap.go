@@ -41,8 +41,8 @@ func (r reference) prepare(to string) error {
 //
 // When it fails with anything else after the rename, the branch has moved and
 // may not survive a power cut: the outcome is unknown, as with any time-out.
-func (r reference) swap(ctx context.Context, from, to string, entry reflogEntry) error {
-	if err := r.swapPrepared(ctx, from, to, entry); err != nil {
+func (r reference) swap(ctx context.Context, from, to string) error {
+	if err := r.swapPrepared(ctx, from, to); err != nil {
 		return errors.Join(err, r.recover())
 	}
 	// The head has moved and is durable, and its lock went with it. What can
@@ -51,8 +51,15 @@ func (r reference) swap(ctx context.Context, from, to string, entry reflogEntry)
 	return nil
 }
 
-func (r reference) swapPrepared(ctx context.Context, from, to string, entry reflogEntry) error {
-	if err := r.begin(ctx, from, to, entry); err != nil {
+func (r reference) swapPrepared(ctx context.Context, from, to string) error {
+	current, err := "", r.lock(ctx, to)
+	if err == nil {
+		current, err = r.read()
+	}
+	if err == nil && current != from {
+		err = repository.ErrMoved
+	}
+	if err != nil {
 		return repository.Unwritten(err)
 	}
 	if err := r.files.rename(r.path(branchLock), r.path(branch)); err != nil {
@@ -62,21 +69,6 @@ func (r reference) swapPrepared(ctx context.Context, from, to string, entry refl
 		return fmt.Errorf("flushing the head: %w", err)
 	}
 	return nil
-}
-
-// begin is all of a swap before the branch is another.
-func (r reference) begin(ctx context.Context, from, to string, entry reflogEntry) error {
-	if err := r.lock(ctx, to); err != nil {
-		return err
-	}
-	current, err := r.read()
-	if err != nil {
-		return err
-	}
-	if current != from {
-		return repository.ErrMoved
-	}
-	return r.appendReflog(from, to, entry)
 }
 
 // lock makes the branch's lock file, with the id in it from the start. It

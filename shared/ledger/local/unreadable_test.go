@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -339,34 +338,4 @@ func renamed(t *testing.T, l *Ledger, name string) {
 	t.Helper()
 	write(t, l, "a", "1")
 	gitIn(t, l.Repository()).run("branch", "-m", "main", name)
-}
-
-// TestTheReflogHoldsWholeLines, whatever became of a write.
-func TestTheReflogHoldsWholeLines(t *testing.T) {
-	dir := created(t)
-	fail := false
-	l := opened(t, dir, Options{Step: func(op Operation, path string) error {
-		if fail && op == OpWrite && filepath.Base(path) == "main" {
-			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0) // what a full disk takes of a line
-			must(t, err)
-			_, err = f.WriteString("half a l")
-			must(t, errors.Join(err, f.Close()))
-			return errors.ErrUnsupported
-		}
-		return nil
-	}})
-	log := filepath.Join(l.Repository(), "logs", branch)
-	must(t, os.MkdirAll(filepath.Dir(log), 0o777))
-	must(t, os.WriteFile(log, nil, 0o666))
-	write(t, l, "a", "1")
-	before, err := os.ReadFile(log)
-	must(t, err)
-	fail = true
-	from := head(t, l)
-	if _, err := l.Advance(background, from, draft(t, l.Repository(), from.Commit, "a", "2")); err == nil {
-		t.Fatal("the write did not fail")
-	}
-	if after, err := os.ReadFile(log); err != nil || !bytes.Equal(after, before) {
-		t.Errorf("the log is %q, %v, before %q", after, err, before)
-	}
 }
