@@ -136,7 +136,7 @@ func (w *Workspace) restore(ctx context.Context, dir string, p local.Parts, u ba
 	}
 	if err == nil {
 		err = w.stores.table.PutRestored(ctx, w.id(), dynamo.Restored{Principals: p.Principals, Keys: p.Keys, Version: p.Version, Uses: p.Uses, Answers: p.Answers,
-			Audit: func(each func(int64, []byte) error) error { return local.EachAudit(dir, p.Version, each) }})
+			Audit: func(each func(int64, []byte) error) error { return local.EachAudit(dir, p.Version, 0, each) }})
 	}
 	if err == nil {
 		err = w.restoreTelemetry(ctx, dir, u, again)

@@ -121,7 +121,7 @@ func (r *Restored) verify(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	err = local.EachAudit(dir, state.Version, func(int64, []byte) error {
+	err = local.EachAudit(dir, state.Version, 0, func(int64, []byte) error {
 		r.Entries++
 		return nil
 	})

@@ -28,13 +28,15 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
 		return none, repository.Unwritten(err)
 	}
-	if h := l.history.Load(); h.holds(c.SHA) {
+	h := l.history.Load()
+	if number, held := h.find(object.ParseID(c.SHA)); held {
 		// An earlier Advance moved the head and failed afterwards, perhaps to flush it.
 		if err := l.branch.flush(); err != nil {
 			return none, err
 		}
-		return headAt(h, c.SHA, from.Access), nil
-	} else if at := headOf(h); at.Commit != from.Commit || at.Sequence != from.Sequence {
+		return repository.Head{Commit: c.SHA, Sequence: h.base + int64(number), Access: from.Access}, nil
+	}
+	if at := headOf(h); at.Commit != from.Commit || at.Sequence != from.Sequence {
 		return none, repository.ErrMoved
 	}
 	var preparing errgroup.Group
@@ -60,13 +62,9 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 	}
 	l.begun.Store(true)
 	l.extend([]row{rowOf(c, nil).asHead(true)})
-	return headAt(l.history.Load(), c.SHA, found.Version), nil
-}
-
-// headAt is a commit of the history as a head.
-func headAt(h *history, commit string, access int64) repository.Head {
-	number, _ := h.find(object.ParseID(commit))
-	return repository.Head{Commit: commit, Sequence: h.base + int64(number), Access: access}
+	to := headOf(l.history.Load())
+	to.Access = found.Version
+	return to, nil
 }
 
 // remember writes which request a commit is made for, before it lands: what is written

@@ -53,7 +53,7 @@ func (r *registryStore) Trail(_ context.Context, newest int) ([]access.Entry, er
 		return nil, err
 	}
 	var entries []access.Entry
-	err = eachAudit(r.dir, current.Version, newest, func(_ int64, line []byte) error {
+	err = EachAudit(r.dir, current.Version, newest, func(_ int64, line []byte) error {
 		var e access.Entry
 		err := json.Unmarshal(line, &e)
 		entries = append(entries, e)
@@ -63,13 +63,8 @@ func (r *registryStore) Trail(_ context.Context, newest int) ([]access.Entry, er
 }
 
 // EachAudit calls for the entries of the audit trail up to an access version, oldest
-// first, each as it is stored.
-func EachAudit(dir string, version int64, each func(version int64, line []byte) error) error {
-	return eachAudit(dir, version, 0, each)
-}
-
-// eachAudit is EachAudit for the newest entries alone, 0 for all.
-func eachAudit(dir string, version int64, newest int, each func(version int64, line []byte) error) error {
+// first, each as it is stored: for so many of the newest, 0 for all.
+func EachAudit(dir string, version int64, newest int, each func(version int64, line []byte) error) error {
 	f, err := os.Open(filepath.Join(dir, auditName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -175,11 +174,4 @@ func (c *Captured) Close() error {
 }
 
 // Head is the commit that the branch main names, "" before the first one.
-func (c *Captured) Head() string { return headIn(c.References) }
-
-func headIn(all []Reference) string {
-	if i := slices.IndexFunc(all, func(r Reference) bool { return r.Name == branch }); i >= 0 {
-		return all[i].ID
-	}
-	return ""
-}
+func (c *Captured) Head() string { return idOf(c.References, branch) }

@@ -47,11 +47,11 @@ func TestADataDirectoryIsWrittenAndRead(t *testing.T) {
 		text, _ := json.Marshal(value)
 		compact.Write(text)
 	}
-	if err != nil || got.Workspace.Name != "acme" || got.Version != 7 || !strings.Contains(compact.String(), `"later":{"x":1}`) || got.Uses[id] != "2026-11-22" || headIn(got.References) != strings.Repeat("1", 40) {
+	if err != nil || got.Workspace.Name != "acme" || got.Version != 7 || !strings.Contains(compact.String(), `"later":{"x":1}`) || got.Uses[id] != "2026-11-22" || idOf(got.References, branch) != strings.Repeat("1", 40) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	var read []string
-	if err := EachAudit(dir, 7, func(_ int64, line []byte) error {
+	if err := EachAudit(dir, 7, 0, func(_ int64, line []byte) error {
 		read = append(read, string(line))
 		return nil
 	}); err != nil || fmt.Sprint(read) != fmt.Sprint(lines) {
@@ -77,7 +77,7 @@ func TestWhichLinesOfTheAuditTrailCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	err := EachAudit(dir, 5, func(version int64, line []byte) error {
+	err := EachAudit(dir, 5, 0, func(version int64, line []byte) error {
 		got = append(got, fmt.Sprintf("%d %s", version, line))
 		return nil
 	})

@@ -26,12 +26,12 @@ func TestReferences(t *testing.T) {
 		"short":       {packed + "0123 refs/heads/main\n", "", "line 6"},
 		"upper case":  {strings.ToUpper(someID) + " refs/heads/main\n", "", "line 1"},
 		"zeros":       {noCommit + " refs/heads/main\n", "", "line 1"},
-		"carriage":    {someID + " refs/heads/main\r\n", "", ""},
+		"carriage":    {someID + " refs/heads/main\r\n", someID, ""},
 		"two spaces":  {someID + "  refs/heads/main\n", "", "line 1"},
 		"only a name": {" refs/heads/main\n", "", "line 1"},
 	} {
-		id, err := findPacked([]byte(test.content), branch)
-		if id != test.id || (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+		all, err := decodeReferences([]byte(test.content))
+		if id := idOf(all, branch); id != test.id || (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("packed, %s: %q, %v", name, id, err)
 		}
 	}
@@ -49,8 +49,8 @@ func FuzzPackedReferences(f *testing.F) {
 	f.Add([]byte("# pack-refs with: peeled fully-peeled sorted \n" + someID + " refs/heads/main\n^" + someID + "\n"))
 	f.Add([]byte(someID + " refs/heads/other\n\n\x00\n refs/heads/main"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		id, err := findPacked(content, branch)
-		if id != "" && (err != nil || !isID(id) || !bytes.Contains(content, []byte(id+" "+branch))) {
+		all, err := decodeReferences(content)
+		if id := idOf(all, branch); id != "" && (err != nil || !isID(id) || !bytes.Contains(content, []byte(id+" "+branch))) {
 			t.Errorf("%q, %v from %q", id, err, content)
 		}
 		if id, err := parseLoose(content); (err == nil) != isID(id) || !bytes.HasPrefix(content, []byte(id)) {

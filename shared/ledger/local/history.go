@@ -20,7 +20,7 @@ type history struct {
 
 	mu     sync.RWMutex
 	rows   []row
-	lines  []uint32            // for each row, where the line that it ends begins
+	lines  []uint32            // for each row, where the line begins that it ends: rows that each have the one before as their only parent
 	trails map[string]*[]step  // by path
 	ids    map[uint16][]uint32 // rows by the first four digits of their ids
 }
@@ -43,7 +43,11 @@ func (h *history) append(rows ...row) {
 	for _, r := range rows {
 		number := uint32(len(h.rows))
 		c, parents, _ := r.decode()
-		h.lines = append(h.lines, h.lineOf(parents, number))
+		line := number
+		if number > 0 && len(parents) == 1 && parents[0] == h.rows[number-1].id() {
+			line = h.lines[number-1]
+		}
+		h.lines = append(h.lines, line)
 		h.rows = append(h.rows, r)
 		id := r.id()
 		bucket := binary.BigEndian.Uint16(id[:2])
@@ -57,15 +61,6 @@ func (h *history) append(rows ...row) {
 			*trail = append(*trail, step{number, object.ParseID(t.Blob), t.Created})
 		}
 	}
-}
-
-// lineOf is where the line begins that a row ends: the longest run of rows
-// of which each has the one before as its only parent.
-func (h *history) lineOf(parents []object.ID, number uint32) uint32 {
-	if number > 0 && len(parents) == 1 && parents[0] == h.rows[number-1].id() {
-		return h.lines[number-1]
-	}
-	return number
 }
 
 // head returns the last row's id and sequence; without rows the id is zero.
@@ -88,11 +83,6 @@ func (h *history) find(id object.ID) (uint32, bool) {
 		}
 	}
 	return 0, false
-}
-
-func (h *history) holds(commit string) bool {
-	_, found := h.find(object.ParseID(commit))
-	return found
 }
 
 // row returns a row by its number.
@@ -200,7 +190,11 @@ func (v view) resolve(revision string) (uint32, error) {
 		return 0, repository.ErrUnknownCommit
 	}
 	found, hits := uint32(0), 0
-	for _, number := range v.bucket(revision) {
+	first, _ := hex.DecodeString(revision[:4]) // it is hexadecimal
+	v.mu.RLock()
+	rows := v.ids[binary.BigEndian.Uint16(first)]
+	v.mu.RUnlock()
+	for _, number := range rows {
 		if int(number) < len(v.rows) && strings.HasPrefix(v.rows[number].id().String(), revision) {
 			found = number
 			hits++
@@ -213,14 +207,6 @@ func (v view) resolve(revision string) (uint32, error) {
 		return 0, fmt.Errorf("%s names %d commits: %w", revision, hits, repository.ErrAmbiguous)
 	}
 	return found, nil
-}
-
-func (v view) bucket(revision string) []uint32 {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	var first [2]byte
-	_, _ = hex.Decode(first[:], []byte(revision[:2*len(first)])) // they are hexadecimal
-	return v.ids[binary.BigEndian.Uint16(first[:])]
 }
 
 // blob finds what a path held in the commit of a row, as far as the rows tell:
@@ -245,20 +231,16 @@ func (v view) lastTouches(blobs map[string]object.ID) map[string]repository.Comm
 		trail := v.trail(path)
 		for i := len(trail) - 1; i >= 0; i-- {
 			if trail[i].blob == blob {
-				found[path] = v.remembered(commits, trail[i].row)
+				number := trail[i].row
+				commit, known := commits[number]
+				if !known { // an import touches every file
+					commit = v.rows[number].header(v.base + int64(number))
+					commits[number] = commit
+				}
+				found[path] = commit
 				break
 			}
 		}
 	}
 	return found
-}
-
-// remembered decodes the commit of a row once: an import touches every file.
-func (v view) remembered(commits map[uint32]repository.Commit, number uint32) repository.Commit {
-	commit, ok := commits[number]
-	if !ok {
-		commit = v.rows[number].header(v.base + int64(number))
-		commits[number] = commit
-	}
-	return commit
 }

@@ -15,15 +15,8 @@ import (
 
 // Head returns the head as it is now.
 func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
-	if err := l.CheckLock(); err != nil {
-		return repository.Head{}, err
-	}
-	found, err := l.registry.current()
-	if err != nil {
-		return repository.Head{}, err
-	}
-	head, _, err := l.head(ctx, found.Version)
-	return head, err
+	e, err := l.Current(ctx)
+	return e.Head, err
 }
 
 // Authenticate implements control.Authenticator.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
@@ -230,41 +229,27 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// Create makes a directory the data directory of a workspace without commits,
-// principals and keys. The directory may exist when it is empty, or when an
-// earlier Create did not finish. One that has a workspace is fs.ErrExist.
+// Create makes a directory that nobody else uses yet the data directory of a workspace
+// without commits, principals and keys; Install gives it its place. One that has a
+// workspace is fs.ErrExist.
 func Create(dir string, w access.Workspace) error {
-	var files filesystem
 	if err := w.Check(); err != nil {
 		return err
 	}
-	if err := checkUnused(dir); err != nil {
-		return err
-	}
-	if err := files.mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	serving, err := files.lockToServe(dir)
-	if err != nil {
-		return err
-	}
-	defer serving.Close()
-	if _, err := os.Stat(filepath.Join(dir, registryName)); err == nil {
-		return fmt.Errorf("%s holds a workspace already: %w", dir, fs.ErrExist)
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return err
-	}
-	if err := createRepository(files, dir); err != nil {
-		return fmt.Errorf("creating the repository: %w", err)
-	}
-	// Last, because it is what makes the directory a data directory.
 	text, err := encodeRegistry(nil, access.NewState(w))
 	if err != nil {
 		return err
 	}
-	registry := &registryStore{files: files, dir: dir}
-	return errors.Join(registry.write(text), files.syncDir(filepath.Dir(filepath.Clean(dir))))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := (filesystem{}).create(filepath.Join(dir, registryName), text, registryMode); err != nil {
+		return fmt.Errorf("creating a workspace: %w", err)
+	}
+	if _, err := disk.Init(filepath.Join(dir, RepositoryName)); err != nil {
+		return fmt.Errorf("creating the repository: %w", err)
+	}
+	return nil
 }
 
 // Install moves a data directory to where it belongs, once it is filled. What
@@ -289,46 +274,4 @@ func (s filesystem) install(from, to string) error {
 		return err
 	}
 	return s.syncDir(filepath.Dir(filepath.Clean(to)))
-}
-
-// checkUnused keeps svc from moving into a directory that is used for
-// something else, and from closing it to others.
-func checkUnused(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	own := []string{
-		RepositoryName, RepositoryName + unfinished, registryName, registryName + ".next",
-		cacheName, cacheName + ".next", serveLock, writeLock, writeTurn,
-	}
-	for _, e := range entries {
-		if !slices.Contains(own, e.Name()) {
-			return fmt.Errorf("%s cannot become a data directory, because %s is in it: name a new or an empty one", dir, e.Name())
-		}
-	}
-	return nil
-}
-
-const unfinished = ".new"
-
-// createRepository leaves one alone that is there already.
-func createRepository(files filesystem, dir string) error {
-	git := filepath.Join(dir, RepositoryName)
-	if _, err := os.Stat(git); err == nil {
-		return nil
-	}
-	if err := os.RemoveAll(git + unfinished); err != nil {
-		return err
-	}
-	if _, err := disk.Init(git + unfinished); err != nil {
-		return err
-	}
-	if err := files.rename(git+unfinished, git); err != nil {
-		return err
-	}
-	return files.syncDir(dir)
 }

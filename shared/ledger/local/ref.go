@@ -60,7 +60,8 @@ func (r reference) path(name string) string {
 func (r reference) read() (string, error) {
 	content, err := r.files.read(r.path(r.branch()), maxRef)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r.readPacked()
+		packed, err := r.packed()
+		return idOf(packed, r.branch()), err
 	}
 	if err != nil {
 		if info, failed := r.files.stat(r.path(r.branch())); failed == nil && info.IsDir() {
@@ -71,21 +72,6 @@ func (r reference) read() (string, error) {
 	id, err := parseLoose(content)
 	if err != nil {
 		return "", unavailable(err, "the repository's %s cannot be read: %v", r.branch(), err)
-	}
-	return id, nil
-}
-
-func (r reference) readPacked() (string, error) {
-	content, err := r.files.read(r.path("packed-refs"), maxPacked)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("reading the head: %w", err)
-	}
-	id, err := findPacked(content, r.branch())
-	if err != nil {
-		return "", unavailable(err, "the repository's packed-refs cannot be read: %v", err)
 	}
 	return id, nil
 }
@@ -108,24 +94,6 @@ func parseLoose(content []byte) (string, error) {
 		return "", errNoID
 	}
 	return string(id), nil
-}
-
-// findPacked looks a reference up in packed-refs: lines of an id, a space and
-// a name; comments begin with #, and ^ begins what a tag above points to.
-func findPacked(content []byte, name string) (string, error) {
-	for number := 1; len(content) > 0; number++ {
-		var line []byte
-		line, content, _ = bytes.Cut(content, []byte("\n"))
-		id, found := bytes.CutSuffix(line, []byte(" "+name))
-		if !found || line[0] == '#' || line[0] == '^' {
-			continue
-		}
-		if !isID(string(id)) {
-			return "", fmt.Errorf("line %d: %w", number, errNoID)
-		}
-		return string(id), nil
-	}
-	return "", nil
 }
 
 const noCommit = "0000000000000000000000000000000000000000"

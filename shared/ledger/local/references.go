@@ -55,11 +55,7 @@ func (r reference) all() ([]Reference, error) {
 	if err := filepath.WalkDir(r.path("refs"), loose); err != nil {
 		return nil, err
 	}
-	content, err := r.files.read(r.path("packed-refs"), maxPacked)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	packed, err := decodeReferences(content)
+	packed, err := r.packed()
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +75,7 @@ func (r reference) all() ([]Reference, error) {
 // branch main names.
 func References(git string) (all []Reference, head string, err error) {
 	all, err = reference{git: git}.all()
-	return all, headIn(all), err
+	return all, idOf(all, branch), err
 }
 
 // encodeReferences writes a file packed-refs.
@@ -91,7 +87,32 @@ func encodeReferences(all []Reference) []byte {
 	return b.Bytes()
 }
 
-// decodeReferences reads a file packed-refs: see findPacked.
+// packed are the references that the file packed-refs names.
+func (r reference) packed() ([]Reference, error) {
+	content, err := r.files.read(r.path("packed-refs"), maxPacked)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the head: %w", err)
+	}
+	all, err := decodeReferences(content)
+	if err != nil {
+		return nil, unavailable(err, "the repository's packed-refs cannot be read: %v", err)
+	}
+	return all, nil
+}
+
+// idOf is what a reference names, "" where there is none of that name.
+func idOf(all []Reference, name string) string {
+	if i := slices.IndexFunc(all, func(r Reference) bool { return r.Name == name }); i >= 0 {
+		return all[i].ID
+	}
+	return ""
+}
+
+// decodeReferences reads a file packed-refs: lines of an id, a space and a name;
+// comments begin with #, and ^ begins what a tag above points to.
 func decodeReferences(content []byte) ([]Reference, error) {
 	var all []Reference
 	number := 0
@@ -102,7 +123,7 @@ func decodeReferences(content []byte) ([]Reference, error) {
 		}
 		id, name, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), " ")
 		if !isID(id) || !isReference(name) {
-			return nil, fmt.Errorf("the repository's packed-refs cannot be read: line %d: an id and the name of a reference are expected here", number)
+			return nil, fmt.Errorf("line %d: an id and the name of a reference are expected here", number)
 		}
 		all = append(all, Reference{name, id})
 	}

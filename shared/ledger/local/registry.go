@@ -93,10 +93,6 @@ func (r *registryStore) Update(ctx context.Context, edit func(access.State) (acc
 	if err := r.appendEntry(entry); err != nil {
 		return err
 	}
-	return r.write(text)
-}
-
-func (r *registryStore) write(text []byte) error {
 	if err := r.files.replace(r.path(), text); err != nil {
 		return fmt.Errorf("writing the registry: %w", err)
 	}

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,22 +71,16 @@ func decodeRegistry(text []byte) (*registryFile, error) {
 func at(text []byte, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
-	offset := int64(-1)
 	switch {
 	case errors.As(err, &syntax):
-		offset = syntax.Offset
+		line, _ := jsontree.Position(text, int(syntax.Offset))
+		return fmt.Errorf("line %d: %w", line, err)
 	case errors.As(err, &kind):
+		line, _ := jsontree.Position(text, int(kind.Offset))
 		what, _, _ := strings.Cut(kind.Value, " ")
-		return fmt.Errorf("line %d: what stands there (%s) is of the wrong type", lineOf(text, kind.Offset), what)
+		return fmt.Errorf("line %d: what stands there (%s) is of the wrong type", line, what)
 	}
-	if offset < 0 {
-		return err
-	}
-	return fmt.Errorf("line %d: %w", lineOf(text, offset), err)
-}
-
-func lineOf(text []byte, offset int64) int {
-	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
+	return err
 }
 
 // index makes the maps, and reports everything that does not fit together.

@@ -244,11 +244,6 @@ func TestOpenAndCreateRefuse(t *testing.T) {
 	if err := Create(t.TempDir(), access.Workspace{ID: "shop", Name: "shop"}); err == nil || !strings.Contains(err.Error(), "16 characters") || !strings.Contains(err.Error(), "secret") {
 		t.Errorf("creating one without an id and a secret: %v", err)
 	}
-	used := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(used, "main.go"), nil, 0o644))
-	if err := Create(used, w); err == nil || !strings.Contains(err.Error(), "main.go") {
-		t.Errorf("creating in a used directory: %v", err)
-	}
 	l := opened(t, dir, Options{})
 	_, err := Open(background, dir, Options{})
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("already served by another svc (process %d)", os.Getpid())) {

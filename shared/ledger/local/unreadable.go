@@ -1,13 +1,13 @@
 package local
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,11 +40,8 @@ func (r reference) hasBegun() (bool, error) {
 	if found || err != nil {
 		return found, err
 	}
-	packed, err := r.files.read(r.path("packed-refs"), maxPacked)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	return bytes.Contains(packed, []byte(" refs/heads/")), nil
+	packed, err := r.packed()
+	return slices.ContainsFunc(packed, func(p Reference) bool { return strings.HasPrefix(p.Name, "refs/heads/") }), err
 }
 
 // hasPacks reports whether there are packs other than those of a first commit that
