@@ -61,7 +61,7 @@ func (w *Workspace) Compact(ctx context.Context, o Compacting) (Compacted, error
 // something before and has not named it yet will be refused.
 func (w *Workspace) sweep(ctx context.Context, done *Compacted) error {
 	objects, rows, err := w.leftovers(ctx)
-	if err != nil || objects.None() && len(rows.Names()) == 0 {
+	if err != nil || objects.None() && len(rows) == 0 {
 		return err
 	}
 	fence, err := w.ledger.RaiseFence(ctx)
@@ -98,14 +98,14 @@ func (w *Workspace) leftovers(ctx context.Context) (objects s3.Leftovers, rows d
 		for _, name := range keep.Snapshots {
 			u.note(u.Bases, name, now)
 		}
-		u.see(rows.Names(), now)
+		u.see(slices.Collect(maps.Keys(rows)), now)
 	})
 	if err != nil {
 		return objects, rows, err
 	}
 	keep.Packs = slices.AppendSeq(keep.Packs, maps.Keys(book.Retired))
 	keep.Snapshots = slices.AppendSeq(keep.Snapshots, maps.Keys(book.Bases))
-	rows = rows.Only(func(name string) bool { return now.Sub(book.Rows[name]) >= s3.Day })
+	maps.DeleteFunc(rows, func(name string, _ dynamo.Note) bool { return now.Sub(book.Rows[name]) < s3.Day })
 	objects, err = w.objects.Leftovers(ctx, keep)
 	return objects, rows, err
 }

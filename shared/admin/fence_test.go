@@ -374,8 +374,8 @@ func (s *site) leavesNothing(w *Workspace) {
 		s.t.Errorf("%d packs are left that nobody needs", found.Orphans)
 	}
 	left, err := w.ledger.Leftovers(ctx)
-	if err != nil || len(left.Names()) > 0 {
-		s.t.Errorf("rows are left that no head names: %v, %v", left.Names(), err)
+	if err != nil || len(left) > 0 {
+		s.t.Errorf("rows are left that no head names: %v, %v", left, err)
 	}
 }
 

@@ -123,11 +123,10 @@ func (l *Ledger) headUpdate(from, to repository.Head) dynamo.Write {
 // refused finds out whether a commit is in the history all the same: an
 // earlier attempt, whose answer was lost, may have put it there.
 func (l *Ledger) refused(ctx context.Context, from repository.Head, c repository.Commit, cause error) (repository.Head, error) {
-	row, err := l.oldHead(ctx, cause)
+	now, err := l.oldHead(ctx, cause)
 	if err != nil {
 		return repository.Head{}, err
 	}
-	now := headOf(row)
 	sameLine := now.Index == from.Index
 	switch {
 	case now.Commit == c.SHA:
@@ -150,13 +149,13 @@ func (l *Ledger) refused(ctx context.Context, from repository.Head, c repository
 }
 
 // oldHead is the head that a refused transaction has found.
-func (l *Ledger) oldHead(ctx context.Context, cause error) (item, error) {
+func (l *Ledger) oldHead(ctx context.Context, cause error) (repository.Head, error) {
 	if reasons := dynamo.Refusals(cause); len(reasons) > 0 {
 		if i := reasons[0].Item; i["commit"] != nil && i["access"] != nil {
-			return i, l.table.check(l.workspace, i)
+			return headOf(i), l.table.check(l.workspace, i)
 		}
 	}
-	return l.table.headRow(ctx, l.workspace, openAttributes...)
+	return l.Head(ctx)
 }
 
 // sequenceOf finds a commit in the history of a head.

@@ -43,7 +43,7 @@ func (t *Table) Capture(ctx context.Context, ws access.ID) (Captured, error) {
 		if err != nil {
 			return Captured{}, err
 		}
-		head, err := t.headRow(ctx, ws)
+		head, _, err := t.headRow(ctx, ws)
 		if err != nil {
 			return Captured{}, err
 		}

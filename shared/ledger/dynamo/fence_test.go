@@ -111,8 +111,8 @@ func TestReindexStopsAtTheFence(t *testing.T) {
 	}
 	// And what it has left goes.
 	removed, err := sweep(ledger)
-	if left, listErr := ledger.Leftovers(background); err != nil || listErr != nil || removed == 0 || len(left.Names()) > 0 {
-		t.Errorf("%d rows are gone, %v is left, %v, %v", removed, left.Names(), err, listErr)
+	if left, listErr := ledger.Leftovers(background); err != nil || listErr != nil || removed == 0 || len(left) > 0 {
+		t.Errorf("%d rows are gone, %v is left, %v, %v", removed, left, err, listErr)
 	}
 }
 
@@ -132,8 +132,8 @@ func TestTheSameCommitAgain(t *testing.T) {
 	}
 	left, err := ledger.Leftovers(background)
 	must(t, err)
-	if len(left.Names()) != 1 {
-		t.Fatalf("left over are %v", left.Names())
+	if len(left) != 1 {
+		t.Fatalf("left over are %v", left)
 	}
 	fence, err := ledger.RaiseFence(background)
 	must(t, err)

@@ -148,13 +148,13 @@ func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID, 
 	if err != nil {
 		return e, false, err
 	}
-	rows := map[string]item{}
-	for _, i := range found {
-		rows[dynamo.TextOf(i, dynamo.HashKey)+" "+dynamo.TextOf(i, dynamo.RangeKey)] = i
-	}
 	var read [4]item
-	for n, k := range wanted {
-		read[n] = rows[dynamo.TextOf(k, dynamo.HashKey)+" "+dynamo.TextOf(k, dynamo.RangeKey)]
+	for n, key := range wanted {
+		for _, i := range found {
+			if dynamo.TextOf(i, dynamo.HashKey) == dynamo.TextOf(key, dynamo.HashKey) && dynamo.TextOf(i, dynamo.RangeKey) == dynamo.TextOf(key, dynamo.RangeKey) {
+				read[n] = i
+			}
+		}
 	}
 	head := read[0]
 	if head == nil {

@@ -39,10 +39,7 @@ type ImportOptions struct {
 // ErrMoved when the head has moved, or its fence was raised, meanwhile. What an
 // interrupted import leaves is removed by Sweep.
 func (l *Ledger) Import(ctx context.Context, objects revwalk.Reader, commit string, o ImportOptions) (repository.Head, error) {
-	from, err := l.Head(ctx)
-	if err == nil {
-		err = o.check(from)
-	}
+	from, err := l.headAt(ctx, o.Fence)
 	if err != nil {
 		return from, err
 	}
@@ -65,12 +62,14 @@ func (l *Ledger) Import(ctx context.Context, objects revwalk.Reader, commit stri
 	return l.swap(ctx, from, to, o.Packs, to.Sequence)
 }
 
-// check refuses to begin with what a sweep may have taken away.
-func (o ImportOptions) check(from repository.Head) error {
-	if from.Fence != o.Fence {
-		return fmt.Errorf("what nobody names was swept meanwhile; begin again: %w", repository.ErrMoved)
+// headAt is the head as long as its fence stands: else a sweep may have taken away what
+// was begun with.
+func (l *Ledger) headAt(ctx context.Context, fence int64) (repository.Head, error) {
+	head, err := l.Head(ctx)
+	if err == nil && head.Fence != fence {
+		err = fmt.Errorf("what nobody names was swept meanwhile; begin again: %w", repository.ErrMoved)
 	}
-	return nil
+	return head, err
 }
 
 // maxSwaps bounds how often Reindex runs after writers.
@@ -79,10 +78,7 @@ const maxSwaps = 50
 // Reindex rebuilds all rows from git, and the snapshot that readers begin
 // with. Commit and sequence of the head stay. Writers go on meanwhile.
 func (l *Ledger) Reindex(ctx context.Context, objects revwalk.Reader, o ImportOptions) (repository.Head, error) {
-	from, err := l.Head(ctx)
-	if err == nil {
-		err = o.check(from)
-	}
+	from, err := l.headAt(ctx, o.Fence)
 	if err != nil || from.Commit == "" {
 		return from, err
 	}
@@ -105,10 +101,7 @@ func (l *Ledger) Reindex(ctx context.Context, objects revwalk.Reader, o ImportOp
 		if !errors.Is(err, repository.ErrMoved) {
 			return head, err
 		}
-		now, err := l.Head(ctx)
-		if err == nil {
-			err = o.check(now)
-		}
+		now, err := l.headAt(ctx, o.Fence)
 		if err != nil {
 			return repository.Head{}, err
 		}
@@ -313,7 +306,7 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 		return to, fmt.Errorf("reading the tree of %s: %w", commit, err)
 	}
 	snapshot := repository.SnapshotOf(to, tree, f.touches.last())
-	row, err := f.table.headRow(ctx, f.workspace, "secret", "format")
+	row, _, err := f.table.headRow(ctx, f.workspace, "secret", "format")
 	if err != nil {
 		return to, err
 	}

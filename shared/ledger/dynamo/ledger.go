@@ -21,20 +21,15 @@ func (l *Ledger) rows(index string) rows { return rows{workspace: l.workspace, i
 
 // Head returns the head as it is now.
 func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
-	i, err := l.table.headRow(ctx, l.workspace, openAttributes...)
+	i, _, err := l.table.headRow(ctx, l.workspace, openAttributes...)
 	if err != nil {
 		return repository.Head{}, err
 	}
 	return headOf(i), nil
 }
 
-func (t *Table) headRow(ctx context.Context, ws access.ID, attributes ...string) (item, error) {
-	i, _, err := t.headRowTimed(ctx, ws, attributes...)
-	return i, err
-}
-
-// headRowTimed also tells the table's own time.
-func (t *Table) headRowTimed(ctx context.Context, ws access.ID, attributes ...string) (item, time.Time, error) {
+// headRow reads some attributes of a head, or all. It also tells the table's own time.
+func (t *Table) headRow(ctx context.Context, ws access.ID, attributes ...string) (item, time.Time, error) {
 	if t.restoring != "" {
 		attributes = nil
 	}

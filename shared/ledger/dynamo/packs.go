@@ -107,11 +107,7 @@ func (l *Ledger) log(ctx context.Context, head repository.Head, after int64, eac
 	}
 	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(after + 1), High: last(head.Sequence), Attributes: withoutTexts}
 	return l.table.db.Query(ctx, "reading the log", q, func(i item) (bool, error) {
-		c, err := commitOfLog(i)
-		if err != nil {
-			return false, err
-		}
-		shifts, err := l.shifts(ctx, head.Index, &c, i)
+		c, shifts, err := l.commit(ctx, head.Index, i)
 		if err != nil {
 			return false, err
 		}
@@ -226,12 +222,6 @@ func (l *Ledger) relist(ctx context.Context, change func(repository.Head, merged
 	}
 }
 
-// relocation is a row that is to say where something lies now.
-type relocation struct {
-	key   item
-	place *pack.Place // nil for a row of the log
-}
-
 // relocateAll changes the rows of everything that lies in the new pack now: those
 // beside which it was announced. Rows that have replaced them may name old packs
 // that nothing else does, and know nothing of the new one.
@@ -249,40 +239,34 @@ func (l *Ledger) relocateAll(ctx context.Context, head repository.Head, c Compac
 		after = 0 // what was merged once is merged again
 	}
 	rows := l.rows(head.Index)
-	var moves []relocation
+	var moves []dynamo.Write
+	move := func(partition string, of repository.Commit, set item) {
+		set["g"] = dynamo.Number(generation)
+		// A row is not there any more, or a later compaction has moved it.
+		moves = append(moves, l.table.db.Update(dynamo.Key(partition, place(of.Sequence, of.SHA)), dynamo.Set(set), dynamo.IsThere(),
+			dynamo.Missing("g").Or(expression.Name("g").LessThanEqual(expression.Value(generation)))))
+	}
+	flush := func() error {
+		err := l.table.db.WriteEach(ctx, "moving an object's place", moves)
+		moves = nil
+		return err
+	}
 	err = l.log(ctx, head, after, func(commit repository.Commit, shifts []repository.Touch) error {
 		for _, t := range slices.Concat(commit.Touched, shifts) {
 			if where, moved := c.Places[object.ParseID(t.Blob)]; moved && t.Blob != "" {
-				moves = append(moves, relocation{dynamo.Key(rows.item(t.Path), place(commit.Sequence, commit.SHA)), &where})
+				move(rows.item(t.Path), commit, placed(c.Pack, where))
 			}
 		}
 		if retired[commit.Pack] {
-			moves = append(moves, relocation{key: dynamo.Key(rows.log(), place(commit.Sequence, commit.SHA))})
+			move(rows.log(), commit, item{"p": dynamo.Text(c.Pack)})
 		}
 		if len(moves) < rowsAtOnce {
 			return nil
 		}
-		err := l.relocate(ctx, c.Pack, generation, moves)
-		moves = nil
-		return err
+		return flush()
 	})
 	if err != nil {
 		return err
 	}
-	return l.relocate(ctx, c.Pack, generation, moves)
-}
-
-func (l *Ledger) relocate(ctx context.Context, name string, generation int64, moves []relocation) error {
-	var writes []dynamo.Write
-	for _, m := range moves {
-		set := item{"p": dynamo.Text(name)}
-		if m.place != nil {
-			set = placed(name, *m.place)
-		}
-		set["g"] = dynamo.Number(generation)
-		// A row is not there any more, or a later compaction has moved it.
-		writes = append(writes, l.table.db.Update(m.key, dynamo.Set(set), dynamo.IsThere(),
-			dynamo.Missing("g").Or(expression.Name("g").LessThanEqual(expression.Value(generation)))))
-	}
-	return l.table.db.WriteEach(ctx, "moving an object's place", writes)
+	return flush()
 }

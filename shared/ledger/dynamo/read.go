@@ -18,7 +18,7 @@ func (l *Ledger) Since(ctx context.Context, head repository.Head, after int64) (
 	var commits []repository.Commit
 	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(after + 1), High: last(head.Sequence)}
 	err := l.table.db.Query(ctx, "reading the commits since", q, func(i item) (bool, error) {
-		c, err := l.commit(ctx, head.Index, i)
+		c, _, err := l.commit(ctx, head.Index, i)
 		if texts := dynamo.BytesOf(i, "b"); err == nil && texts != nil {
 			err = unpackTexts(c.Touched, texts)
 		}
@@ -34,13 +34,22 @@ func (l *Ledger) Since(ctx context.Context, head repository.Head, after int64) (
 	return commits, nil
 }
 
-// commit reads a row of the log with all its touches.
-func (l *Ledger) commit(ctx context.Context, index string, i item) (repository.Commit, error) {
-	c, err := commitOfLog(i)
-	if parts := dynamo.NumberOf(i, "n"); err == nil && parts > 0 {
-		c.Touched, _, err = l.parts(ctx, index, c.SHA, int(parts))
+// commit reads a row of the log with all its touches and shifts, without its texts.
+func (l *Ledger) commit(ctx context.Context, index string, i item) (c repository.Commit, shifts []repository.Touch, err error) {
+	if c, err = decodeCommit(dynamo.BytesOf(i, "c")); err != nil {
+		return c, nil, fmt.Errorf("%w: commit %s", errRow, dynamo.TextOf(i, dynamo.RangeKey))
 	}
-	return c, err
+	if p := dynamo.TextOf(i, "p"); p != "" {
+		c.Pack = p
+	}
+	if parts := dynamo.NumberOf(i, "n"); parts > 0 {
+		c.Touched, shifts, err = l.parts(ctx, index, c.SHA, int(parts))
+	} else if b := dynamo.BytesOf(i, "x"); b != nil {
+		var shifted repository.Commit
+		shifted, err = decodeCommit(b)
+		shifts = shifted.Touched
+	}
+	return c, shifts, err
 }
 
 // parts reads touches that were too many for a row.
@@ -81,7 +90,7 @@ func (l *Ledger) History(ctx context.Context, head repository.Head, page reposit
 	var commits []repository.Commit
 	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(0), High: last(upper), Newest: true, Limit: page.Limit, Attributes: withoutTexts}
 	err := l.table.db.Query(ctx, "reading the history", q, func(i item) (bool, error) {
-		c, err := l.commit(ctx, head.Index, i)
+		c, _, err := l.commit(ctx, head.Index, i)
 		commits = append(commits, c)
 		return len(commits) != page.Limit, err
 	})
@@ -193,37 +202,12 @@ func (l *Ledger) resolve(ctx context.Context, head repository.Head, revision str
 // may be one whose content the merge did not take: the last one that gave the
 // file the content it has at the head counts.
 func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {
-	if head.Commit == "" {
-		return map[string]repository.Commit{}, ctx.Err()
-	}
 	t := newTouches()
-	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(0), High: last(head.Sequence), Attributes: withoutTexts}
-	err := l.table.db.Query(ctx, "reading all commits", q, func(i item) (bool, error) {
-		c, err := commitOfLog(i)
-		if err != nil {
-			return false, err
-		}
-		shifts, err := l.shifts(ctx, head.Index, &c, i)
+	err := l.log(ctx, head, 0, func(c repository.Commit, shifts []repository.Touch) error {
 		t.add(c, shifts)
-		return true, err
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return t.last(), nil
-}
-
-// shifts reads a row's shifts, and touches that lie elsewhere.
-func (l *Ledger) shifts(ctx context.Context, index string, c *repository.Commit, i item) (shifts []repository.Touch, err error) {
-	if parts := dynamo.NumberOf(i, "n"); parts > 0 {
-		c.Touched, shifts, err = l.parts(ctx, index, c.SHA, int(parts))
-		return shifts, err
-	}
-	if b := dynamo.BytesOf(i, "x"); b != nil {
-		shifted, err := decodeCommit(b)
-		return shifted.Touched, err
-	}
-	return nil, nil
+	return t.last(), err
 }
 
 // touches works out the last touches of a history whose rows come one by one,

@@ -41,7 +41,7 @@ func (r *registry) Load(ctx context.Context) (access.State, error) {
 // read reads the head first: what changes afterwards changes its access
 // version, so that an edit of what was read then fails.
 func (r *registry) read(ctx context.Context) (stored, error) {
-	head, now, err := r.table.headRowTimed(ctx, r.workspace)
+	head, now, err := r.table.headRow(ctx, r.workspace)
 	if err != nil {
 		return stored{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -40,14 +39,8 @@ func (t *Table) BeginRestore(ctx context.Context, w access.Workspace, version in
 		return nil, false, err
 	}
 	again = before != nil
-	head := headKey(id)
-	putWorkspace(head, w)
-	maps.Copy(head, item{
-		"format": dynamo.Number(unfinished), restoringName: dynamo.Text(restoring.restoring),
-		"commit": dynamo.Text(""), "sequence": dynamo.Number(0), "access": dynamo.Number(version), "index": dynamo.Text(newIndex()),
-		"baseName": dynamo.Text(""), "baseSequence": dynamo.Number(0), "baseFollow": dynamo.Number(0), "baseBytes": dynamo.Number(0),
-		"provisioning": dynamo.Bool(true),
-	})
+	head := newHead(w, unfinished, version)
+	head[restoringName], head["provisioning"] = dynamo.Text(restoring.restoring), dynamo.Bool(true)
 	_, err = t.db.Write(ctx, "beginning to restore the workspace", t.db.Put(head,
 		dynamo.Missing(dynamo.HashKey).Or(expression.Name(restoringName).AttributeExists())))
 	if errors.Is(err, dynamo.ErrRefused) {
@@ -111,7 +104,7 @@ func (t *Table) PutRestored(ctx context.Context, ws access.ID, r Restored) error
 		rows = append(rows, rowOfAnswer(ws, a))
 	}
 	put := func() error {
-		_, err := t.headRow(ctx, ws) // has somebody else begun to restore it?
+		_, _, err := t.headRow(ctx, ws) // has somebody else begun to restore it?
 		if err == nil {
 			err = t.db.PutAll(ctx, rows)
 		}
@@ -163,7 +156,7 @@ func (t *Table) EndRestore(ctx context.Context, w access.Workspace) error {
 	}
 	// An answer that got lost is one of ours; another's index is another's work.
 	whole := &Table{db: t.db}
-	if _, unread := whole.headRow(ctx, id); unread != nil {
+	if _, _, unread := whole.headRow(ctx, id); unread != nil {
 		return errors.Join(err, unread)
 	}
 	if errors.Is(err, dynamo.ErrUnknown) {

@@ -246,16 +246,3 @@ func commitOfItem(i item, path string) (repository.Commit, error) {
 	t.Offset, t.Length, t.Base = dynamo.NumberOf(i, "o"), dynamo.NumberOf(i, "l"), dynamo.NumberOf(i, "b")
 	return c, nil
 }
-
-// commitOfLog reads the row of a commit, without its texts and without touches
-// that lie elsewhere.
-func commitOfLog(i item) (repository.Commit, error) {
-	c, err := decodeCommit(dynamo.BytesOf(i, "c"))
-	if err != nil {
-		return c, fmt.Errorf("%w: commit %s", errRow, dynamo.TextOf(i, dynamo.RangeKey))
-	}
-	if p := dynamo.TextOf(i, "p"); p != "" {
-		c.Pack = p
-	}
-	return c, nil
-}

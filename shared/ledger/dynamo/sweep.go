@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,29 +31,11 @@ func (l *Ledger) RaiseFence(ctx context.Context) (int64, error) {
 // Leftovers are sets of rows that no head names: of an import that was not
 // finished, of an index that was replaced, of a large commit that did not land;
 // or that may be on their way to be named.
-type Leftovers struct {
-	notes map[string]item
-}
+// Their names tell them apart, from one run to the next.
+type Leftovers map[string]Note
 
-// Names are what tells the sets apart, from one run to the next.
-func (l Leftovers) Names() []string {
-	var names []string
-	for name := range l.notes {
-		names = append(names, name)
-	}
-	return names
-}
-
-// Only leaves those that a condition picks.
-func (l Leftovers) Only(pick func(name string) bool) Leftovers {
-	picked := Leftovers{notes: map[string]item{}}
-	for name, note := range l.notes {
-		if pick(name) {
-			picked.notes[name] = note
-		}
-	}
-	return picked
-}
+// Note is the row that tells of such a set.
+type Note item
 
 const pendingPrefix = "pending/"
 
@@ -60,13 +43,13 @@ const pendingPrefix = "pending/"
 func (l *Ledger) Leftovers(ctx context.Context) (Leftovers, error) {
 	head, err := l.Head(ctx)
 	if err != nil {
-		return Leftovers{}, err
+		return nil, err
 	}
-	left := Leftovers{notes: map[string]item{}}
+	left := Leftovers{}
 	q := dynamo.Query{Partition: indexPartition(l.workspace)}
 	err = l.table.db.Query(ctx, "looking for rows that are left over", q, func(i item) (bool, error) {
 		if name := dynamo.TextOf(i, dynamo.RangeKey); name != head.Index {
-			left.notes[name] = i
+			left[name] = Note(i)
 		}
 		return true, nil
 	})
@@ -83,8 +66,8 @@ func (l *Ledger) Sweep(ctx context.Context, left Leftovers, fence int64) (remove
 	if err != nil {
 		return 0, err
 	}
-	for _, name := range slices.Sorted(slices.Values(left.Names())) {
-		note := left.notes[name]
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		note := item(left[name])
 		n := 0
 		switch {
 		case dynamo.NumberOf(note, "f") >= fence || name == head.Index:
@@ -218,23 +201,15 @@ func (l *Ledger) deleteBefore(ctx context.Context, keys []item, fence int64) err
 }
 
 // unmark says of rows that their commit has landed, as many as one transaction
-// holds at a time.
+// holds at a time. Where one is not there, their index has been replaced and swept.
 func (l *Ledger) unmark(ctx context.Context, rows []item) error {
 	for chunk := range slices.Chunk(rows, dynamo.MaxWrites) {
 		var writes []dynamo.Write
 		for _, i := range chunk {
 			writes = append(writes, l.table.db.Update(dynamo.KeyOf(i), expression.Remove(expression.Name("u")), dynamo.IsThere()))
 		}
-		err := l.table.db.Transact(ctx, "confirming rows", writes...)
-		if err != nil && !errors.Is(err, dynamo.ErrRefused) {
+		if err := l.table.db.Transact(ctx, "confirming rows", writes...); err != nil && !errors.Is(err, dynamo.ErrRefused) {
 			return err
-		}
-		// One is not there: each by itself. Functions have no right to write them
-		// but in a transaction.
-		for i := 0; i < len(writes) && err != nil; i++ {
-			if err := l.table.db.Transact(ctx, "confirming a row", writes[i]); err != nil && !errors.Is(err, dynamo.ErrRefused) {
-				return err
-			}
 		}
 	}
 	return nil

@@ -142,8 +142,8 @@ func TestSweepOfDamagedRows(t *testing.T) {
 				if _, err := sweep(ledger); err != nil {
 					t.Error(err)
 				}
-				if left, err := ledger.Leftovers(background); err != nil || len(left.Names()) > 0 {
-					t.Errorf("left over are %v, %v", left.Names(), err)
+				if left, err := ledger.Leftovers(background); err != nil || len(left) > 0 {
+					t.Errorf("left over are %v, %v", left, err)
 				}
 				for _, key := range client.ofIndex(from.Index) {
 					if !strings.HasPrefix(key, "item/") { // whose paths are not known any more
@@ -181,7 +181,7 @@ func TestSweepOfADamagedNote(t *testing.T) {
 	if _, err := sweep(ledger); err != nil {
 		t.Error(err)
 	}
-	if left, err := ledger.Leftovers(background); err != nil || len(left.Names()) > 0 {
-		t.Errorf("left over are %v, %v", left.Names(), err)
+	if left, err := ledger.Leftovers(background); err != nil || len(left) > 0 {
+		t.Errorf("left over are %v, %v", left, err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 
 	"svc.example/svc/shared/access"
@@ -23,13 +22,7 @@ func (t *Table) CreateWorkspace(ctx context.Context, w access.Workspace) error {
 		return err
 	}
 	id := access.ID(w.ID)
-	head := headKey(id)
-	putWorkspace(head, w)
-	maps.Copy(head, item{
-		"format": dynamo.Number(Format),
-		"commit": dynamo.Text(""), "sequence": dynamo.Number(0), "access": dynamo.Number(1), "index": dynamo.Text(newIndex()),
-		"baseName": dynamo.Text(""), "baseSequence": dynamo.Number(0), "baseFollow": dynamo.Number(0), "baseBytes": dynamo.Number(0),
-	})
+	head := newHead(w, Format, 1)
 	listed := dynamo.Key(workspacesPartition, string(id))
 	listed["name"] = dynamo.Text(w.Name)
 	err := t.db.Transact(ctx, what, t.db.Put(head, dynamo.Missing(dynamo.HashKey)), t.db.Put(listed))
@@ -38,11 +31,20 @@ func (t *Table) CreateWorkspace(ctx context.Context, w access.Workspace) error {
 	}
 	// The workspace that is there may be the one just made, whose making has only
 	// not been confirmed: nobody else draws the same index.
-	there, err := t.headRow(ctx, id)
+	there, _, err := t.headRow(ctx, id)
 	if err == nil && dynamo.TextOf(there, "index") != dynamo.TextOf(head, "index") {
 		err = fmt.Errorf("%s: %w", id, ErrExists)
 	}
 	return err
+}
+
+// newHead is the head of a workspace without commits.
+func newHead(w access.Workspace, format, version int64) item {
+	head := headKey(access.ID(w.ID))
+	putWorkspace(head, w)
+	putHead(head, repository.Head{Index: newIndex()})
+	head["format"], head["access"] = dynamo.Number(format), dynamo.Number(version)
+	return head
 }
 
 // newIndex names a set of rows that no other head will name.
@@ -50,7 +52,7 @@ func newIndex() string { return strings.ToLower(rand.Text()[:10]) }
 
 // Workspace returns the record of a workspace. It reads the head alone.
 func (t *Table) Workspace(ctx context.Context, id access.ID) (access.Workspace, error) {
-	i, err := t.headRow(ctx, id)
+	i, _, err := t.headRow(ctx, id)
 	if err != nil {
 		return access.Workspace{}, err
 	}
@@ -60,23 +62,21 @@ func (t *Table) Workspace(ctx context.Context, id access.ID) (access.Workspace, 
 // Workspaces lists all workspaces, by id. Those that a newer version has stored
 // are left out, and come as a repository.ErrNewer that names each.
 func (t *Table) Workspaces(ctx context.Context) ([]access.Workspace, error) {
-	var all []access.Workspace
-	var newer []error
-	q := dynamo.Query{Partition: workspacesPartition}
-	err := t.db.Query(ctx, "listing the workspaces", q, func(i item) (bool, error) {
-		w, err := t.Workspace(ctx, access.ID(dynamo.TextOf(i, dynamo.RangeKey)))
-		switch {
-		case errors.Is(err, access.ErrNotFound):
-			return true, nil
-		case errors.Is(err, repository.ErrNewer):
-			newer = append(newer, err)
-			return true, nil
-		}
-		all = append(all, w)
-		return true, err
-	})
+	ids, err := t.WorkspaceIDs(ctx)
 	if err != nil {
 		return nil, err
+	}
+	var all []access.Workspace
+	var newer []error
+	for _, id := range ids {
+		switch w, err := t.Workspace(ctx, id); {
+		case err == nil:
+			all = append(all, w)
+		case errors.Is(err, repository.ErrNewer):
+			newer = append(newer, err)
+		case !errors.Is(err, access.ErrNotFound):
+			return nil, err
+		}
 	}
 	return all, errors.Join(newer...)
 }
