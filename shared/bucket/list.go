@@ -36,8 +36,16 @@ func (b *Bucket) list(ctx context.Context, prefix, delimiter string) iter.Seq2[I
 				yield(Info{}, b.explain(ctx, "listing", prefix, err))
 				return
 			}
-			if !tell(out, yield) {
-				return
+			told, _ := middleware.GetServerTime(out.ResultMetadata)
+			for _, folder := range out.CommonPrefixes {
+				if !yield(Info{Key: aws.ToString(folder.Prefix), Folder: true}, nil) {
+					return
+				}
+			}
+			for _, o := range out.Contents {
+				if !yield(Info{Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified), ETag: aws.ToString(o.ETag), Told: told}, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -54,20 +62,4 @@ func (b *Bucket) Now(ctx context.Context, prefix string) (time.Time, error) {
 		return now, fmt.Errorf("the bucket %s answers without a Date, by which ages are counted", b.name)
 	}
 	return now, nil
-}
-
-func tell(page *s3.ListObjectsV2Output, yield func(Info, error) bool) bool {
-	told, _ := middleware.GetServerTime(page.ResultMetadata)
-	for _, folder := range page.CommonPrefixes {
-		if !yield(Info{Key: aws.ToString(folder.Prefix), Folder: true}, nil) {
-			return false
-		}
-	}
-	for _, o := range page.Contents {
-		info := Info{Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified), ETag: aws.ToString(o.ETag), Told: told}
-		if !yield(info, nil) {
-			return false
-		}
-	}
-	return true
 }

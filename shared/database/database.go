@@ -18,6 +18,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/fault"
 )
 
@@ -115,12 +116,9 @@ func (f *File) create() error {
 	return errors.Join(err, atomicfile.SyncFolder(dir))
 }
 
-const (
-	firstPause = 200 * time.Microsecond
-	// maxPause is short: a busy process lets go of the file for some hundred microseconds
-	// in some milliseconds.
-	maxPause = 2 * time.Millisecond
-)
+// pauses are short: a busy process lets go of the file for some hundred microseconds in
+// some milliseconds.
+var pauses = backoff.Backoff{First: 400 * time.Microsecond, Max: 4 * time.Millisecond}
 
 // open opens the file for one piece of work, when its turn has come.
 func (f *File) open(ctx context.Context, readOnly bool, work func(*bolt.DB) error) error {
@@ -138,15 +136,13 @@ func (f *File) open(ctx context.Context, readOnly bool, work func(*bolt.DB) erro
 	if f.damaged != nil {
 		return f.damaged
 	}
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+	for try := 0; ; try++ {
 		err := f.once(readOnly, work)
 		if !errors.Is(err, bolterrors.ErrTimeout) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if pauses.Wait(ctx, try) != nil {
 			return fmt.Errorf("%w: %s stayed locked by another process", ErrBusy, f.Path)
-		case <-time.After(pause):
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -152,9 +151,6 @@ func Refusals(err error) []types.CancellationReason {
 	}
 	return nil
 }
-
-// IsRefusal reports whether it was the condition of this write that did not hold.
-func IsRefusal(r types.CancellationReason) bool { return codes[aws.ToString(r.Code)] == refused }
 
 // atOnce bounds the requests that are under way at a time.
 const atOnce = 16

@@ -14,8 +14,12 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// maxBytes bounds a transaction, which may have 4 MB.
-const maxBytes = 3 << 20
+const (
+	// maxBytes bounds a transaction, which may have 4 MB.
+	maxBytes = 3 << 20
+	// confirming is how long taking the marks off the rows of a commit may take.
+	confirming = 20 * time.Second
+)
 
 // Advance implements repository.Ledger.
 func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
@@ -61,7 +65,11 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, chain []repo
 	switch {
 	case err == nil:
 		// Best effort: rows that stay marked are looked up when they are read.
-		_ = l.confirm(context.WithoutCancel(ctx), from.Index, c.SHA, w.items)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirming)
+		defer cancel()
+		if l.unmark(ctx, w.items) == nil {
+			_ = l.table.db.DeleteAll(ctx, []item{note})
+		}
 	case errors.Is(err, repository.ErrMoved):
 		// A sweep may have taken the note while rows were still being written.
 		_ = l.table.db.PutAll(ctx, []item{note})
@@ -134,11 +142,12 @@ func (l *Ledger) refused(ctx context.Context, from repository.Head, c repository
 	case sameLine && now.Sequence <= from.Sequence+1:
 		return repository.Head{}, repository.ErrMoved
 	}
-	sequence, known, err := l.sequenceOf(ctx, now, c.SHA)
+	row, _, err := l.table.db.Get(ctx, "looking for a commit", dynamo.Key(l.rows(now.Index).ids(), c.SHA))
 	if err != nil {
 		return repository.Head{}, err
 	}
-	if !known {
+	sequence := dynamo.NumberOf(row, "n")
+	if row == nil || sequence > now.Sequence {
 		return repository.Head{}, repository.ErrMoved
 	}
 	head := repository.Head{Commit: c.SHA, Sequence: sequence, Access: now.Access, Fence: now.Fence, Index: now.Index, Base: now.Base}
@@ -156,16 +165,6 @@ func (l *Ledger) oldHead(ctx context.Context, cause error) (repository.Head, err
 		}
 	}
 	return l.Head(ctx)
-}
-
-// sequenceOf finds a commit in the history of a head.
-func (l *Ledger) sequenceOf(ctx context.Context, head repository.Head, sha string) (sequence int64, known bool, err error) {
-	i, _, err := l.table.db.Get(ctx, "looking for a commit", dynamo.Key(l.rows(head.Index).ids(), sha))
-	if err != nil || i == nil {
-		return 0, false, err
-	}
-	sequence = dynamo.NumberOf(i, "n")
-	return sequence, sequence <= head.Sequence, nil
 }
 
 // prepare writes the rows of a large commit before the head moves. A note says
@@ -188,16 +187,3 @@ func (l *Ledger) prepare(ctx context.Context, from repository.Head, c repository
 	}
 	return note, l.table.db.PutAll(ctx, slices.Concat(w.items, w.rest))
 }
-
-// confirm ends what prepare began: it takes the mark off the rows of a commit
-// that has landed.
-func (l *Ledger) confirm(ctx context.Context, index, sha string, items []item) error {
-	ctx, cancel := context.WithTimeout(ctx, confirming)
-	defer cancel()
-	if err := l.unmark(ctx, items); err != nil {
-		return err
-	}
-	return l.table.db.DeleteAll(ctx, []item{dynamo.Key(indexPartition(l.workspace), pendingSort(index, sha))})
-}
-
-const confirming = 20 * time.Second

@@ -52,7 +52,17 @@ func (t *Table) Capture(ctx context.Context, ws access.ID) (Captured, error) {
 			return Captured{}, err
 		}
 		if same && time.Since(began) < rereadAfter {
-			return captured(ws, head, rows)
+			c := Captured{Workspace: workspaceOf(ws, head), Head: headOf(head), Principals: []json.RawMessage{}, Keys: []json.RawMessage{}}
+			for _, i := range rows {
+				list := &c.Keys
+				if strings.HasPrefix(dynamo.TextOf(i, dynamo.RangeKey), "principal/") {
+					list = &c.Principals
+				}
+				if err := appendDoc(list, i); err != nil {
+					return c, err
+				}
+			}
+			return c, nil
 		}
 		if err := t.db.Again(ctx, readingAccess, attempt, errMoving); err != nil {
 			return Captured{}, err
@@ -87,22 +97,6 @@ func areOf(head item, rows []item) (bool, error) {
 		}
 	}
 	return !slices.ContainsFunc(recent, func(c change) bool { return versions[string(c.ID)] < c.Version }), nil
-}
-
-func captured(ws access.ID, head item, rows []item) (Captured, error) {
-	c := Captured{Workspace: workspaceOf(ws, head), Head: headOf(head), Principals: []json.RawMessage{}, Keys: []json.RawMessage{}}
-	for _, i := range rows {
-		sort, doc := dynamo.TextOf(i, dynamo.RangeKey), json.RawMessage(dynamo.TextOf(i, "doc"))
-		if !json.Valid(doc) {
-			return c, fmt.Errorf("%w: %s", errRow, sort)
-		}
-		if strings.HasPrefix(sort, "principal/") {
-			c.Principals = append(c.Principals, doc)
-		} else {
-			c.Keys = append(c.Keys, doc)
-		}
-	}
-	return c, nil
 }
 
 // EachAudit calls for the entries of the audit trail up to an access version, oldest

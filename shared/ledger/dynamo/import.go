@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -120,21 +122,16 @@ func (l *Ledger) packsFor(ctx context.Context, head repository.Head, given []str
 	if given == nil {
 		return l.Packs(ctx)
 	}
-	all := slices.Clone(given)
 	m, err := l.merged(ctx)
-	if err == nil {
-		err = l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch) error {
-			if c.Pack != "" {
-				all = append(all, c.Pack)
-			}
-			return nil
-		})
+	if err != nil && !errors.Is(err, errRow) { // rows that are damaged are why they are rebuilt
+		return nil, err
 	}
+	m.packs = given
+	all, _, err := l.withLater(ctx, head, m, math.MaxInt)
 	if errors.Is(err, errRow) {
-		err = nil // rows that are damaged are why they are rebuilt
+		err = nil
 	}
-	slices.Sort(all)
-	return slices.Compact(all), err
+	return slices.Sorted(maps.Keys(all)), err
 }
 
 // extend adds what writers have done since to a new index.

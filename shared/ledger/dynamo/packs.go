@@ -170,10 +170,6 @@ func (l *Ledger) announce(ctx context.Context, c Compaction) (at repository.Head
 // the head, or those of the oldest commits that it has room for. If the new pack is
 // not on it any more, a later compaction has merged that as well.
 func (l *Ledger) retire(ctx context.Context, index string, c Compaction) error {
-	retired := map[string]bool{}
-	for _, p := range c.Retired {
-		retired[p] = p != c.Pack
-	}
 	return l.relist(ctx, func(head repository.Head, m merged) (item, error) {
 		if head.Index != index {
 			return nil, fmt.Errorf("the rows were replaced meanwhile; merge again: %w", repository.ErrMoved)
@@ -181,7 +177,7 @@ func (l *Ledger) retire(ctx context.Context, index string, c Compaction) error {
 		if !slices.Contains(m.packs, c.Pack) {
 			return nil, nil
 		}
-		m.packs = slices.DeleteFunc(m.packs, func(p string) bool { return retired[p] })
+		m.packs = slices.DeleteFunc(m.packs, func(p string) bool { return p != c.Pack && slices.Contains(c.Retired, p) })
 		all, through, err := l.withLater(ctx, head, m, maxListed-spare)
 		packs := slices.Collect(maps.Keys(all))
 		return listing(packs, through), errors.Join(err, listable(packs))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,21 +18,14 @@ import (
 // Rewrite is the loss of commits: the branch was moved to a commit that does
 // not descend from the one before.
 type Rewrite struct {
-	Old, New string // "" when the branch did not exist
-	Lost     int    // how many commits the new history does not hold
+	Old, New string
+	Lost     int // how many commits the new history does not hold
 }
 
 // String tells it in one line.
 func (w Rewrite) String() string {
 	return fmt.Sprintf("the branch main was forced from %s to %s, and its history has lost commits: %d. Until git gc removes them, they can be brought back with: git branch lost %s",
-		orNothing(w.Old), orNothing(w.New), w.Lost, w.Old)
-}
-
-func orNothing(commit string) string {
-	if commit == "" {
-		return "nothing"
-	}
-	return commit
+		w.Old, w.New, w.Lost, w.Old)
 }
 
 // catchUp brings the history to where the branch is now. The caller holds
@@ -112,7 +106,7 @@ type unservable struct{ why string }
 
 func (u *unservable) Error() string { return u.why }
 
-// checkLayout reads the folders of a commit. That something else stands in the place of a
+// checkLayout reads the folders of a commit, and how many bytes all files have together. That something else stands in the place of a
 // folder or the workspace file that rows removed is no wish to delete all that was
 // there. A file that cannot be read is broken alone.
 func checkLayout(objects *odb.Reader, rows []row, target object.ID) error {
@@ -121,27 +115,13 @@ func checkLayout(objects *odb.Reader, rows []row, target object.ID) error {
 		return err
 	}
 	for _, p := range layout.WrongKinds() {
-		if !strings.Contains(p.File, "/") && removed(rows, p.File) {
+		removed := func(t repository.Touch) bool {
+			return t.Blob == "" && (t.Path == p.File || strings.HasPrefix(t.Path, p.File+"/"))
+		}
+		if !strings.Contains(p.File, "/") && slices.ContainsFunc(rows, func(r row) bool { return slices.ContainsFunc(r.commit(0).Touched, removed) }) {
 			return &unservable{p.File + " " + p.Message}
 		}
 	}
-	return checkSize(objects, layout)
-}
-
-// removed reports whether rows remove a file at a place or in it.
-func removed(rows []row, place string) bool {
-	for _, r := range rows {
-		for _, t := range r.commit(0).Touched {
-			if t.Blob == "" && (t.Path == place || strings.HasPrefix(t.Path, place+"/")) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// checkSize looks how many bytes all files have together.
-func checkSize(objects *odb.Reader, layout repository.Tree) error {
 	left := int64(repository.MaxTexts)
 	for _, f := range repository.LayoutFiles(layout) {
 		_, content, err := objects.Read(object.ParseID(f.Blob))

@@ -19,21 +19,16 @@ import (
 // stored: what a version does not know stays. A workspace that lies elsewhere is backed up
 // as such a directory, and restored from one.
 type Parts struct {
-	Workspace        access.Workspace
-	Version          int64 // of the registry
-	Principals, Keys []json.RawMessage
-	Uses             map[access.ID]string
-	Answers          []repository.Answered
-	References       []Reference
-}
-
-// partsFile is the registry's file, but for what the entries are.
-type partsFile struct {
+	// The registry's file, but for what the entries are.
 	Format     int               `json:"format"`
 	Version    int64             `json:"version"`
 	Workspace  access.Workspace  `json:"workspace"`
 	Principals []json.RawMessage `json:"principals"`
 	Keys       []json.RawMessage `json:"keys"`
+
+	Uses       map[access.ID]string  `json:"-"`
+	Answers    []repository.Answered `json:"-"`
+	References []Reference           `json:"-"`
 }
 
 // Branch is the reference that is the head.
@@ -42,7 +37,8 @@ const Branch = branch
 // WriteDataDir makes the files of a data directory that has a repository and nothing else.
 // Each line of the audit trail is what audit calls it with, oldest first.
 func WriteDataDir(dir string, head string, p Parts, audit func(line func([]byte) error) error) error {
-	registry, err := json.MarshalIndent(partsFile{Format, p.Version, p.Workspace, p.Principals, p.Keys}, "", "  ")
+	p.Format = Format
+	registry, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -92,11 +88,9 @@ func ReadDataDir(ctx context.Context, dir string) (p Parts, err error) {
 	if err != nil {
 		return p, err
 	}
-	var raw partsFile
-	if err := json.Unmarshal(current.text, &raw); err != nil {
+	if err := json.Unmarshal(current.text, &p); err != nil {
 		return p, err
 	}
-	p = Parts{Workspace: current.Workspace, Version: current.Version, Principals: raw.Principals, Keys: raw.Keys}
 	if p.Uses, err = registry.Uses(ctx); err != nil {
 		return p, err
 	}

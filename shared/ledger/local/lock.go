@@ -105,12 +105,8 @@ const releasing = 300 * time.Millisecond
 // data directory, and leaves its number in it for the message to others.
 func (s filesystem) lockToServe(dir string) (*os.File, error) {
 	path := filepath.Join(dir, serveLock)
-	var lock *os.File
-	err := poll(context.Background(), time.Now().Add(releasing), func() (err error) {
-		lock, err = s.lockFile(path)
-		return err
-	})
-	if errors.Is(err, filelock.ErrHeld) {
+	lock, err := s.awaitLock(context.Background(), path, time.Now().Add(releasing))
+	if errors.Is(err, repository.ErrBusy) {
 		return nil, fmt.Errorf("%s is already served by another svc%s: stop that one, or use another data directory", dir, s.holder(path))
 	}
 	if err != nil {

@@ -42,17 +42,8 @@ func (r reference) prepare(to string) error {
 // When it fails with anything else after the rename, the branch has moved and
 // may not survive a power cut: the outcome is unknown, as with any time-out.
 func (r reference) swap(ctx context.Context, from, to string) error {
-	if err := r.swapPrepared(ctx, from, to); err != nil {
-		return errors.Join(err, r.recover())
-	}
-	// The head has moved and is durable, and its lock went with it. What can
-	// not be cleared away now will be by the next swap.
-	_ = r.files.remove(r.path(nextHead))
-	return nil
-}
-
-func (r reference) swapPrepared(ctx context.Context, from, to string) error {
-	current, err := "", r.lock(ctx, to)
+	err := r.lock(ctx, to)
+	current := ""
 	if err == nil {
 		current, err = r.read()
 	}
@@ -60,14 +51,17 @@ func (r reference) swapPrepared(ctx context.Context, from, to string) error {
 		err = repository.ErrMoved
 	}
 	if err != nil {
-		return repository.Unwritten(err)
+		return errors.Join(repository.Unwritten(err), r.recover())
 	}
-	if err := r.files.rename(r.path(branchLock), r.path(branch)); err != nil {
-		return fmt.Errorf("moving the head: %w", err)
+	if err = r.files.rename(r.path(branchLock), r.path(branch)); err != nil {
+		return errors.Join(fmt.Errorf("moving the head: %w", err), r.recover())
 	}
-	if err := r.files.syncDir(r.path(path.Dir(branch))); err != nil {
-		return fmt.Errorf("flushing the head: %w", err)
+	if err = r.files.syncDir(r.path(path.Dir(branch))); err != nil {
+		return errors.Join(fmt.Errorf("flushing the head: %w", err), r.recover())
 	}
+	// The head has moved and is durable, and its lock went with it. What can
+	// not be cleared away now will be by the next swap.
+	_ = r.files.remove(r.path(nextHead))
 	return nil
 }
 
@@ -110,7 +104,7 @@ func (r reference) tryToLock(to string) error {
 	return r.files.create(r.path(branchLock), []byte(to+"\n"), 0o666)
 }
 
-// flush makes the branch durable as it is.
+// flush makes the branch durable as it is, which another Advance may have failed to do.
 func (r reference) flush() error {
 	err := r.files.flush(r.path(branch))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // packed, and flushed by git

@@ -36,13 +36,12 @@ func rowAt(key, value []byte, only []string) (table.Row, error) {
 func (t *Table) Get(ctx context.Context, keys []table.Key) (found []table.Row, err error) {
 	err = t.view(ctx, func(rows *bolt.Bucket) error {
 		for _, k := range keys {
-			key := rowKey(k)
-			if value := rows.Get(key); value != nil {
-				row, err := rowAt(key, value, nil)
-				if err != nil {
-					return err
-				}
-				found = append(found, row)
+			row, err := get(rows, k)
+			if err != nil {
+				return err
+			}
+			if row != nil {
+				found = append(found, table.Row{Key: k, Attributes: row})
 			}
 		}
 		return nil
@@ -168,9 +167,15 @@ func (t *Table) Transact(ctx context.Context, writes ...table.Write) error {
 	if err := table.CheckWrites(writes, table.MaxWrites); err != nil {
 		return err
 	}
-	return t.change(ctx, func(rows *bolt.Bucket) error {
+	_, err := t.apply(ctx, writes)
+	return err
+}
+
+// apply makes all of these changes or none, and returns what they make of the rows.
+func (t *Table) apply(ctx context.Context, writes []table.Write) (made []table.Attributes, err error) {
+	made = make([]table.Attributes, len(writes))
+	return made, t.change(ctx, func(rows *bolt.Bucket) error {
 		refused := &table.Refused{}
-		made := make([]table.Attributes, len(writes))
 		for i, w := range writes {
 			before, err := get(rows, w.Key)
 			if err != nil {
@@ -194,23 +199,15 @@ func (t *Table) Transact(ctx context.Context, writes ...table.Write) error {
 }
 
 // Update implements table.Table.
-func (t *Table) Update(ctx context.Context, w table.Write) (touched table.Attributes, err error) {
+func (t *Table) Update(ctx context.Context, w table.Write) (table.Attributes, error) {
 	if err := table.CheckWrites([]table.Write{w}, 1); err != nil {
 		return nil, err
 	}
-	err = t.change(ctx, func(rows *bolt.Bucket) error {
-		before, err := get(rows, w.Key)
-		if err != nil {
-			return err
-		}
-		after, holds := w.Apply(before)
-		if !holds {
-			return &table.Refused{Writes: []int{0}}
-		}
-		touched = w.Touched(after)
-		return put(rows, w.Key, after)
-	})
-	return touched, err
+	made, err := t.apply(ctx, []table.Write{w})
+	if err != nil {
+		return nil, err
+	}
+	return w.Touched(made[0]), nil
 }
 
 // Batch implements table.Table. It is one transaction here.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -48,17 +49,12 @@ func (t *Table) Get(ctx context.Context, keys []table.Key) ([]table.Row, error) 
 	return found, nil
 }
 
-// withKey has the key read beside some attributes.
-func withKey(only []string) []string {
-	if len(only) == 0 {
-		return nil
-	}
-	return append([]string{dynamo.HashKey, dynamo.RangeKey}, only...)
-}
-
 // Query implements table.Table.
 func (t *Table) Query(ctx context.Context, q table.Query, each func(table.Row) (bool, error)) error {
-	return t.db.Query(ctx, reading, dynamo.Query{Partition: q.Partition, Low: q.Low, High: q.High, Newest: q.Newest, Limit: q.Page, Attributes: withKey(q.Only)},
+	if len(q.Only) > 0 {
+		q.Only = append([]string{dynamo.HashKey, dynamo.RangeKey}, q.Only...)
+	}
+	return t.db.Query(ctx, reading, dynamo.Query{Partition: q.Partition, Low: q.Low, High: q.High, Newest: q.Newest, Limit: q.Page, Attributes: q.Only},
 		func(item dynamo.Item) (bool, error) {
 			row, err := rowOf(item)
 			if err != nil {
@@ -101,7 +97,7 @@ func failure(err error) error {
 	}
 	refused := &table.Refused{}
 	for i, reason := range dynamo.Refusals(err) {
-		if dynamo.IsRefusal(reason) {
+		if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
 			refused.Writes = append(refused.Writes, i)
 		}
 	}
@@ -154,10 +150,6 @@ func (t *Table) writeOf(w table.Write) dynamo.Write {
 	case w.Delete:
 		return t.db.Delete(keyOf(w.Key), conditions...)
 	}
-	return t.db.Update(keyOf(w.Key), updateOf(w), conditions...)
-}
-
-func updateOf(w table.Write) expression.UpdateBuilder {
 	var u expression.UpdateBuilder
 	for _, name := range slices.Sorted(maps.Keys(w.Set)) {
 		u = u.Set(expression.Name(name), expression.Value(valueOf(w.Set[name])))
@@ -165,7 +157,7 @@ func updateOf(w table.Write) expression.UpdateBuilder {
 	for _, name := range slices.Sorted(maps.Keys(w.Add)) {
 		u = u.Add(expression.Name(name), expression.Value(w.Add[name]))
 	}
-	return u
+	return t.db.Update(keyOf(w.Key), u, conditions...)
 }
 
 func conditionOf(c table.Condition) dynamo.If {
