@@ -210,7 +210,7 @@ func refusesFormat(t *testing.T, newer types.AttributeValue) {
 }
 
 func invisible(key string, head repository.Head) bool {
-	return strings.HasPrefix(key, "index/") || strings.HasPrefix(key, "item/") && strings.Contains(key, "long-name-") ||
+	return strings.HasPrefix(key, "index/") || strings.HasPrefix(key, "item/") && strings.Contains(key, "configs/k") ||
 		!strings.Contains(key, head.Index) && !strings.HasPrefix(key, "head/") && !strings.HasPrefix(key, "access/") && !strings.HasPrefix(key, "packs/")
 }
 
