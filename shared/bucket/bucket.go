@@ -90,21 +90,13 @@ func (b *Bucket) put(ctx context.Context, key string, content Content, condition
 		return aws.ToString(out.ETag), nil
 	case refused == nil:
 	case status == 412, in.IfMatch != nil && status == 404 && codeOf(err) != noBucket:
-		if etag, ours := b.isOurs(ctx, key, in.Metadata[mark]); ours {
-			return etag, nil
+		// What is there may be what this very write has left.
+		if head, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key}); err == nil && head.Metadata[mark] == in.Metadata[mark] {
+			return aws.ToString(head.ETag), nil
 		}
 		return "", fmt.Errorf("%s: %w", key, refused)
 	}
 	return "", b.explain(ctx, "writing", key, err)
-}
-
-// isOurs reports whether an object is what a write with that mark has left.
-func (b *Bucket) isOurs(ctx context.Context, key, marked string) (etag string, ours bool) {
-	head, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key})
-	if err != nil || head.Metadata[mark] != marked {
-		return "", false
-	}
-	return aws.ToString(head.ETag), true
 }
 
 // Stat returns what is known of an object; fs.ErrNotExist if there is none.

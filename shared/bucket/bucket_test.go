@@ -63,31 +63,6 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func TestExactlyOneCreates(t *testing.T) {
-	b := open(t)
-	var lock sync.Mutex
-	var winners []string
-	var all sync.WaitGroup
-	for i := range 16 {
-		all.Go(func() {
-			text := fmt.Sprint("writer ", i)
-			_, err := b.Create(ctx, "key", bucket.Bytes([]byte(text)))
-			if err == nil {
-				lock.Lock()
-				defer lock.Unlock()
-				winners = append(winners, text)
-			} else if !errors.Is(err, fs.ErrExist) {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	got, _, err := b.Get(ctx, "key")
-	if err != nil || len(winners) != 1 || winners[0] != string(got) {
-		t.Errorf("%q won; the object is %q, %v", winners, got, err)
-	}
-}
-
 func TestRanges(t *testing.T) {
 	b := open(t)
 	content := bytes.Repeat([]byte("0123456789"), 100)

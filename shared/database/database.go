@@ -28,8 +28,7 @@ var ErrBusy = errors.New("the file is in use")
 // File is a database. Its methods may be called by many at once.
 type File struct {
 	Path string
-	// Guard may refuse what is to be done, once the file is open: it may be another's. It
-	// may be nil.
+	// Guard may refuse what is to be done, once the file is open: it may be another's.
 	Guard func() error
 	turn  chan struct{} // of this process
 
@@ -37,7 +36,9 @@ type File struct {
 }
 
 // New is the database in a file. It opens nothing.
-func New(path string) *File { return &File{Path: path, turn: make(chan struct{}, 1)} }
+func New(path string) *File {
+	return &File{Path: path, Guard: func() error { return nil }, turn: make(chan struct{}, 1)}
+}
 
 // wait is how long a process waits for others that have the file open.
 const wait = 10 * time.Second
@@ -82,7 +83,7 @@ func (f *File) create() error {
 	if _, err := os.Stat(f.Path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := f.guarded(); err != nil {
+	if err := f.Guard(); err != nil {
 		return err
 	}
 	dir := filepath.Dir(f.Path)
@@ -170,17 +171,10 @@ func (f *File) once(readOnly bool, work func(*bolt.DB) error) (err error) {
 		db = nil
 		return fmt.Errorf("opening %s: %w", f.Path, err)
 	}
-	if err := f.guarded(); err != nil {
+	if err := f.Guard(); err != nil {
 		return err
 	}
 	return work(db)
-}
-
-func (f *File) guarded() error {
-	if f.Guard == nil {
-		return nil
-	}
-	return f.Guard()
 }
 
 // withCause adds the error of a full disk where bbolt has made words of it, as it

@@ -36,6 +36,8 @@ func (a *answers) Do(r *http.Request) (*http.Response, error) {
 	switch {
 	case answer == "":
 		return nil, errBroken
+	case strings.Contains(answer, "InternalServerError"):
+		status = 500
 	case strings.Contains(answer, "__type"):
 		status = 400
 	}
@@ -83,6 +85,13 @@ func TestTransact(t *testing.T) {
 		"busy for good":             {[]string{says("ThrottlingException")}, 6, false, false, true},
 		"not allowed":               {[]string{says("AccessDeniedException")}, 1, false, false, false},
 		"not valid, and so refused": {[]string{cancelled("ValidationError", "ConditionalCheckFailed")}, 1, false, false, false},
+		"for no reason, then done":  {[]string{cancelled(), `{}`}, 2, false, false, false},
+		"throttled items":           {[]string{cancelled("ThrottlingError"), cancelled("ProvisionedThroughputExceeded", "None"), `{}`}, 3, false, false, false},
+		"a collection that is full": {[]string{cancelled("ItemCollectionSizeLimitExceeded")}, 1, false, false, false},
+		"over a limit, then done":   {[]string{says("RequestLimitExceeded"), says("ProvisionedThroughputExceededException"), `{}`}, 3, false, false, false},
+		"in progress for good":      {[]string{says("TransactionInProgressException")}, 6, false, true, false},
+		"an error of the table's":   {[]string{says("InternalServerError")}, 6, false, true, false},
+		"no table":                  {[]string{says("ResourceNotFoundException")}, 1, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,6 +118,35 @@ func TestTransact(t *testing.T) {
 				t.Errorf("the attempts have the tokens %v", tokens)
 			}
 		})
+	}
+}
+
+// TestReads are repeated, and are busy when that does not help.
+func TestReads(t *testing.T) {
+	key := dynamo.Key("a", "b")
+	for name, read := range map[string]func(*dynamo.Table) error{
+		"a row": func(table *dynamo.Table) error { _, _, err := table.Get(t.Context(), "testing", key); return err },
+		"rows": func(table *dynamo.Table) error {
+			_, _, err := table.GetAll(t.Context(), "testing", []dynamo.Item{key})
+			return err
+		},
+		"a partition": func(table *dynamo.Table) error {
+			return table.Query(t.Context(), "testing", dynamo.Query{Partition: "a"}, nil)
+		},
+	} {
+		for _, broken := range []string{says("ThrottlingException"), says("InternalServerError"), lost} {
+			table, a := tableOf(broken, broken, `{}`)
+			if err := read(table); err != nil || len(a.bodies) != 3 {
+				t.Errorf("%s after two of %q: %v after %d requests", name, broken, err, len(a.bodies))
+			}
+		}
+		if table, a := tableOf(lost); !errors.Is(read(table), errBusy) || len(a.bodies) != 6 {
+			t.Errorf("%s of a table that is away: %d requests", name, len(a.bodies))
+		}
+		table, a := tableOf(says("AccessDeniedException"))
+		if err := read(table); err == nil || errors.Is(err, errBusy) || len(a.bodies) != 1 {
+			t.Errorf("%s without permission: %v after %d requests", name, err, len(a.bodies))
+		}
 	}
 }
 

@@ -230,52 +230,6 @@ func TestAnswerLostThenOvertaken(t *testing.T) {
 	}
 }
 
-// TestReadsUnderFaults: reads are repeated, and are busy when it does not help.
-func TestReadsUnderFaults(t *testing.T) {
-	f := &fates{}
-	table := newTable(t, f.inject)
-	ws := newWorkspace(t, table)
-	key := admit(t, table, ws)
-	ledger := table.Ledger(ws)
-	head, err := ledger.Head(background)
-	must(t, err)
-	head, err = ledger.Advance(background, head, commitOn(head, 1))
-	must(t, err)
-	head, err = ledger.Advance(background, head, commitOn(head, 2))
-	must(t, err)
-	for name, read := range map[string]struct {
-		operation string
-		ask       func(context.Context) error
-	}{
-		"enter":   {"BatchGetItem", func(ctx context.Context) error { _, err := table.Authenticate(ctx, key, ""); return err }},
-		"head":    {"GetItem", func(ctx context.Context) error { _, err := ledger.Head(ctx); return err }},
-		"since":   {"Query", func(ctx context.Context) error { _, err := ledger.Since(ctx, head, 0); return err }},
-		"history": {"Query", func(ctx context.Context) error { _, err := ledger.History(ctx, head, repository.Page{}); return err }},
-		"at": {"Query", func(ctx context.Context) error {
-			_, _, err := ledger.At(ctx, head, "configs/a.json", commitOn(head, 1).SHA)
-			return err
-		}},
-	} {
-		for _, broken := range []error{throttled, errReset, internal} {
-			f.set(read.operation, times(3, fate{before: broken})...)
-			if err := read.ask(background); err != nil {
-				t.Errorf("%s after three of %v: %v", name, broken, err)
-			}
-			ctx, cancel := context.WithTimeout(background, 150*time.Millisecond)
-			f.set(read.operation, times(100, fate{before: broken})...)
-			if err := read.ask(ctx); !errors.Is(err, repository.ErrBusy) {
-				t.Errorf("%s after nothing but %v: %v", name, broken, err)
-			}
-			cancel()
-		}
-		f.set(read.operation, fate{before: said("AccessDeniedException")})
-		if err := read.ask(background); err == nil || errors.Is(err, repository.ErrBusy) {
-			t.Errorf("%s without permission: %v", name, err)
-		}
-		f.set(read.operation)
-	}
-}
-
 // TestTornRead: a key that was read before its revocation, beside a head that
 // was read after it, is not accepted.
 func TestTornRead(t *testing.T) {

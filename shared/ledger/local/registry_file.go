@@ -91,23 +91,22 @@ func (r *registryFile) index() error {
 	if _, err := access.ParseID(r.Workspace.ID); err != nil {
 		problems = append(problems, fmt.Errorf("workspace: %w", err))
 	}
-	for i, p := range r.Principals {
-		if _, err := access.ParseID(string(p.ID)); err != nil {
-			problems = append(problems, fmt.Errorf("principals/%d: %w", i, err))
-		} else if _, taken := r.principals[p.ID]; taken {
-			problems = append(problems, fmt.Errorf("principals/%d: another one has the same id", i))
+	note := func(list string, i int, id access.ID, places map[access.ID]int) {
+		if _, err := access.ParseID(string(id)); err != nil {
+			problems = append(problems, fmt.Errorf("%s/%d: %w", list, i, err))
+		} else if _, taken := places[id]; taken {
+			problems = append(problems, fmt.Errorf("%s/%d: another one has the same id", list, i))
 		}
-		r.principals[p.ID] = i
+		places[id] = i
+	}
+	for i, p := range r.Principals {
+		note("principals", i, p.ID, r.principals)
 	}
 	for i, k := range r.Keys {
-		if _, err := access.ParseID(string(k.ID)); err != nil {
-			problems = append(problems, fmt.Errorf("keys/%d: %w", i, err))
-		} else if _, taken := r.keys[k.ID]; taken {
-			problems = append(problems, fmt.Errorf("keys/%d: another one has the same id", i))
-		} else if _, known := r.principals[k.PrincipalID]; !known {
+		note("keys", i, k.ID, r.keys)
+		if _, known := r.principals[k.PrincipalID]; !known {
 			problems = append(problems, fmt.Errorf("keys/%d: its principal is not in the file", i))
 		}
-		r.keys[k.ID] = i
 	}
 	return errors.Join(problems...)
 }
