@@ -78,6 +78,9 @@ type wanted struct {
 
 func (o *Objects) get(ctx context.Context, w wanted) (extent, error) {
 	bytes, err := o.ranger.ReadRange(ctx, PackPath(w.pack, ".pack"), w.offset, w.length)
+	if err != nil {
+		err = failure{err}
+	}
 	return extent{w.offset, bytes}, err
 }
 
@@ -88,7 +91,6 @@ func (r *Reader) fetch(pack string, offset, length int64) (extent, error) {
 		return e, nil
 	}
 	e, err := r.objects.get(r.ctx, wanted{pack, offset, length})
-	r.note(err)
 	if err == nil {
 		r.fetched.keep(pack, e)
 	}

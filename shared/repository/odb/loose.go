@@ -23,7 +23,7 @@ func (r *Reader) loose(id object.ID) (object.Kind, []byte, error) {
 	}
 	text := id.String()
 	path := "objects/" + text[:2] + "/" + text[2:]
-	f, err := r.open(path)
+	f, err := r.objects.opener.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil, errNotThere
 	}
@@ -31,7 +31,7 @@ func (r *Reader) loose(id object.ID) (object.Kind, []byte, error) {
 		return "", nil, err
 	}
 	defer f.Close()
-	kind, content, err := decodeLoose(io.NewSectionReader(f, 0, math.MaxInt64), max(r.deltas.MaxBlob, object.MaxBlob))
+	kind, content, err := decodeLoose(io.NewSectionReader(f, 0, math.MaxInt64), r.deltas.Max)
 	if large := (*object.TooLarge)(nil); errors.As(err, &large) {
 		large.ID = id
 	} else if err == nil && object.Hash(kind, content) != id {
@@ -49,7 +49,7 @@ const longestLooseHeader = 64
 var errLooseHeader = errors.New("a loose object begins with its kind and its size")
 
 // decodeLoose inflates an object, unless its header claims too much.
-func decodeLoose(f io.Reader, maxBlob int64) (object.Kind, []byte, error) {
+func decodeLoose(f io.Reader, max func(object.Kind) int64) (object.Kind, []byte, error) {
 	z, err := zlib.NewReader(f)
 	if err != nil {
 		return "", nil, err
@@ -57,7 +57,7 @@ func decodeLoose(f io.Reader, maxBlob int64) (object.Kind, []byte, error) {
 	r := bufio.NewReaderSize(z, longestLooseHeader)
 	header, err := r.ReadSlice(0)
 	if err != nil {
-		return "", nil, errLooseHeader
+		return "", nil, fmt.Errorf("%w: %w", errLooseHeader, err)
 	}
 	name, digits, _ := strings.Cut(strings.TrimSuffix(string(header), "\x00"), " ")
 	size, err := strconv.ParseInt(digits, 10, 64)
@@ -65,11 +65,7 @@ func decodeLoose(f io.Reader, maxBlob int64) (object.Kind, []byte, error) {
 		return "", nil, errLooseHeader
 	}
 	kind := object.Kind(name)
-	most := object.Max(kind)
-	if kind == object.Blob {
-		most = maxBlob
-	}
-	if size > most {
+	if most := max(kind); size > most {
 		return "", nil, &object.TooLarge{Size: size, Max: most}
 	}
 	content, err := io.ReadAll(io.LimitReader(r, size+1))

@@ -93,7 +93,6 @@ type cache struct {
 type listing struct {
 	packs  []*Pack // what was written last, which is asked for most, first
 	broken error   // of packs whose index cannot be read
-	failed bool    // the file system, for one of them
 }
 
 // maxCached bounds the bytes of the indexes that are still remembered when one
@@ -171,16 +170,7 @@ func (c *cache) add(p *Pack) {
 			packs = append(packs, other)
 		}
 	}
-	c.list.Store(&listing{packs, old.broken, old.failed})
-}
-
-// forget takes a pack out that is gone.
-func (c *cache) forget(gone *Pack) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	old := c.list.Load()
-	packs := slices.DeleteFunc(slices.Clone(old.packs), func(p *Pack) bool { return p == gone })
-	c.list.Store(&listing{packs, old.broken, old.failed})
+	c.list.Store(&listing{packs, old.broken})
 }
 
 // replace takes a list that was made beginning with an earlier one. What was
@@ -191,7 +181,7 @@ func (c *cache) replace(before, found *listing) {
 	if now := c.list.Load(); now != before {
 		was, is := before.byName(), found.byName()
 		added := slices.DeleteFunc(slices.Clone(now.packs), func(p *Pack) bool { return was[p.Name] != nil || is[p.Name] != nil })
-		found = &listing{append(added, found.packs...), found.broken, found.failed}
+		found = &listing{append(added, found.packs...), found.broken}
 	}
 	c.list.Store(found)
 	c.asked.Add(1)
@@ -240,8 +230,7 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 		return err
 	}
 	packs = slices.DeleteFunc(packs, func(p *Pack) bool { return p == nil })
-	failed := slices.ContainsFunc(broken, func(err error) bool { return err != nil && !errors.Is(err, errIndex) })
-	o.packs.replace(before, &listing{packs, errors.Join(broken...), failed})
+	o.packs.replace(before, &listing{packs, errors.Join(broken...)})
 	return nil
 }
 
@@ -267,17 +256,15 @@ func (o *Objects) all(ctx context.Context) ([]Stored, error) {
 	return all, err
 }
 
-var errIndex = errors.New("the index is damaged")
-
 func (o *Objects) load(ctx context.Context, s Stored) (*Pack, error) {
 	path := PackPath(s.Name, ".idx")
 	raw, err := o.fs.ReadFile(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, failure{err}
 	}
 	x, err := pack.ParseIndex(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", path, errIndex, err)
+		return nil, fmt.Errorf("%s: the index is damaged: %w", path, err)
 	}
 	return newPack(s.Name, x, s.Size), nil
 }

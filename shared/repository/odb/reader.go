@@ -1,6 +1,7 @@
 package odb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +27,7 @@ type Reader struct {
 	objects *Objects
 	files   map[string]pack.Bytes // by the pack's name
 	fetched extents
-	recent  *Pack // where the last object was found
-	deltas  pack.Resolver
-	failed  bool // the file system, since the last object was asked for
+	deltas  *pack.Resolver
 }
 
 // maxOpen bounds the packs that are open at once.
@@ -37,9 +36,9 @@ const maxOpen = 64
 // Reader begins a walk, which ends with the context. The caller closes it.
 func (o *Objects) Reader(ctx context.Context) *Reader {
 	r := &Reader{ctx: ctx, objects: o, files: map[string]pack.Bytes{}, fetched: extents{byPack: map[string][]extent{}}}
-	r.deltas.Entry = r.local
+	r.deltas = pack.NewResolver(r.local)
 	if o.ranger != nil {
-		r.deltas.Entry = r.remote
+		r.deltas = pack.NewResolver(r.remote)
 	}
 	return r
 }
@@ -66,7 +65,6 @@ const rounds = 3
 // is an object.TooLarge.
 func (r *Reader) Read(id object.ID) (object.Kind, []byte, error) {
 	var damaged error
-	r.failed = false
 	for range rounds {
 		if err := r.ctx.Err(); err != nil {
 			return "", nil, err
@@ -94,10 +92,20 @@ func (r *Reader) Read(id object.ID) (object.Kind, []byte, error) {
 	if damaged = errors.Join(damaged, seen.broken); damaged != nil {
 		lost.Cause, lost.Damaged = errors.Join(ErrNoObject, damaged), true
 	}
-	if r.failed || seen.failed {
+	if failed(damaged) {
 		return "", nil, fmt.Errorf("object %s: %w", id, lost.Cause)
 	}
 	return "", nil, lost
+}
+
+// failure is an error of a file system that is no disk, whose errors are fs.PathErrors.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// failed reports whether a file system failed: what was not read is not damaged.
+func failed(err error) bool {
+	return errors.As(err, new(failure)) || errors.As(err, new(*fs.PathError))
 }
 
 // errNotThere says that no pack, or no loose file, is known to hold an object.
@@ -106,14 +114,8 @@ var errNotThere = errors.New("not there")
 // packed reads an object from the packs that are known. One that holds it and
 // cannot be read is no reason not to look into the others.
 func (r *Reader) packed(id object.ID) (object.Kind, []byte, error) {
-	packs, failed := r.objects.Packs(), error(nil)
-	for i := -1; i < len(packs); i++ {
-		p := r.recent
-		if i >= 0 {
-			p = packs[i]
-		} else if p == nil {
-			continue
-		}
+	var damaged error
+	for _, p := range r.objects.Packs() {
 		offset, found := p.Index.Find(id)
 		if !found {
 			continue
@@ -125,20 +127,14 @@ func (r *Reader) packed(id object.ID) (object.Kind, []byte, error) {
 		kind, content, err := r.at(p, id, offset, length)
 		switch {
 		case err == nil:
-			r.recent = p
 			return kind, content, nil
 		case isTransient(r.ctx, err):
 			return "", nil, err
-		case errors.Is(err, fs.ErrNotExist):
-			r.objects.packs.forget(p)
-		default:
-			failed = errors.Join(failed, err)
+		case !errors.Is(err, fs.ErrNotExist): // else it was merged or collected
+			damaged = errors.Join(damaged, err)
 		}
 	}
-	if failed == nil {
-		failed = errNotThere
-	}
-	return "", nil, failed
+	return "", nil, cmp.Or(damaged, errNotThere)
 }
 
 // at returns the object at an offset of a pack, if that is the one named. A
@@ -164,7 +160,7 @@ func (r *Reader) openPack(name string) (pack.Bytes, error) {
 	if f, ok := r.files[name]; ok {
 		return f, nil
 	}
-	f, err := r.open(PackPath(name, ".pack"))
+	f, err := r.objects.opener.Open(PackPath(name, ".pack"))
 	if err == nil {
 		if len(r.files) == maxOpen {
 			r.Close()
@@ -174,37 +170,11 @@ func (r *Reader) openPack(name string) (pack.Bytes, error) {
 	return f, err
 }
 
-// open opens a file on a disk of which a failure to read is remembered, so that
-// what was not read is not taken for damaged.
-func (r *Reader) open(path string) (pack.Bytes, error) {
-	f, err := r.objects.opener.Open(path)
-	if r.note(err); err != nil {
-		return nil, err
-	}
-	return watched{f, r}, nil
-}
-
-// note remembers that the file system fails.
-func (r *Reader) note(err error) {
-	r.failed = r.failed || err != nil && err != io.EOF && !errors.Is(err, fs.ErrNotExist)
-}
-
-type watched struct {
-	pack.Bytes
-	reader *Reader
-}
-
-func (w watched) ReadAt(p []byte, at int64) (int, error) {
-	n, err := w.Bytes.ReadAt(p, at)
-	w.reader.note(err)
-	return n, err
-}
-
 // How much is fetched where it is not known how much an object takes.
 const (
 	firstGuess  = 64 << 10
 	guessGrowth = 16
-	maxLength   = 64 << 20 // compressed; what is larger is larger than is read
+	maxLength   = 65 << 20 // compressed; what is larger is larger than is read
 	// maxUnasked is more than a document takes, compressed. What takes more is
 	// fetched once its header has said how large it is.
 	maxUnasked = 2 << 20
@@ -215,50 +185,26 @@ func (r *Reader) remote(name string, offset, length int64, most func(pack.Header
 	if p := r.objects.packs.named(name); length == 0 && p != nil {
 		length = p.length(offset)
 	}
-	if e, ok := r.fetched.find(name, offset, 1); ok { // which may be all of it
-		if h, content, err := pack.Read(e, offset, length, most); err == nil {
-			return h, content, nil
-		}
+	ask, last := cmp.Or(length, firstGuess), cmp.Or(length, maxLength)
+	if e, ok := r.fetched.find(name, offset, 1); ok {
+		ask = e.end() - offset // which may be all of it
+	} else if ask > maxUnasked {
+		ask = firstGuess
 	}
-	if length > maxUnasked {
-		if err := r.admit(name, offset, most); err != nil {
-			return pack.Header{}, nil, err
-		}
-	}
-	if length > 0 && length <= maxLength {
-		e, err := r.fetch(name, offset, length)
+	for {
+		e, err := r.fetch(name, offset, ask)
 		if err != nil {
 			return pack.Header{}, nil, err
 		}
-		return pack.Read(e, offset, length, most)
-	}
-	for guess := int64(firstGuess); ; guess *= guessGrowth {
-		e, err := r.fetch(name, offset, guess)
-		if err != nil {
-			return pack.Header{}, nil, err
-		}
-		h, content, err := pack.Read(e, offset, 0, most)
-		cutOff := errors.Is(err, io.ErrUnexpectedEOF) && e.end()-offset >= guess
-		if !cutOff || guess > maxLength {
+		h, content, err := pack.Read(e, offset, length, most)
+		cutOff := errors.Is(err, io.ErrUnexpectedEOF) && e.end()-offset >= ask
+		if !cutOff || ask >= last {
 			return h, content, err
 		}
+		if ask = max(ask*guessGrowth, firstGuess); length > 0 || ask > last {
+			ask = last
+		}
 	}
-}
-
-// admit looks at an object's header alone, and refuses it if it is too large.
-func (r *Reader) admit(name string, offset int64, most func(pack.Header) int64) error {
-	e, err := r.fetch(name, offset, firstGuess)
-	if err != nil {
-		return err
-	}
-	h, err := pack.ParseHeader(e.bytes[offset-e.from:])
-	if err != nil {
-		return err
-	}
-	if limit := most(h); h.Size > limit {
-		return &object.TooLarge{Size: h.Size, Max: limit}
-	}
-	return nil
 }
 
 // readText is Read for package repository, which puts a stand-in in the place of

@@ -47,9 +47,9 @@ func (b *bomb) delta(base int64, difference []byte) (offset int64) {
 
 // reader resolves what lies in the bomb, and notes how much is inflated.
 func (b *bomb) reader() *Resolver {
-	return &Resolver{Entry: func(_ string, offset, length int64, most func(Header) int64) (Header, []byte, error) {
+	return NewResolver(func(_ string, offset, length int64, most func(Header) int64) (Header, []byte, error) {
 		return Read(bytes.NewReader(b.out.Bytes()), offset, length, most)
-	}}
+	})
 }
 
 // growing is a delta that makes so many bytes of a base.
@@ -191,9 +191,8 @@ func TestMergeCopiesLargeObjectsInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		offset, found := x.Find(large.ID)
-		r := Resolver{MaxBlob: 1 << 30, Entry: func(_ string, offset, length int64, most func(Header) int64) (Header, []byte, error) {
-			return Read(bytes.NewReader(out.Bytes()), offset, length, most)
-		}}
+		r := (&bomb{out: out}).reader()
+		r.MaxBlob = 1 << 30
 		if _, _, err := r.Object("p", x, large.ID, offset, 0); err != nil || !found {
 			t.Errorf("found: %t, %v", found, err)
 		}

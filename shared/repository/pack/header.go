@@ -3,6 +3,7 @@ package pack
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -23,7 +24,7 @@ type Header struct {
 // of base.
 const longestHeader = 32
 
-var errCutOff = errors.New("the object's header is cut off")
+var errCutOff = fmt.Errorf("the object's header is cut off: %w", io.ErrUnexpectedEOF)
 
 // ParseHeader reads an object's header from where the object begins.
 func ParseHeader(b []byte) (Header, error) {

@@ -18,14 +18,20 @@ import (
 // from by largestBase, a chain as a whole by maxInflated and maxApplied.
 // Beyond that the object is an object.TooLarge.
 type Resolver struct {
-	// Entry reads what lies at an offset of a pack, as it lies; see Read for
-	// most. A length of 0 is one that is not known.
-	Entry func(pack string, offset, length int64, most func(Header) int64) (Header, []byte, error)
-	// MaxBlob bounds a blob, for readers of more than the layout's documents; 0
-	// is object.MaxBlob.
+	// MaxBlob bounds a blob.
 	MaxBlob int64
 
-	bases *lru.Cache[entry, whole] // nil before the first
+	entry ReadEntry
+	bases *lru.Cache[entry, whole]
+}
+
+// ReadEntry reads what lies at an offset of a pack, as it lies; see Read for
+// most. A length of 0 is one that is not known.
+type ReadEntry func(pack string, offset, length int64, most func(Header) int64) (Header, []byte, error)
+
+// NewResolver makes a Resolver for documents; readers of more raise MaxBlob.
+func NewResolver(read ReadEntry) *Resolver {
+	return &Resolver{MaxBlob: object.MaxBlob, entry: read, bases: lru.New[entry, whole](maxHeld)}
 }
 
 type entry struct {
@@ -77,14 +83,14 @@ func (r *Resolver) object(pack string, index *Index, id object.ID, offset, lengt
 	inflated, applied := int64(0), int64(0)
 	for len(chain) <= longestChain {
 		here := entry{pack, at}
-		if base, ok := r.base(here); ok {
+		if base, ok := r.bases.Get(here); ok {
 			return r.unwind(chain, base, id, offset)
 		}
-		h, text, err := r.Entry(pack, at, length, func(h Header) int64 { return r.most(h, len(chain)) })
+		h, text, err := r.entry(pack, at, length, func(h Header) int64 { return r.most(h, len(chain)) })
 		if err != nil {
 			return "", nil, r.inChain(err, len(chain))
 		}
-		if inflated += int64(len(text)); inflated > maxInflated+r.maxBlob() {
+		if inflated += int64(len(text)); inflated > maxInflated+r.MaxBlob {
 			return "", nil, &object.TooLarge{}
 		}
 		if !h.Type.IsDelta() {
@@ -98,10 +104,10 @@ func (r *Resolver) object(pack string, index *Index, id object.ID, offset, lengt
 		if err != nil {
 			return "", nil, err
 		}
-		if size > largestBase && size > r.maxBlob() {
-			return "", nil, r.inChain(&object.TooLarge{Size: size, Max: r.maxBlob()}, len(chain))
+		if size > largestBase && size > r.MaxBlob {
+			return "", nil, r.inChain(&object.TooLarge{Size: size, Max: r.MaxBlob}, len(chain))
 		}
-		if applied += size; applied > maxApplied+r.maxBlob() {
+		if applied += size; applied > maxApplied+r.MaxBlob {
 			return "", nil, &object.TooLarge{}
 		}
 		chain = append(chain, link{here, text, size})
@@ -124,16 +130,15 @@ func (r *Resolver) inChain(err error, links int) error {
 // most bounds what is inflated behind a header after so many links of a chain.
 func (r *Resolver) most(h Header, links int) int64 {
 	if links > 0 || h.Type.IsDelta() {
-		return max(largestBase, r.maxBlob())
+		return max(largestBase, r.MaxBlob)
 	}
-	return r.max(object.Kind(h.Type.String()))
+	return r.Max(object.Kind(h.Type.String()))
 }
 
-func (r *Resolver) maxBlob() int64 { return max(r.MaxBlob, object.MaxBlob) }
-
-func (r *Resolver) max(kind object.Kind) int64 {
+// Max bounds an object of a kind.
+func (r *Resolver) Max(kind object.Kind) int64 {
 	if kind == object.Blob {
-		return r.maxBlob()
+		return r.MaxBlob
 	}
 	return object.Max(kind)
 }
@@ -153,7 +158,7 @@ func base(h Header, offset int64, index *Index) (int64, error) {
 }
 
 func (r *Resolver) unwind(chain []link, found whole, id object.ID, offset int64) (object.Kind, []byte, error) {
-	if most := r.max(found.kind); len(chain) > 0 && chain[0].size > most {
+	if most := r.Max(found.kind); len(chain) > 0 && chain[0].size > most {
 		return "", nil, &object.TooLarge{Size: chain[0].size, Max: most}
 	}
 	for i := len(chain) - 1; i >= 0; i-- {
@@ -172,16 +177,6 @@ func (r *Resolver) unwind(chain []link, found whole, id object.ID, offset int64)
 	return found.kind, found.text, nil
 }
 
-func (r *Resolver) base(where entry) (whole, bool) {
-	if r.bases == nil {
-		return whole{}, false
-	}
-	return r.bases.Get(where)
-}
-
 func (r *Resolver) hold(where entry, base whole) {
-	if r.bases == nil {
-		r.bases = lru.New[entry, whole](maxHeld)
-	}
 	r.bases.Put(where, base, int64(len(base.text)))
 }
