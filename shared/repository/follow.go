@@ -11,21 +11,12 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// follow brings a snapshot up to a later head by the rows in between.
-func (r *Repository) follow(ctx context.Context, base *Snapshot, head Head) (*Snapshot, error) {
-	commits, err := r.ledger.Since(ctx, head, base.Head.Sequence)
-	if err != nil {
-		return nil, fmt.Errorf("following the history from %s to %s: %w", base.Head.Commit, head.Commit, err)
-	}
-	return r.apply(ctx, base, head, commits)
-}
-
 // apply brings a snapshot up to a later head by the commits in between.
 func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commits []Commit) (*Snapshot, error) {
 	if !leads(commits, base.Head, head) {
-		return nil, errReplaced
+		return nil, errAnew
 	}
-	updates, err := r.fetch(ctx, base, head, lastUpdates(commits))
+	updates, err := r.fetch(ctx, base, lastUpdates(commits))
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +73,12 @@ func lastUpdates(commits []Commit) []touched {
 }
 
 const (
-	manyBlobs  = 256 // more are read as a whole tree
+	manyBlobs  = 256 // for more, everything is read
 	fetchWidth = 8   // blobs read at once
 )
 
 // fetch reads the texts that the base does not have.
-func (r *Repository) fetch(ctx context.Context, base *Snapshot, head Head, last []touched) ([]update, error) {
+func (r *Repository) fetch(ctx context.Context, base *Snapshot, last []touched) ([]update, error) {
 	updates := make([]update, len(last))
 	var missing []int
 	for i, t := range last {
@@ -107,28 +98,8 @@ func (r *Repository) fetch(ctx context.Context, base *Snapshot, head Head, last 
 		}
 	}
 	if len(missing) > manyBlobs {
-		return updates, r.fetchTree(ctx, head, updates, missing)
+		return nil, errAnew
 	}
-	return updates, r.fetchBlobs(ctx, last, updates, missing)
-}
-
-func (r *Repository) fetchTree(ctx context.Context, head Head, updates []update, missing []int) error {
-	tree, err := r.objects.Tree(ctx, head)
-	if err != nil {
-		return err
-	}
-	for _, i := range missing {
-		text, ok := tree.Files[updates[i].path]
-		unread := tree.Unread[updates[i].path]
-		if !ok && unread == nil {
-			return fmt.Errorf("the ledger knows a file %s that is not in commit %s", updates[i].path, head.Commit)
-		}
-		updates[i].file.Text, updates[i].file.Err = text, unread
-	}
-	return nil
-}
-
-func (r *Repository) fetchBlobs(ctx context.Context, last []touched, updates []update, missing []int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(fetchWidth)
 	for _, i := range missing {
@@ -139,5 +110,5 @@ func (r *Repository) fetchBlobs(ctx context.Context, last []touched, updates []u
 			return nil
 		})
 	}
-	return group.Wait()
+	return updates, group.Wait()
 }

@@ -78,8 +78,9 @@ func (r *Repository) Snapshot(ctx context.Context, head Head) (*Snapshot, error)
 // cheaper to read everything.
 const farthest = 1000
 
-// errReplaced: the snapshot is no part of the head's history.
-var errReplaced = errors.New("the history was replaced")
+// errAnew: the snapshot is no part of the head's history, or so much was written since
+// that everything is read.
+var errAnew = errors.New("too much has changed")
 
 func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 	if head.Commit == "" {
@@ -90,8 +91,15 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 		reload, farthest = r.fromBase, head.Base.Follow
 	}
 	if base := r.memory.before(head); base != nil && base.Head.Commit != "" && base.Head.Sequence >= farthest {
-		s, err := r.follow(ctx, base, head)
-		if !errors.Is(err, errReplaced) && !errors.Is(err, ErrMoved) {
+		commits, err := r.ledger.Since(ctx, head, base.Head.Sequence)
+		if err != nil {
+			err = fmt.Errorf("following the history from %s to %s: %w", base.Head.Commit, head.Commit, err)
+		}
+		var s *Snapshot
+		if err == nil {
+			s, err = r.apply(ctx, base, head, commits)
+		}
+		if !errors.Is(err, errAnew) && !errors.Is(err, ErrMoved) {
 			return s, err
 		}
 	}
