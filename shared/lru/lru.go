@@ -76,31 +76,13 @@ func (c *Cache[K, V]) Share(key K, bytes int64, create func() V) V {
 	return value
 }
 
-// Weigh says how many bytes a value has come to, if it is still there.
+// Weigh says how many bytes a value has come to, if it is still there, or is about to
+// take: then others are not held beside it while it is made.
 func (c *Cache[K, V]) Weigh(key K, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, found := c.entries[key]; found {
 		c.weigh(e, bytes)
-	}
-}
-
-// MakeRoom forgets others until the value of a key, which is about to take so many
-// bytes, fits: so that they are not held beside it while it is made.
-func (c *Cache[K, V]) MakeRoom(key K, bytes int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	others := c.held
-	own := c.entries[key]
-	if own != nil {
-		others -= own.Value.(*entry[K, V]).bytes
-	}
-	for e := c.order.Back(); e != nil && others+bytes > c.most; {
-		last := e
-		if e = e.Prev(); last != own {
-			others -= last.Value.(*entry[K, V]).bytes
-			c.remove(last)
-		}
 	}
 }
 

@@ -21,31 +21,6 @@ func TestAValueThatGrowsMakesOthersGo(t *testing.T) {
 	}
 }
 
-func TestRoomIsMadeForAValue(t *testing.T) {
-	for _, tt := range []struct {
-		key   string
-		bytes int64
-		want  []int // of 1, 2 and 3, of 3 bytes each
-	}{
-		{"new", 1, []int{3, 2, 1}},
-		{"new", 2, []int{3, 2}},
-		{"new", 100, nil},
-		{"a", 4, []int{3, 2, 1}},
-		{"a", 5, []int{3, 1}},
-		{"a", 100, []int{1}},
-		{"c", 100, []int{3}},
-	} {
-		c := New[string, int](10)
-		c.Put("a", 1, 3)
-		c.Put("b", 2, 3)
-		c.Put("c", 3, 3)
-		c.MakeRoom(tt.key, tt.bytes)
-		if got := c.Values(); !slices.Equal(got, tt.want) || c.Held() != int64(3*len(got)) {
-			t.Errorf("%s of %d bytes: %v, %d bytes", tt.key, tt.bytes, got, c.Held())
-		}
-	}
-}
-
 // Against a plain list.
 func TestItHoldsWhatAListWould(t *testing.T) {
 	type pair struct {

@@ -259,7 +259,7 @@ func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.De
 		if after.bytes += unitBytes + unit.Size(); b.Max == 0 || b.Size()+after.bytes <= b.Max {
 			after.of[hash] = unit
 		}
-		t.byName.MakeRoom(nameOf(d), b.Size()+after.bytes)
+		t.byName.Weigh(nameOf(d), b.Size()+after.bytes)
 		if b.Full() {
 			e.units = nil
 			return nil, int64(float64(b.Size()) / float64(read) * float64(all))

@@ -46,7 +46,7 @@ func (m *Memory) Held() int64 { return m.caches.Held() }
 // view is a snapshot of a workspace as it is remembered.
 func (m *Memory) view(workspace string, snapshot *repository.Snapshot) *View {
 	r := m.caches.Share(workspace, cacheBytes, func() *cache { return &cache{listed: m.listed} })
-	m.caches.MakeRoom(workspace, snapshot.Size())
+	m.caches.Weigh(workspace, snapshot.Size())
 	v := r.at(snapshot)
 	m.caches.Weigh(workspace, r.bytes())
 	return v

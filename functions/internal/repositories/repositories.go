@@ -93,7 +93,7 @@ func (r *Repositories) Find(_ context.Context, workspace string) (control.Reposi
 	return r.open.Share(workspace, emptyBytes, func() *opened {
 		ledger := r.table.Ledger(access.ID(workspace))
 		objects := s3.New(r.bucket, s3.Prefix(workspace), ledger.Packs).Within(r.most)
-		objects.BeforeLoading(func(bytes int64) { r.open.MakeRoom(workspace, bytes) })
+		objects.BeforeLoading(func(bytes int64) { r.open.Weigh(workspace, bytes) })
 		return &opened{repository.New(ledger, objects), objects, r, workspace}
 	}), nil
 }
