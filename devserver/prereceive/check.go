@@ -290,14 +290,14 @@ func unplaced(p workspace.Problem) workspace.Problem {
 // are wanted.
 func problems(ctx context.Context, read object.Read, commit string, each func(p workspace.Problem) (more bool)) error {
 	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit}, read, nil, 0)
-	large := (*object.TooLarge)(nil)
+	large, tooMuch := (*object.TooLarge)(nil), (*repository.TooLarge)(nil)
 	switch {
 	case errors.As(err, &large):
 		return refuse(large.Error())
+	case errors.As(err, &tooMuch):
+		return refuse(tooMuch.Error())
 	case errors.Is(err, object.ErrMalformed):
 		return refuse("the commit " + commit + " cannot be read; git fsck says what is wrong with it")
-	case errors.Is(err, repository.ErrTooMuch):
-		return refuse(fmt.Sprintf("the documents of the commit %s have more than %d bytes together, which is the most that is read", commit, repository.MaxTexts))
 	case err != nil:
 		return err
 	}

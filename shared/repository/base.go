@@ -13,7 +13,7 @@ import (
 // too much is neither.
 func (r *Repository) fromBase(ctx context.Context, head Head) (*Snapshot, error) {
 	s, err := r.fromBaseAlone(ctx, head)
-	if err == nil || ctx.Err() != nil || errors.Is(err, ErrBusy) || holdsTooMuch(err) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrBusy) || errors.As(err, new(*TooLarge)) {
 		return s, err
 	}
 	return r.rebuild(ctx, head)

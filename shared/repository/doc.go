@@ -35,7 +35,7 @@
 //   - No object is inflated before its size is known, and none of more bytes
 //     than object.Max. A file that is too large is in the snapshot with a
 //     workspace.Unread in place of its text. Files of more than MaxTexts bytes together
-//     are no snapshot but ErrTooMuch.
+//     are no snapshot but TooLarge.
 //   - Nobody is answered from a state that has not landed.
 //   - A Snapshot never changes. One whose head is still the workspace's is
 //     served without reading anything.

@@ -17,6 +17,7 @@ func Fault(err error) error {
 	var known *fault.Fault
 	var unavailable *Unavailable
 	var lost *object.Lost
+	var large *TooLarge
 	var unread *workspace.Unread
 	switch {
 	case errors.As(err, &known):
@@ -27,6 +28,8 @@ func Fault(err error) error {
 		return fault.New(fault.Unavailable, "%s; whether the change was made is not known: read the item before repeating the request", unavailable.Message).Because(err)
 	case errors.As(err, &unavailable):
 		return fault.New(fault.Unavailable, "%s", unavailable.Message).Because(err)
+	case errors.As(err, &large):
+		return fault.New(fault.Unavailable, "%s", large.Error()).Because(err)
 	case errors.As(err, &lost):
 		return fault.New(fault.Unavailable, "the workspace cannot be read, because %s; its operator has to put it back, and git fsck tells what else is wrong", lost.Why()).Because(err)
 	case errors.Is(err, ErrUnknownOutcome):

@@ -22,7 +22,7 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 	}
 	s := &Snapshot{Head: head, Files: merge(base.Files, updates), briefs: base.briefs, seekAt: base.seekAt}
 	if s.weigh(textsOf(updates)); s.texts > MaxTexts {
-		return nil, ErrTooMuch
+		return nil, &TooLarge{s.texts, MaxTexts}
 	}
 	s.followed(base, commits...)
 	if len(commits) == 0 {

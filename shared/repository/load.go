@@ -61,7 +61,7 @@ func (r *Repository) Snapshot(ctx context.Context, head Head) (*Snapshot, error)
 		}
 		var err error
 		if s, err = r.load(ctx, head); err != nil {
-			if holdsTooMuch(err) && !errors.Is(err, ErrBusy) {
+			if errors.As(err, new(*TooLarge)) && !errors.Is(err, ErrBusy) {
 				r.refused, r.refusal = version, err
 			}
 			return nil, err

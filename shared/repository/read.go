@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,7 @@ const atATime = 2000
 // ReadTree is Tree for Objects that can read any object by its id. If announce
 // is not nil, it is told which blobs are read next, at most atATime, so that
 // those that lie close together can be fetched together. Files of more than max
-// bytes together are TooLarge, if max is not 0, and those of more than MaxTexts
-// ErrTooMuch.
+// bytes together are TooLarge; 0 is MaxTexts.
 func ReadTree(ctx context.Context, head Head, read object.Read, announce func(blobs []object.ID), max int64) (Tree, error) {
 	if head.Commit == "" {
 		return Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}, Unread: map[string]*workspace.Unread{}}, ctx.Err()
@@ -57,7 +57,7 @@ func ReadFolders(read object.Read, commit object.ID) (Tree, error) {
 }
 
 func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(blobs []object.ID), max int64) error {
-	left := int64(MaxTexts)
+	left := cmp.Or(max, MaxTexts)
 	for some := range slices.Chunk(LayoutFiles(*t), atATime) {
 		ids := make([]object.ID, len(some))
 		for i, f := range some {
@@ -78,12 +78,9 @@ func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(bl
 				t.Unread[f.Path] = unread
 				continue
 			}
-			left -= int64(len(text))
-			if bytes := MaxTexts - left; max > 0 && bytes > max {
-				return &TooLarge{bytes, max}
-			}
-			if left < 0 {
-				return ErrTooMuch
+			if left -= int64(len(text)); left < 0 {
+				most := cmp.Or(max, MaxTexts)
+				return &TooLarge{most - left, most}
 			}
 			t.Files[f.Path] = text
 		}
@@ -95,12 +92,6 @@ func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(bl
 // have some 20 MB.
 const MaxTexts = 128 << 20
 
-// ErrTooMuch is the error for a workspace with more.
-var ErrTooMuch error = &Unavailable{
-	Message: fmt.Sprintf("the documents of the workspace have more than %d bytes together, which is the most that is read", MaxTexts),
-	Cause:   ErrFailed,
-}
-
 // TooLarge says that the files of a workspace have more bytes together than
 // the reader can hold. They were not read.
 type TooLarge struct {
@@ -108,13 +99,8 @@ type TooLarge struct {
 	Max   int64
 }
 
-// holdsTooMuch reports whether a head is refused for what it holds, as it always is.
-func holdsTooMuch(err error) bool {
-	return errors.As(err, new(*TooLarge)) || errors.Is(err, ErrTooMuch)
-}
-
 func (e *TooLarge) Error() string {
-	return fmt.Sprintf("the files of the workspace have at least %d bytes together, and %d are the most that can be held", e.Bytes, e.Max)
+	return fmt.Sprintf("the documents of the workspace have more than %d bytes together, which is the most that is read", e.Max)
 }
 
 // textOf tells why a text cannot be had that is too large to be read, or was lost since
