@@ -33,9 +33,6 @@ const (
 	// it: svcadmin import takes no larger one.
 	largestFile = 64 << 20
 	maxPrinted  = 50
-	// maxCounted is how many reasons are looked for: so many are one mistake, made many
-	// times.
-	maxCounted = 10_000
 )
 
 // allowed are the references that a push may make.
@@ -48,22 +45,16 @@ type Push struct {
 	Updates    io.Reader // lines of the old id, the new one and the reference
 }
 
-// Refusal is why a push is not taken: the first reasons, and how many more there
-// are, or at least how many.
+// Refusal is why a push is not taken: the first reasons, and whether there are more.
 type Refusal struct {
 	Reasons []string
-	More    int
-	AtLeast bool // no more were looked for
+	More    bool
 }
 
 func (r *Refusal) Error() string {
 	text := "this push is refused:\n" + strings.Join(r.Reasons, "\n")
-	if r.More > 0 {
-		least := ""
-		if r.AtLeast {
-			least = "at least "
-		}
-		text += fmt.Sprintf("\nand %s%d more; svc verify lists them", least, r.More)
+	if r.More {
+		text += "\nand more; svc verify lists them"
 	}
 	return text
 }
@@ -71,14 +62,11 @@ func (r *Refusal) Error() string {
 func refuse(reason string) error { return &Refusal{Reasons: []string{reason}} }
 
 // add adds a reason, as long as there are few, and reports whether more are wanted.
-func (r *Refusal) add(reason func() string) (more bool) {
-	if len(r.Reasons) < maxPrinted {
-		r.Reasons = append(r.Reasons, reason())
-	} else if !r.AtLeast {
-		r.More++
-		r.AtLeast = maxPrinted+r.More == maxCounted
+func (r *Refusal) add(reason string) (more bool) {
+	if r.More = len(r.Reasons) == maxPrinted; !r.More {
+		r.Reasons = append(r.Reasons, reason)
 	}
-	return !r.AtLeast
+	return !r.More
 }
 
 // err is the refusal if there is a reason for it.
@@ -116,12 +104,6 @@ func Check(ctx context.Context, p Push) error {
 	return s.checkTree(ctx, from, to)
 }
 
-// misleads reports whether a branch or a tag has a name that git takes for another one.
-func misleads(ref string) bool {
-	kind, name, _ := strings.Cut(strings.TrimPrefix(ref, "refs/"), "/")
-	return name == "HEAD" || strings.HasPrefix(name, "refs/") || kind == "tags" && name == "main"
-}
-
 // updateOfMain is where main is to be moved to, "" when it stays.
 func (p Push) updateOfMain() (from, to string, err error) {
 	root, err := os.OpenRoot(p.Repository)
@@ -139,12 +121,14 @@ func (p Push) updateOfMain() (from, to string, err error) {
 			return "", "", fmt.Errorf("git tells of an update in words that are not known: %s", terminal.Quote(lines.Text()))
 		}
 		ref := words[2]
+		kind, name, _ := strings.Cut(strings.TrimPrefix(ref, "refs/"), "/")
+		misleads := name == "HEAD" || strings.HasPrefix(name, "refs/") || kind == "tags" && name == "main"
 		switch {
 		case !slices.ContainsFunc(allowed, func(prefix string) bool { return strings.HasPrefix(ref, prefix) }) && words[1] != noID:
 			return "", "", refuse(terminal.Quote(ref) + " is neither a branch, a tag nor a note (refs/heads, refs/tags, refs/notes); others change what git reads here, as refs/replace does")
 		case ref != main && atMain(ref):
 			return "", "", refuse(terminal.Quote(ref) + " lies where main does, on a disk that does not tell their names apart for example; call it something else")
-		case words[1] != noID && misleads(ref):
+		case words[1] != noID && misleads:
 			return "", "", refuse(terminal.Quote(ref) + " would be taken for another reference where somebody names one in short, such as main; call it something else")
 		case isSymbolic(root, ref):
 			return "", "", refuse(terminal.Quote(ref) + " stands for another reference in this repository (git symbolic-ref); push to that one")
@@ -208,9 +192,7 @@ func checkSizes(ctx context.Context, p Push) error {
 			most = object.Max(object.Kind(kind))
 		}
 		if size > most {
-			refusal.add(func() string {
-				return fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id[:10])
-			})
+			refusal.add(fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id[:10]))
 		}
 	}
 	return refusal.err()
@@ -266,7 +248,7 @@ func (s sources) checkTree(ctx context.Context, from, to string) error {
 	}
 	var refusal Refusal
 	err := problems(ctx, read, to, func(p workspace.Problem) bool {
-		return known[maphash.Comparable(seed, unplaced(p))] || refusal.add(p.String)
+		return known[maphash.Comparable(seed, unplaced(p))] || refusal.add(p.String())
 	})
 	if err != nil {
 		return err
