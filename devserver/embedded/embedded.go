@@ -225,7 +225,7 @@ func (s *Service) upkeep(ctx context.Context) {
 	// A damaged pack is not mended within seconds, and a try may read all others.
 	merging := backoff.Retry{Backoff: backoff.Backoff{First: upkeepEvery, Max: time.Hour}}
 	// Open has locked the directory: nobody else writes there.
-	s.ledger.Objects().Sweep()
+	s.ledger.Objects().Sweep(true)
 	expiring := backoff.Retry{Backoff: backoff.Backoff{First: time.Minute, Max: time.Hour}}
 	expired, flushed := time.Time{}, time.Now()
 	for {
@@ -285,7 +285,7 @@ func (s *Service) mergePacks(ctx context.Context) error {
 
 // expire removes what is kept no longer: contexts, counts, files that keep packs from git.
 func (s *Service) expire(ctx context.Context, now time.Time) error {
-	s.ledger.Objects().Tidy()
+	s.ledger.Objects().Sweep(false)
 	ws, err := s.ledger.Registry().Workspace(ctx)
 	if err != nil {
 		return err

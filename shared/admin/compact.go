@@ -61,7 +61,7 @@ func (w *Workspace) Compact(ctx context.Context, o Compacting) (Compacted, error
 // something before and has not named it yet will be refused.
 func (w *Workspace) sweep(ctx context.Context, done *Compacted) error {
 	objects, rows, err := w.leftovers(ctx)
-	if err != nil || objects.None() && len(rows) == 0 {
+	if err != nil || len(objects) == 0 && len(rows) == 0 {
 		return err
 	}
 	fence, err := w.ledger.RaiseFence(ctx)

@@ -17,8 +17,8 @@ import (
 // Replace puts content in the place of a file in a folder that is there. A link is
 // replaced, not followed. Mode 0 is that of new files, as the process makes them.
 func Replace(root *os.Root, name string, content []byte, mode fs.FileMode) error {
-	next, err := Beside(root, name, content, mode)
-	if err != nil {
+	next := NameWith(name, rand.Text())
+	if err := WriteBeside(root, name, next, content, mode); err != nil {
 		return err
 	}
 	if err := root.Rename(next, name); err != nil {
@@ -40,13 +40,10 @@ func ReplaceAt(path string, content []byte, mode fs.FileMode) error {
 // beginning is that of the names of files that are to take the place of others.
 const beginning = ".svc-next-"
 
-// NameBeside draws a name in the folder of a file, as Beside gives one.
-func NameBeside(name string) string { return NameWith(name, rand.Text()) }
-
 // NameWith is a name in the folder of a file, of what was drawn.
 func NameWith(name, drawn string) string { return filepath.Join(filepath.Dir(name), beginning+drawn) }
 
-// Drawn is what a name was made of, and whether it is one of those that Beside gives.
+// Drawn is what a name was made of, and whether it is one of those that NameWith makes.
 func Drawn(name string) (drawn string, is bool) {
 	drawn, is = strings.CutPrefix(name, beginning)
 	return drawn, is && len(drawn) == len(rand.Text()) && strings.Trim(drawn, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
@@ -66,15 +63,9 @@ func Named(err error, name string) error {
 	return err
 }
 
-// Beside writes a file that is to take the place of another, and leaves that to the
-// caller. It lies in the same folder, is flushed, and has a name that begins with a
-// dot. After an error there is none.
-func Beside(root *os.Root, name string, content []byte, mode fs.FileMode) (next string, err error) {
-	next = NameBeside(name)
-	return next, WriteBeside(root, name, next, content, mode)
-}
-
-// WriteBeside is Beside for a name that was drawn before.
+// WriteBeside writes a file that is to take the place of another, under a name that was
+// drawn in its folder, and leaves that to the caller. It is flushed. After an error there
+// is none.
 func WriteBeside(root *os.Root, name, next string, content []byte, mode fs.FileMode) error {
 	begin := mode
 	if mode == 0 {

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -39,8 +38,7 @@ func write(t testing.TB, dir, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	next := atomicfile.NameBeside(path) // or the file could be seen empty
-	if err := errors.Join(os.WriteFile(next, []byte(text), 0o644), os.Rename(next, path)); err != nil {
+	if err := atomicfile.ReplaceAt(path, []byte(text), 0o644); err != nil { // or the file could be seen empty
 		t.Fatal(err)
 	}
 }

@@ -35,21 +35,13 @@ func (o *Objects) Compact(ctx context.Context) (Compaction, error) {
 	if err := o.DropStaleMultiPack(ctx); err != nil {
 		return Compaction{}, err
 	}
-	o.sweep(tempLife)
+	o.sweep(false)
 	for range 4 {
 		if done, err := o.compact(ctx); !errors.Is(err, errRepacked) {
 			return done, err
 		}
 	}
 	return Compaction{Left: len(o.Packs())}, nil // somebody packs as fast as we do
-}
-
-// Tidy removes what crashes have left behind, and lets git have the packs that were kept
-// from it for long enough; Compact does so too.
-func (o *Objects) Tidy() {
-	o.compacting.Lock()
-	defer o.compacting.Unlock()
-	o.sweep(tempLife)
 }
 
 // errRepacked says that packs which were listed with their indexes went before
@@ -197,17 +189,17 @@ func (o *Objects) readBack(packs []odb.Stored, merged string) error {
 const (
 	keepLife = time.Hour // no commit takes that long, nor git's maintenance, which may still hold an older list of packs
 	tempLife = 24 * time.Hour
-	noLife   = time.Duration(math.MinInt64) // a file from the future is older too
 )
 
-// Sweep removes what crashes have left behind, at a start. Only who holds a lock
-// that keeps every other writer out calls it: what another process was writing
-// is left over, however young it is. Compact does the same with what is older
-// than a day. Git's own files are git's, also those of a push that is under way.
-func (o *Objects) Sweep() {
+// Sweep removes what crashes have left behind, and lets git have the packs that were kept
+// from it for long enough; Compact does so too. Who holds a lock that keeps every other
+// writer out is alone: what another process was writing is left over then, however young
+// it is, and else if it is older than a day. Git's own files are git's, also those of a
+// push that is under way.
+func (o *Objects) Sweep(alone bool) {
 	o.compacting.Lock()
 	defer o.compacting.Unlock()
-	o.sweep(noLife)
+	o.sweep(alone)
 }
 
 // sweep leaves alone what these Objects are writing themselves, however long ago that
@@ -215,7 +207,7 @@ func (o *Objects) Sweep() {
 // of the commands that write one can, at once, delete what another one relies on. How old
 // the rest is, is a matter of the file system's clock alone, which need not be this
 // machine's. What cannot be removed does no harm.
-func (o *Objects) sweep(life time.Duration) {
+func (o *Objects) sweep(alone bool) {
 	files, err := o.store.ReadDir(context.Background(), odb.PackFolder)
 	if err != nil || !slices.ContainsFunc(files, func(f os.FileInfo) bool { return isTemp(f) || isKeep(f) }) {
 		return
@@ -228,7 +220,7 @@ func (o *Objects) sweep(life time.Duration) {
 	for _, f := range files {
 		path, age := odb.PackFolder+"/"+f.Name(), now.Sub(f.ModTime())
 		switch {
-		case isTemp(f) && !strings.HasPrefix(f.Name(), o.store.tempOwner()) && age > life:
+		case isTemp(f) && !strings.HasPrefix(f.Name(), o.store.tempOwner()) && (alone || age > tempLife):
 			_ = o.store.Remove(path)
 		case isKeep(f) && age > keepLife && !indexed && !o.guards(strings.TrimSuffix(strings.TrimPrefix(f.Name(), "pack-"), ".keep")) && o.isOurs(path):
 			_ = o.store.Remove(path)

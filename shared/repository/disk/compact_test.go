@@ -226,7 +226,7 @@ func TestCompactSweeps(t *testing.T) {
 		t.Errorf("after two days: keep of a commit that is being made %v, temporary %v, keep without a pack %v, somebody else's %v",
 			there(keep), there(temp), there(orphan), there(theirs))
 	}
-	must[*disk.Objects](t)(disk.Open(dir)).Sweep()
+	must[*disk.Objects](t)(disk.Open(dir)).Sweep(true)
 	if there(keep) {
 		t.Error("after a crash the keep of a commit that never landed is still there")
 	}
@@ -256,7 +256,7 @@ func TestSweepRemovesWhatOthersWereWriting(t *testing.T) {
 	if err := os.Chtimes(ahead, future, future); err != nil {
 		t.Fatal(err)
 	}
-	o.Sweep()
+	o.Sweep(true)
 	for _, path := range gone {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)

@@ -195,12 +195,12 @@ func TestPacksAreKeptFromGit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.Tidy()
+	o.Sweep(false)
 	wantOwn("with a multi-pack-index", true)
 	if err := os.Remove(filepath.Join(dir, "objects/pack/multi-pack-index")); err != nil {
 		t.Fatal(err)
 	}
-	o.Tidy()
+	o.Sweep(false)
 	wantOwn("after an hour", false)
 }
 

@@ -44,19 +44,15 @@ func Small(packs []Stored) []Stored {
 // In memory it keeps the packs' indexes, a few packs, and documents up to a bound
 // (see pack.Merge); the new pack grows in a temporary file, since its name is known at its end. Everything may go on
 // meanwhile: commits, readers, another Merge, which at worst makes the same pack.
-func (o *Objects) Merge(ctx context.Context, packs []Stored, fence int64, progress func(read int)) (*Pack, error) {
+func (o *Objects) Merge(ctx context.Context, packs []Stored, fence int64, progress func(read int)) (merged *Pack, err error) {
 	if len(packs) == 0 {
 		return nil, errors.New("there are no packs to be merged")
 	}
-	merged, err := o.merge(ctx, packs, fence, progress)
-	if err != nil {
-		return nil, fmt.Errorf("merging %d packs: %w", len(packs), err)
-	}
-	o.packs.add(merged)
-	return merged, nil
-}
-
-func (o *Objects) merge(ctx context.Context, packs []Stored, fence int64, progress func(int)) (merged *Pack, err error) {
+	defer func() {
+		if err != nil {
+			merged, err = nil, fmt.Errorf("merging %d packs: %w", len(packs), err)
+		}
+	}()
 	sources, err := o.sources(ctx, packs, progress)
 	if err != nil {
 		return nil, err
@@ -84,7 +80,10 @@ func (o *Objects) merge(ctx context.Context, packs []Stored, fence int64, progre
 	}
 	merged = newPack(pack.NameAt(made.Name, fence), x, size)
 	merged.bases = made.Bases
-	return merged, o.fs.PutPack(ctx, merged.Name, temp, made.Index)
+	if err = o.fs.PutPack(ctx, merged.Name, temp, made.Index); err == nil {
+		o.packs.add(merged)
+	}
+	return merged, err
 }
 
 // sources reads all indexes and says how to open the packs.

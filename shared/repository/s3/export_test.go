@@ -12,7 +12,7 @@ func (o *Objects) SweepAll(ctx context.Context, keep Keep) (Swept, error) {
 			if err != nil {
 				return Swept{}, err
 			}
-			left.found = append(left.found, info)
+			left = append(left, info)
 		}
 	}
 	return o.Sweep(ctx, left, keep)

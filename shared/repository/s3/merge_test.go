@@ -174,12 +174,12 @@ func testSweep(t *testing.T, ahead time.Duration) {
 		}
 	}
 	clock.Pass(s3.Day - time.Minute)
-	if left, err := objects.Leftovers(ctx, keep); err != nil || !left.None() {
+	if left, err := objects.Leftovers(ctx, keep); err != nil || len(left) > 0 {
 		t.Errorf("what is young is left over: %+v, %v", left, err)
 	}
 	clock.Pass(time.Hour)
 	left, err := objects.Leftovers(ctx, keep)
-	if err != nil || left.None() {
+	if err != nil || len(left) == 0 {
 		t.Fatal(left, err)
 	}
 	young := h.grow(1)[6]

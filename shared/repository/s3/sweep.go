@@ -32,42 +32,28 @@ type Keep struct {
 	Snapshots []string
 }
 
-// checkNames refuses names of another kind, with which a sweep would delete
-// what they were to keep.
-func (k Keep) checkNames() error {
-	for _, name := range k.Packs {
-		if !object.IsID(name) {
-			return fmt.Errorf("%q is no name of a pack", name)
-		}
-	}
-	for _, name := range k.Snapshots {
-		if _, err := snapshotPath(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// names is the set of what is kept, as the keys' last parts have it.
-func (k Keep) names() map[string]bool {
+// names is the set of what is kept, as the keys' last parts have it. Names of another
+// kind are refused: a sweep would delete what they were to keep.
+func (k Keep) names() (map[string]bool, error) {
 	kept := map[string]bool{}
 	for _, name := range k.Packs {
+		if !object.IsID(name) {
+			return nil, fmt.Errorf("%q is no name of a pack", name)
+		}
 		kept["pack-"+name] = true
 	}
 	for _, name := range k.Snapshots {
+		if _, err := snapshotPath(name); err != nil {
+			return nil, err
+		}
 		kept[name] = true
 	}
-	return kept
+	return kept, nil
 }
 
 // Leftovers are packs and snapshots that were in the bucket for a Day when they
 // were listed, and that nobody named.
-type Leftovers struct {
-	found []bucket.Info
-}
-
-// None says that there is nothing to sweep.
-func (l Leftovers) None() bool { return len(l.found) == 0 }
+type Leftovers []bucket.Info
 
 // nameOf is what an object is known by: the pack or the snapshot it belongs to.
 func nameOf(key string) string {
@@ -79,18 +65,18 @@ func nameOf(key string) string {
 // was merged. How old something is tells the store alone: the time at which it
 // says that it stored it, and the time at which it says so.
 func (o *Objects) Leftovers(ctx context.Context, keep Keep) (Leftovers, error) {
-	if err := keep.checkNames(); err != nil {
-		return Leftovers{}, err
+	kept, err := keep.names()
+	if err != nil {
+		return nil, err
 	}
 	var left Leftovers
-	kept := keep.names()
 	for _, prefix := range swept {
 		for info, err := range o.store.bucket.List(ctx, o.store.key(prefix)) {
 			if err != nil {
-				return Leftovers{}, busy(err)
+				return nil, busy(err)
 			}
 			if !kept[nameOf(info.Key)] && !info.Told.IsZero() && info.Told.Sub(info.Modified) >= Day {
-				left.found = append(left.found, info)
+				left = append(left, info)
 			}
 		}
 	}
@@ -110,29 +96,14 @@ var swept = []string{odb.PackFolder + "/pack-", snapshotFolder + "/"}
 //   - A writer that reads the fence from now on stores nothing under a leftover's
 //     name: names depend on the fence (see pack.NameAt).
 func (o *Objects) Sweep(ctx context.Context, left Leftovers, keep Keep) (Swept, error) {
-	if err := keep.checkNames(); err != nil {
+	kept, err := keep.names()
+	if err != nil {
 		return Swept{}, err
 	}
 	// An index before its pack, so that no listing has an index without its pack.
-	steps, swept := left.steps(keep.names())
-	for _, keys := range steps {
-		group, within := errgroup.WithContext(ctx)
-		group.SetLimit(odb.AtOnce)
-		for i := range keys {
-			group.Go(func() error {
-				return busy(o.store.bucket.Delete(within, keys[i]))
-			})
-		}
-		if err := group.Wait(); err != nil {
-			return swept, err
-		}
-	}
-	return swept, nil
-}
-
-// steps are the keys to delete, packs last.
-func (l Leftovers) steps(kept map[string]bool) (steps [2][]string, swept Swept) {
-	for _, info := range l.found {
+	var steps [2][]string
+	var swept Swept
+	for _, info := range left {
 		if kept[nameOf(info.Key)] {
 			continue
 		}
@@ -147,5 +118,17 @@ func (l Leftovers) steps(kept map[string]bool) (steps [2][]string, swept Swept) 
 		}
 		steps[step] = append(steps[step], info.Key)
 	}
-	return steps, swept
+	for _, keys := range steps {
+		group, within := errgroup.WithContext(ctx)
+		group.SetLimit(odb.AtOnce)
+		for i := range keys {
+			group.Go(func() error {
+				return busy(o.store.bucket.Delete(within, keys[i]))
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return swept, err
+		}
+	}
+	return swept, nil
 }
