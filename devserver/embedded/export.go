@@ -30,14 +30,5 @@ func Export(ctx context.Context, dir, target string) (string, error) {
 		return "", errors.New("the workspace has no commit yet")
 	}
 	from := source.RepositoryAt(origin, commit)
-	return from.Commit(), checkout.Fill(target, func() error {
-		git, err := checkout.Init(target, origin)
-		if err != nil {
-			return err
-		}
-		if err := from.CopyTo(ctx, git, nil); err != nil {
-			return err
-		}
-		return checkout.Commit(ctx, target, from.Commit())
-	})
+	return commit, checkout.Write(ctx, target, origin, commit, func(git string) error { return from.CopyTo(ctx, git, nil) })
 }

@@ -22,20 +22,11 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 		return "", err
 	}
 	var m *mirror
-	err = checkout.Fill(target, func() error {
-		git, err := checkout.Init(target, "")
-		if err != nil {
-			return err
+	err = checkout.Write(ctx, target, "", head.Commit, func(git string) (err error) {
+		if m, err = w.copyPacks(ctx, git, packs, nil, progress.begin("copying", "packs")); err == nil && len(m.packs) > maxLoose {
+			_, err = m.objects.Compact(ctx)
 		}
-		if m, err = w.copyPacks(ctx, git, packs, nil, progress.begin("copying", "packs")); err != nil {
-			return err
-		}
-		if len(m.packs) > maxLoose {
-			if _, err := m.objects.Compact(ctx); err != nil {
-				return err
-			}
-		}
-		return checkout.Commit(ctx, target, head.Commit)
+		return err
 	})
 	if err != nil && m != nil {
 		err = errors.Join(err, m.complaint())

@@ -46,7 +46,9 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 		return r, err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // only an empty directory goes
-		_, err := checkout.CheckFree(dir)
+		if _, full := checkout.CheckFree(dir); full != nil {
+			err = full
+		}
 		return r, err
 	}
 	return r, local.Install(unfinished, dir)

@@ -40,34 +40,36 @@ func CheckFree(target string) (isNew bool, err error) {
 	return false, err
 }
 
-// Fill has work fill a directory that is new or empty. When work fails, the
-// directory is as it was.
-func Fill(target string, work func() error) error {
+// Write makes a directory that is new or empty a repository with a work tree, at a commit.
+// What it was cloned from, its origin, may be "". Copy puts all objects into its .git. When
+// that fails, the directory is as it was.
+func Write(ctx context.Context, target, origin, commit string, copy func(git string) error) error {
 	isNew, err := CheckFree(target)
 	if err != nil {
 		return err
 	}
-	if err := work(); err != nil {
-		return errors.Join(err, empty(target, isNew))
+	git, err := Init(target, origin)
+	if err == nil {
+		err = copy(git)
 	}
-	return nil
-}
-
-// empty takes away what work has left.
-func empty(target string, whole bool) error {
-	if whole {
-		return os.RemoveAll(target)
+	if err == nil {
+		err = write(ctx, target, commit)
 	}
-	entries, err := os.ReadDir(target)
-	for _, entry := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(target, entry.Name())))
+	switch {
+	case err == nil:
+	case isNew:
+		err = errors.Join(err, os.RemoveAll(target))
+	default:
+		entries, _ := os.ReadDir(target)
+		for _, entry := range entries {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(target, entry.Name())))
+		}
 	}
 	return err
 }
 
-// Init makes a directory a repository with a work tree that has neither objects
-// nor files yet, and returns its .git. What it was cloned from, its origin, may
-// be "".
+// Init makes a directory a repository that has neither objects nor files yet, and
+// returns its .git.
 func Init(target, origin string) (git string, err error) {
 	git = filepath.Join(target, ".git")
 	folders := []string{"refs/heads", "objects/pack"}
@@ -90,10 +92,10 @@ func Init(target, origin string) (git string, err error) {
 	)
 }
 
-// Commit makes a commit the head of a repository that Init has made, and that
-// has all objects by now, and writes its files and git's index. It flushes only
-// what SetMain does: a copy that a power cut spoils is made again.
-func Commit(ctx context.Context, target, commit string) error {
+// write makes a commit the head of a repository that has all objects by now, and writes its
+// files and git's index. It flushes only what SetMain does: a copy that a power cut spoils is
+// made again.
+func write(ctx context.Context, target, commit string) error {
 	git := filepath.Join(target, ".git")
 	if err := SetMain(git, commit); err != nil {
 		return err

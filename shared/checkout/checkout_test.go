@@ -103,15 +103,17 @@ func TestNothingIsHandedOnThatMovesFiles(t *testing.T) {
 	}
 }
 
-// TestFill: what is not finished does not stand in the way of the next attempt.
-func TestFill(t *testing.T) {
+// TestWrite: what is not finished does not stand in the way of the next attempt.
+func TestWrite(t *testing.T) {
 	broken := errors.New("broken")
+	write := func(dir string) error {
+		return checkout.Write(t.Context(), dir, "", "", func(git string) error {
+			return errors.Join(os.MkdirAll(filepath.Join(dir, "a", "b"), 0o777), os.WriteFile(filepath.Join(git, "c"), nil, 0o666), broken)
+		})
+	}
 	there, missing := t.TempDir(), filepath.Join(t.TempDir(), "missing")
 	for _, dir := range []string{there, missing} {
-		half := func() error {
-			return errors.Join(os.MkdirAll(filepath.Join(dir, "a", "b"), 0o777), os.WriteFile(filepath.Join(dir, "a", "c"), nil, 0o666), broken)
-		}
-		if err := checkout.Fill(dir, half); !errors.Is(err, broken) {
+		if err := write(dir); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -126,23 +128,15 @@ func TestFill(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, why := range map[string]string{
-		file: "exists and is not a directory; name a new one",
-		link: "is a symbolic link to nowhere, which does not exist; name a directory that is new",
+		file:  "exists and is not a directory; name a new one",
+		link:  "is a symbolic link to nowhere, which does not exist; name a directory that is new",
+		there: "is not empty; name a directory that is new",
 	} {
-		if err := checkout.Fill(path, func() error { t.Error("it is filled"); return broken }); err == nil || err.Error() != path+" "+why {
+		if err := write(path); err == nil || err.Error() != path+" "+why {
 			t.Errorf("%s: %v", path, err)
 		}
 		if _, err := os.Lstat(path); err != nil {
 			t.Errorf("it is gone: %v", err)
 		}
-	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkout.Fill(there, func() error { return os.WriteFile(filepath.Join(there, "a"), nil, 0o666) }); err != nil {
-		t.Error(err)
-	}
-	if err := checkout.Fill(there, func() error { t.Error("a directory in use is filled"); return nil }); err == nil {
-		t.Error("a directory in use is free")
 	}
 }

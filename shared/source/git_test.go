@@ -122,7 +122,7 @@ func TestCopyBesideCompaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range ids {
-			if _, _, err := found.Object(t.Context(), id); err != nil {
+			if _, _, err := found.Reader(t.Context()).Read(id); err != nil {
 				t.Errorf("compacted after %d files: %s: %v", after+1, id, err)
 			}
 		}
@@ -168,7 +168,7 @@ func TestCopyThroughLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, id := range []string{root.ID.String(), commit.ID.String()} {
-				if _, _, err := found.Object(t.Context(), object.ParseID(id)); err != nil {
+				if _, _, err := found.Reader(t.Context()).Read(object.ParseID(id)); err != nil {
 					t.Errorf("%v", err)
 				}
 			}

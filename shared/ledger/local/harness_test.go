@@ -240,7 +240,7 @@ func read(t testing.TB, repo, id string) (object.Kind, []byte) {
 	t.Helper()
 	objects, err := disk.Open(repo)
 	must(t, err)
-	kind, content, err := objects.Object(background, object.ParseID(id))
+	kind, content, err := objects.Reader(background).Read(object.ParseID(id))
 	must(t, err)
 	return kind, content
 }

@@ -19,9 +19,8 @@ import (
 
 // Compaction says what Compact has done.
 type Compaction struct {
-	Merged  int   // packs that became one
-	Left    int   // packs there are now
-	Written int64 // bytes
+	Merged int // packs that became one
+	Left   int // packs there are now
 }
 
 // Compact merges small packs into a larger one, so that few are left, and
@@ -77,7 +76,7 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 		}
 		return Compaction{}, err
 	}
-	done := Compaction{Merged: len(small), Written: merged.Size}
+	done := Compaction{Merged: len(small)}
 	if err := o.replace(ctx, small, merged.Name); err != nil {
 		return Compaction{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"svc.example/svc/shared/repository/odb"
@@ -82,9 +81,6 @@ func readMultiPack(f io.ReaderAt) (map[string]bool, error) {
 // maintenance. It comes about where git has listed the packs before Compact deleted
 // some, and writes the file after that.
 func (o *Objects) DropStaleMultiPack(ctx context.Context) error {
-	if _, err := o.store.Stat(odb.PackFolder + "/" + multiPack); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	named, err := o.inMultiPack()
 	if err != nil || len(named) == 0 {
 		return err
@@ -99,11 +95,6 @@ func (o *Objects) DropStaleMultiPack(ctx context.Context) error {
 	if len(named) == 0 {
 		return nil
 	}
-	return o.removeMultiPack(files)
-}
-
-// removeMultiPack deletes the index over several packs, and what belongs to it.
-func (o *Objects) removeMultiPack(files []os.FileInfo) error {
 	var problems []error
 	for _, f := range files {
 		if !f.IsDir() && strings.HasPrefix(f.Name(), multiPack) && !strings.HasSuffix(f.Name(), ".lock") {

@@ -351,7 +351,7 @@ func TestLost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _, err = must[*disk.Objects](t)(disk.Open(dir)).Object(ctx, object.ParseID(id))
+			_, _, err = must[*disk.Objects](t)(disk.Open(dir)).Reader(ctx).Read(object.ParseID(id))
 			lost := (*object.Lost)(nil)
 			if is := errors.As(err, &lost); is != c.lost || is && lost.Damaged != c.damaged || !errors.Is(err, odb.ErrNoObject) {
 				t.Errorf("%v", err)

@@ -119,11 +119,3 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 	o.packs.add(newPack(name, x, int64(len(content))))
 	return nil
 }
-
-// Object returns one object of any kind by its id. See Reader.Read for errors.
-// To read many, take a Reader.
-func (o *Objects) Object(ctx context.Context, id object.ID) (object.Kind, []byte, error) {
-	r := o.Reader(ctx)
-	defer r.Close()
-	return r.Read(id)
-}

@@ -111,7 +111,7 @@ func TestAnotherPackHelps(t *testing.T) {
 			t.Errorf("%s: %q, %v", what, text, err)
 		}
 		_, missing := packOf(t, "missing")
-		_, _, err := o.Object(t.Context(), missing[0])
+		_, _, err := o.Reader(t.Context()).Read(missing[0])
 		lost := (*object.Lost)(nil)
 		if !errors.Is(err, odb.ErrNoObject) || !errors.As(err, &lost) || lost.Damaged != strings.HasSuffix(what, "index") {
 			t.Errorf("%s: an object that is not there: %v", what, err)
@@ -140,7 +140,7 @@ func TestAPackIsKnownFromTheStart(t *testing.T) {
 	if m.reads.Store(0); !o.Packed(ids[0]) || len(o.Packs()) != 1 {
 		t.Errorf("of the pack is known %v", o.Packs())
 	}
-	if _, _, err := o.Object(t.Context(), ids[0]); err != nil || m.reads.Load() != 1 {
+	if _, _, err := o.Reader(t.Context()).Read(ids[0]); err != nil || m.reads.Load() != 1 {
 		t.Errorf("%d requests, %v", m.reads.Load(), err)
 	}
 }
