@@ -58,15 +58,6 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-func BenchmarkWarmRead(b *testing.B) {
-	s, at := filled(b, 1000)
-	for b.Loop() {
-		if _, err := s.repo.Snapshot(ctx, at.Head); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkColdRead(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n, " documents"), func(b *testing.B) {

@@ -140,35 +140,6 @@ func TestAnIndexIsMadeAgainOnceTheDiskHasRoom(t *testing.T) {
 	wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power)), "text")
 }
 
-// TestCompactTwice merges once more what a crash has left beside the pack
-// that was made of it: the same pack comes out, and must stay.
-func TestCompactTwice(t *testing.T) {
-	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
-	texts := numbered(4)
-	putAll(t, o, texts...)
-	saved := map[string][]byte{}
-	for _, path := range must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*"))) {
-		saved[path] = must[[]byte](t)(os.ReadFile(path))
-	}
-	for range 3 {
-		must[disk.Compaction](t)(o.Compact(ctx))
-		for _, o := range []*disk.Objects{o, must[*disk.Objects](t)(disk.Open(dir))} {
-			for _, text := range texts {
-				wantBlob(t, o, text)
-			}
-			if len(o.Packs()) != 1 {
-				t.Errorf("%d packs are left", len(o.Packs()))
-			}
-		}
-		for path, content := range saved {
-			if err := os.WriteFile(path, content, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
 func TestCompactLeavesAlone(t *testing.T) {
 	for extension, text := range map[string]string{".keep": "mine\n", ".promisor": "", ".mtimes": ""} {
 		dir := t.TempDir()
