@@ -29,7 +29,7 @@ func Audit(ctx context.Context, dir string, newest int) ([]audit.Event, error) {
 		return nil, err
 	}
 	environments, err := environmentEvents(ctx, filepath.Join(dir, local.RepositoryName))
-	return audit.Newest(audit.Events(entries, environments), newest), err
+	return audit.Events(entries, environments, newest), err
 }
 
 // environmentEvents are those of the commits that changed the workspace file.

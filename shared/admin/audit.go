@@ -36,7 +36,7 @@ func (w *Workspace) Audit(ctx context.Context, newest int) ([]audit.Event, error
 		}
 		environments = append(environments, audit.EnvironmentEvents(commits[i], before, after)...)
 	}
-	return audit.Newest(audit.Events(entries, environments), newest), nil
+	return audit.Events(entries, environments, newest), nil
 }
 
 // declarationAt is the workspace file as it was in a commit; nil where there

@@ -28,8 +28,9 @@ type Event struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// Events are those of entries and of environments, oldest first.
-func Events(entries []access.Entry, environments []Event) []Event {
+// Events are those of entries and of environments, oldest first: the last so many or, with
+// 0, all.
+func Events(entries []access.Entry, environments []Event, newest int) []Event {
 	all := slices.Clone(environments)
 	for _, e := range entries {
 		for _, c := range e.Changes {
@@ -37,15 +38,10 @@ func Events(entries []access.Entry, environments []Event) []Event {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At) })
-	return all
-}
-
-// Newest are the last of some events, so many at most or, with 0, all.
-func Newest(events []Event, newest int) []Event {
 	if newest == 0 {
-		return events
+		return all
 	}
-	return events[max(0, len(events)-newest):]
+	return all[max(0, len(all)-newest):]
 }
 
 // EnvironmentEvents are those of a commit that changed the workspace file.

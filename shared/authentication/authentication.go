@@ -72,14 +72,21 @@ func (g Guard) Authenticate(r *http.Request, keys Keys, text string, unreadable 
 	if unreadable == nil && key.Kind() != access.KindPublicSDK {
 		share = netip.Addr{}
 	}
-	visit, err := g.Keys.Admit(ratelimit.KeyID(text, share), address, unreadable == nil)
+	return g.admit(ratelimit.KeyID(text, share), address, unreadable, func() (control.Caller, error) {
+		return g.Service.Authenticate(r.Context(), key, idempotencyKey)
+	})
+}
+
+// admit authenticates a request that the limits leave, unless the text of its key shows
+// that it is none.
+func (g Guard) admit(key ratelimit.ID, address netip.Addr, unreadable error, authenticate func() (control.Caller, error)) (caller control.Caller, err error) {
+	visit, err := g.Keys.Admit(key, address, unreadable == nil)
 	if err != nil {
 		return control.Caller{}, err
 	}
-	if unreadable != nil {
-		return control.Caller{}, visit.Authenticated(unreadable)
+	if err = unreadable; err == nil {
+		caller, err = authenticate()
 	}
-	caller, err := g.Service.Authenticate(r.Context(), key, idempotencyKey)
 	return caller, visit.Authenticated(err)
 }
 
@@ -88,13 +95,10 @@ func (g Guard) Authenticate(r *http.Request, keys Keys, text string, unreadable 
 func (g Guard) AuthenticateToken(r *http.Request, text string) (control.Caller, error) {
 	address := g.Proxies.Address(r)
 	token, unreadable := access.ParseToken(text)
-	visit, err := g.Keys.Admit(ratelimit.KeyID(text, address), address, unreadable == nil)
-	if err != nil {
-		return control.Caller{}, err
-	}
 	if unreadable != nil {
-		return control.Caller{}, visit.Authenticated(fault.New(fault.Unauthorized, "%v", unreadable).Because(unreadable))
+		unreadable = fault.New(fault.Unauthorized, "%v", unreadable).Because(unreadable)
 	}
-	caller, err := g.Service.AuthenticateToken(r.Context(), token)
-	return caller, visit.Authenticated(err)
+	return g.admit(ratelimit.KeyID(text, address), address, unreadable, func() (control.Caller, error) {
+		return g.Service.AuthenticateToken(r.Context(), token)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -37,19 +38,15 @@ const maxHops = 16
 // server has one of these, with any number of addresses. What is no address is
 // the zero Addr.
 func (p Proxies) Address(r *http.Request) netip.Addr {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	address := peer.Addr().Unmap()
+	address := parseHop(r.RemoteAddr)
 	if !p.ours(address) {
 		return network(address)
 	}
 	hops := strings.Join(r.Header["X-Forwarded-For"], ",")
 	for range maxHops {
 		comma := strings.LastIndexByte(hops, ',') // the nearest proxy wrote the last one
-		before, ok := parseHop(strings.TrimSpace(hops[comma+1:]))
-		if !ok {
+		before := parseHop(strings.TrimSpace(hops[comma+1:]))
+		if !before.IsValid() {
 			break // the nearest that can be read stands for it
 		}
 		if address = before; comma < 0 || !p.ours(address) {
@@ -61,18 +58,10 @@ func (p Proxies) Address(r *http.Request) netip.Addr {
 }
 
 // Trust reports whether a request comes straight from one of the proxies.
-func (p Proxies) Trust(r *http.Request) bool {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && p.ours(peer.Addr().Unmap())
-}
+func (p Proxies) Trust(r *http.Request) bool { return p.ours(parseHop(r.RemoteAddr)) }
 
 func (p Proxies) ours(address netip.Addr) bool {
-	for _, prefix := range p {
-		if prefix.Contains(address) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(prefix netip.Prefix) bool { return prefix.Contains(address) })
 }
 
 func network(address netip.Addr) netip.Addr {
@@ -86,13 +75,12 @@ func network(address netip.Addr) netip.Addr {
 	return prefix.Addr()
 }
 
-// parseHop reads an address, with or without a port.
-func parseHop(text string) (netip.Addr, bool) {
-	if address, err := netip.ParseAddr(text); err == nil {
-		return address.Unmap(), true
+// parseHop reads an address, with or without a port; what is none is the zero Addr.
+func parseHop(text string) netip.Addr {
+	both, err := netip.ParseAddrPort(text)
+	if address := both.Addr(); err == nil {
+		return address.Unmap()
 	}
-	if both, err := netip.ParseAddrPort(text); err == nil {
-		return both.Addr().Unmap(), true
-	}
-	return netip.Addr{}, false
+	address, _ := netip.ParseAddr(text)
+	return address.Unmap()
 }

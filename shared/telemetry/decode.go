@@ -96,27 +96,29 @@ func (r *reader) event(at *place, event *jsontree.Node, report *Report) {
 	if !r.kind(at, event, jsontree.Object, `an event is an object such as {"exampleContexts":{"examples":[]}}`) {
 		return
 	}
-	summaries, shapes, examples := event.Get("summaries"), event.Get("contextShapes"), event.Get("exampleContexts")
-	if summaries == nil && shapes == nil && examples == nil {
+	known := false
+	for _, kind := range []struct {
+		name, such string
+		read       func(*place, *jsontree.Node, *Report)
+	}{
+		{"summaries", "summaries is an object", r.summaries},
+		{"contextShapes", `contextShapes is an object such as {"shapes":[]}`, r.shapes},
+		{"exampleContexts", `exampleContexts is an object such as {"examples":[]}`, r.examples},
+	} {
+		part := event.Get(kind.name)
+		known = known || part != nil
+		if part != nil && r.kind(at.in(kind.name), part, jsontree.Object, kind.such) {
+			kind.read(at.in(kind.name), part, report)
+		}
+	}
+	if !known {
 		report.Unknown++
-	}
-	if summaries != nil {
-		r.summaries(at.in("summaries"), summaries, report)
-	}
-	if shapes != nil {
-		r.shapes(at.in("contextShapes"), shapes, report)
-	}
-	if examples != nil {
-		r.examples(at.in("exampleContexts"), examples, report)
 	}
 }
 
 // summaries reads how often items were evaluated. SDKs of many makes send them:
 // what of them cannot be read counts nothing, and is no reason to refuse the rest.
 func (r *reader) summaries(at *place, event *jsontree.Node, report *Report) {
-	if !r.kind(at, event, jsontree.Object, "summaries is an object") {
-		return
-	}
 	var end time.Time
 	if millis := wholeNumber(event.Get("end")); millis > 0 && millis <= lastMillis {
 		end = time.UnixMilli(millis).UTC()
@@ -158,24 +160,21 @@ func parseInt(n *jsontree.Node) (int64, error) {
 }
 
 func (r *reader) shapes(at *place, event *jsontree.Node, report *Report) {
-	if !r.kind(at, event, jsontree.Object, `contextShapes is an object such as {"shapes":[]}`) {
-		return
-	}
 	at = at.in("shapes")
 	for i, shape := range r.list(at, event.Get("shapes"), MaxShapes-len(report.Shapes), "shapes is an array of shapes") {
 		report.Shapes = append(report.Shapes, r.shape(at.at(i), shape))
 	}
 }
 
-func (r *reader) shape(at *place, shape *jsontree.Node) Shape {
+func (r *reader) shape(at *place, shape *jsontree.Node) KnownShape {
 	if !r.kind(at, shape, jsontree.Object, `a shape is an object such as {"name":"user","fieldTypes":{"plan":2}}`) {
-		return Shape{}
+		return KnownShape{}
 	}
-	s := Shape{Type: r.name(at.in("name"), shape.Get("name")), Fields: map[string]Kind{}}
+	s := KnownShape{Type: r.name(at.in("name"), shape.Get("name")), Fields: map[string][]Kind{}}
 	at = at.in("fieldTypes")
 	for _, m := range r.members(at, shape.Get("fieldTypes"), "fieldTypes is an object of property names and their kinds") {
 		if kind := r.fieldType(at.in(m.Name), m.Value); kind != 0 {
-			s.Fields[m.Name] = kind
+			s.Fields[m.Name] = []Kind{kind}
 		}
 	}
 	return s
@@ -197,9 +196,6 @@ func (r *reader) fieldType(at *place, n *jsontree.Node) Kind {
 }
 
 func (r *reader) examples(at *place, event *jsontree.Node, report *Report) {
-	if !r.kind(at, event, jsontree.Object, `exampleContexts is an object such as {"examples":[]}`) {
-		return
-	}
 	at = at.in("examples")
 	for i, example := range r.list(at, event.Get("examples"), MaxExamples-len(report.Examples), "examples is an array of examples") {
 		report.Examples = append(report.Examples, r.example(at.at(i), example))

@@ -31,7 +31,7 @@ func TestDecode(t *testing.T) {
 		t.Fatal(issues)
 	}
 	want := telemetry.Report{Instance: "i", BatchID: "b", SentAt: time.UnixMilli(1795176000001).UTC(), Unknown: 1,
-		Shapes: []telemetry.Shape{{Type: "user", Fields: map[string]telemetry.Kind{"plan": telemetry.String, "age": telemetry.Int, "tags": telemetry.StringList}}},
+		Shapes: []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{"plan": {telemetry.String}, "age": {telemetry.Int}, "tags": {telemetry.StringList}}}},
 		Examples: []telemetry.Example{{At: time.UnixMilli(1795176000000).UTC(), Contexts: []telemetry.Context{
 			{Type: "user", Key: "u-1", Properties: []telemetry.Property{
 				{Name: "key", Kind: telemetry.String, Text: "u-1"}, {Name: "age", Kind: telemetry.Int, Text: "36"},

@@ -124,7 +124,8 @@ var evaluatedVersions atomic.Uint64
 // Renew gives what was read again a version of its own.
 func (e *Evaluated) Renew() { e.Version = evaluatedVersions.Add(1) }
 
-// See notes on which days items were evaluated, and reports whether that was news.
+// See notes on which days items were evaluated, and reports whether that was news. It
+// forgets the items beyond MaxEvaluated that were evaluated longest ago.
 func (e *Evaluated) See(evaluations []Evaluation) (news bool) {
 	if e.Days == nil {
 		e.Days = map[string]Day{}
@@ -138,24 +139,15 @@ func (e *Evaluated) See(evaluations []Evaluation) (news bool) {
 			e.Days[one.Key], news = day, true
 		}
 	}
-	e.Trim()
+	if len(e.Days) > MaxEvaluated {
+		oldest := slices.SortedFunc(maps.Keys(e.Days), func(a, b string) int {
+			return cmp.Or(strings.Compare(string(e.Days[a]), string(e.Days[b])), strings.Compare(a, b))
+		})
+		for _, key := range oldest[:len(oldest)-MaxEvaluated] {
+			delete(e.Days, key)
+		}
+	}
 	return news
-}
-
-// Trim forgets the items beyond MaxEvaluated that were evaluated longest ago, and names
-// them.
-func (e *Evaluated) Trim() (gone []string) {
-	if len(e.Days) <= MaxEvaluated {
-		return nil
-	}
-	gone = slices.SortedFunc(maps.Keys(e.Days), func(a, b string) int {
-		return cmp.Or(strings.Compare(string(e.Days[a]), string(e.Days[b])), strings.Compare(a, b))
-	})
-	gone = gone[:len(gone)-MaxEvaluated]
-	for _, key := range gone {
-		delete(e.Days, key)
-	}
-	return gone
 }
 
 // reports are what a body says that is counted: its own, and that of the reports of others

@@ -139,6 +139,10 @@ func newBatch(ctx context.Context, report Report, from Source, body []byte, now 
 	if err != nil {
 		return Batch{}, Receipt{}, err
 	}
+	var shapes []KnownShape
+	for _, name := range slices.Sorted(maps.Keys(m.shapes)) {
+		shapes = append(shapes, *m.shapes[name])
+	}
 	m.receipt.Accepted, m.receipt.Unknown = true, report.Unknown
 	m.receipt.Contexts, m.receipt.Shapes, m.receipt.Counters = len(m.contexts), len(m.shapes), len(report.Counters)
 	return Batch{
@@ -149,7 +153,7 @@ func newBatch(ctx context.Context, report Report, from Source, body []byte, now 
 		Contexts: slices.SortedStableFunc(maps.Values(m.contexts), func(a, b Saved) int {
 			return slices.Compare([]string{a.Type, a.Key}, []string{b.Type, b.Key})
 		}),
-		Shapes:      m.knownShapes(),
+		Shapes:      shapes,
 		Evaluations: own,
 		Reports:     reports,
 	}, m.receipt, nil
@@ -162,7 +166,11 @@ func (m *batcher) example(e Example) {
 		return
 	}
 	for _, c := range e.Contexts {
-		m.shape(c.Shape())
+		shape := KnownShape{c.Type, map[string][]Kind{}}
+		for _, p := range c.Properties {
+			shape.Fields[p.Name] = []Kind{p.Kind}
+		}
+		m.shape(shape)
 		if c.Key == "" {
 			m.receipt.Keyless++
 			continue
@@ -189,23 +197,13 @@ func (m *batcher) seen(at time.Time) (time.Time, bool) {
 }
 
 // shape joins a shape with those of the batch.
-func (m *batcher) shape(s Shape) {
+func (m *batcher) shape(s KnownShape) {
 	known := m.shapes[s.Type]
 	if known == nil {
 		known = &KnownShape{Type: s.Type, Fields: map[string][]Kind{}}
 		m.shapes[s.Type] = known
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
-		known.add(name, s.Fields[name])
-	}
-}
-
-func (m *batcher) knownShapes() []KnownShape {
-	var shapes []KnownShape
-	for _, name := range slices.Sorted(maps.Keys(m.shapes)) {
-		shapes = append(shapes, *m.shapes[name])
-	}
-	return shapes
+	known.Join(s)
 }
 
 const (

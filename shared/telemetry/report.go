@@ -14,7 +14,7 @@ type Report struct {
 	// SentAt is the sender's time, zero when the body does not say.
 	SentAt   time.Time
 	Examples []Example
-	Shapes   []Shape
+	Shapes   []KnownShape
 	Counters []Counter // at most MaxCounters
 	// Reports has of each event, in order, the identity of the report that it came with,
 	// where a relay passes on those of others; zero where the body does not say.
@@ -90,19 +90,4 @@ func kindOf(name string) Kind {
 		}
 	}
 	return 0
-}
-
-// Shape is which properties contexts of a type have, by name.
-type Shape struct {
-	Type   string          `json:"type"`
-	Fields map[string]Kind `json:"fields"`
-}
-
-// Shape is the shape of this one context.
-func (c Context) Shape() Shape {
-	s := Shape{Type: c.Type, Fields: make(map[string]Kind, len(c.Properties))}
-	for _, p := range c.Properties {
-		s.Fields[p.Name] = p.Kind
-	}
-	return s
 }

@@ -39,8 +39,11 @@ func (a *Adapter) Invoke(ctx context.Context, event events.APIGatewayV2HTTPReque
 	if event.RequestContext.HTTP.Method == "" {
 		return refuse(fault.New(fault.BadRequest, "this function answers events of an HTTP API in the payload format 2.0")), nil
 	}
-	ctx, cancel := withMargin(ctx)
-	defer cancel()
+	if deadline, limited := ctx.Deadline(); limited { // the handler ends before Lambda ends the process
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-min(margin, time.Until(deadline)/4)))
+		defer cancel()
+	}
 	r, err := request(ctx, &event)
 	if err != nil { // a body that is no base64, a method that is none
 		a.logger.WarnContext(ctx, "event refused", "cause", err.Error(), "route", event.RouteKey)
@@ -66,16 +69,6 @@ var errPanic = errors.New("panic")
 
 // margin is what is kept of an invocation's time for the answer.
 const margin = 500 * time.Millisecond
-
-// withMargin ends a context before Lambda ends the process.
-func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, limited := ctx.Deadline()
-	if !limited {
-		return context.WithCancel(ctx)
-	}
-	keep := min(margin, time.Until(deadline)/4)
-	return context.WithDeadline(ctx, deadline.Add(-keep))
-}
 
 // describe leaves out what anybody panicked with but the runtime: it could
 // hold a part of a document.

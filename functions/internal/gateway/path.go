@@ -8,26 +8,16 @@ import (
 )
 
 // escapedPath is the path as a client would have to send it so that nothing
-// of it is lost: each segment escaped by itself.
+// of it is lost: each segment escaped by itself. The stage is $default, whose name does
+// not stand in it.
 func escapedPath(event *events.APIGatewayV2HTTPRequest) string {
-	path := withoutStage(event.RawPath, event.RequestContext.Stage)
+	path := "/" + strings.TrimPrefix(event.RawPath, "/")
 	for _, read := range []func(string) (string, error){asItIs, url.PathUnescape} {
 		if escaped, fits := followRoute(event.RouteKey, event.PathParameters, path, read); fits {
 			return escaped
 		}
 	}
 	return escapeSegments(path)
-}
-
-// withoutStage takes the stage's name off a path. The stage $default has none.
-func withoutStage(path, stage string) string {
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	if rest, found := strings.CutPrefix(path, "/"+stage); found && (rest == "" || rest[0] == '/') && stage != "" {
-		return "/" + strings.TrimPrefix(rest, "/")
-	}
-	return path
 }
 
 // A parameter is documented to arrive decoded. These are the two ways to read

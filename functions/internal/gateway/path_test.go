@@ -14,9 +14,7 @@ import (
 )
 
 func eventFor(route, rawPath string, parameters map[string]string) *events.APIGatewayV2HTTPRequest {
-	event := &events.APIGatewayV2HTTPRequest{RouteKey: route, RawPath: rawPath, PathParameters: parameters}
-	event.RequestContext.Stage = "$default"
-	return event
+	return &events.APIGatewayV2HTTPRequest{RouteKey: route, RawPath: rawPath, PathParameters: parameters}
 }
 
 func TestPathsAsTheyWereSent(t *testing.T) {
@@ -82,23 +80,6 @@ func TestCapturedPaths(t *testing.T) {
 	}
 }
 
-func TestTheStageIsTakenOff(t *testing.T) {
-	for _, c := range []struct{ stage, raw, want string }{
-		{"prod", "/prod/v1/flags", "/v1/flags"},
-		{"prod", "/prod", "/"},
-		{"prod", "/production/v1", "/production/v1"},
-		{"prod", "/v1/flags", "/v1/flags"},
-		{"$default", "/$default/v1", "/v1"},
-		{"", "/v1/flags", "/v1/flags"},
-	} {
-		event := eventFor("ANY /v1/flags", c.raw, nil)
-		event.RequestContext.Stage = c.stage
-		if got := escapedPath(event); got != c.want {
-			t.Errorf("stage %q, path %s: %s, want %s", c.stage, c.raw, got, c.want)
-		}
-	}
-}
-
 // Whatever a parameter holds, the path leads back to it at its place.
 func TestAParameterSurvivesTheWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -133,18 +114,18 @@ func TestKeepPlus(t *testing.T) {
 }
 
 func FuzzInvoke(f *testing.F) {
-	f.Add("ANY /v1/flags/{key}", "/v1/flags/a/b", "a/b", "x=1&x=2", "prod", "if-none-match", `"a,b"`, "GET", "", false)
-	f.Add("$default", "/%zz?\x00", "%zz", "a=%zz;\x7f", "$default", "\x00", "\r\n", "", "!", true)
+	f.Add("ANY /v1/flags/{key}", "/v1/flags/a/b", "a/b", "x=1&x=2", "if-none-match", `"a,b"`, "GET", "", false)
+	f.Add("$default", "/%zz?\x00", "%zz", "a=%zz;\x7f", "\x00", "\r\n", "", "!", true)
 	a := New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := url.PathUnescape(r.URL.EscapedPath()); err != nil || !strings.HasPrefix(r.URL.EscapedPath(), "/") {
 			panic("path " + r.URL.EscapedPath())
 		}
 		w.WriteHeader(204)
 	}), silent)
-	f.Fuzz(func(t *testing.T, route, path, key, query, stage, name, value, method, body string, isBase64 bool) {
+	f.Fuzz(func(t *testing.T, route, path, key, query, name, value, method, body string, isBase64 bool) {
 		event := events.APIGatewayV2HTTPRequest{RouteKey: route, RawPath: path, RawQueryString: query, Body: body, IsBase64Encoded: isBase64,
 			PathParameters: map[string]string{"key": key}, Headers: map[string]string{name: value}, Cookies: []string{value}}
-		event.RequestContext.HTTP.Method, event.RequestContext.Stage = method, stage
+		event.RequestContext.HTTP.Method = method
 		payload, err := a.Invoke(t.Context(), event)
 		if err != nil {
 			t.Fatal(err)

@@ -141,13 +141,10 @@ func eachArchived(k keys, from io.Reader, take func(table.Key, table.Attributes)
 
 // contextAt is the saved context of a row, which has to stand in its place.
 func (k keys) contextAt(at table.Key, row table.Attributes) (c telemetry.Saved, err error) {
-	if err := c.Decode([]byte(row.Text(attrDoc))); err != nil {
-		return c, fmt.Errorf("a saved context: %w", err)
+	if c, err = savedOf(row); err == nil && k.position(c, c.LastSeen) != at {
+		err = errors.New("a saved context stands in the place of another")
 	}
-	if k.position(c, c.LastSeen) != at {
-		return c, errors.New("a saved context stands in the place of another")
-	}
-	return c, nil
+	return c, err
 }
 
 type restoring struct {

@@ -148,11 +148,25 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 		if left <= 0 {
 			break
 		}
-		more, looked, err := s.search(ctx, k.seen(g.environment, g.contextType), q, min(left, telemetry.MaxSaved))
+		var of []telemetry.Saved // this group
+		seen := table.Query{Partition: k.seen(g.environment, g.contextType), Page: maxPage}
+		if q.Text == "" { // every row is one of the answer's
+			seen.Page = q.Limit + 1
+		}
+		last := max(left-telemetry.MaxSaved, 0)
+		err := s.eachSeen(ctx, seen, func(c telemetry.Saved) bool {
+			if q.Enough(of, c.LastSeen) {
+				return false
+			}
+			if left--; q.Match(c) {
+				of = append(of, c)
+			}
+			return left > last
+		})
 		if err != nil {
 			return nil, err
 		}
-		found, left = append(found, more...), left-looked
+		found = append(found, of...)
 	}
 	return telemetry.Newest(found, q.Limit), nil
 }
@@ -207,30 +221,19 @@ func (s *Store) withKey(ctx context.Context, k keys, groups []group, key string)
 // maxPage is how many rows a search reads in a request.
 const maxPage = 1000
 
-// search reads a group from the context seen last, and says how many it has
-// looked at.
-func (s *Store) search(ctx context.Context, pk string, q telemetry.Query, limit int) (found []telemetry.Saved, looked int, err error) {
-	before := map[string]bool{} // keys; expiry may leave an earlier place of one behind
-	page := maxPage
-	if q.Text == "" { // every row is one of the answer's
-		page = q.Limit + 1
-	}
-	err = s.table.Query(ctx, table.Query{Partition: pk, Newest: true, Page: page}, func(row table.Row) (bool, error) {
+// eachSeen visits the contexts of a range of the time index, the one seen last first, each
+// once: expiry may leave an earlier place of one behind.
+func (s *Store) eachSeen(ctx context.Context, q table.Query, visit func(telemetry.Saved) (more bool)) error {
+	before := map[string]bool{} // keys
+	q.Newest = true
+	return s.table.Query(ctx, q, func(row table.Row) (bool, error) {
 		c, err := savedOf(row.Attributes)
-		if err != nil {
-			return false, err
-		}
-		if q.Enough(found, c.LastSeen) {
-			return false, nil
-		}
-		looked++
-		if !before[c.Key] && q.Match(c) {
-			found = append(found, c)
+		if err != nil || before[c.Key] {
+			return err == nil, err
 		}
 		before[c.Key] = true
-		return looked < limit, nil
+		return visit(c), nil
 	})
-	return found, looked, err
 }
 
 // savedOf reads the row of a context in its place in the time index.

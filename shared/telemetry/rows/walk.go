@@ -24,29 +24,20 @@ func (s *Store) Walk(ctx context.Context, workspace string, w telemetry.Walk, vi
 		if !more || w.After != nil && g.contextType < w.After.Type {
 			continue
 		}
-		q := table.Query{Partition: k.seen(g.environment, g.contextType), Newest: true}
+		q := table.Query{Partition: k.seen(g.environment, g.contextType)}
 		if w.Limit > 0 {
 			q.Page = w.Limit - visited + 1 // one may be a row of a context that was visited
 		}
 		if w.After != nil && g.contextType == w.After.Type {
 			q.Low, q.High = "0", k.position(telemetry.Saved{Environment: w.Environment, Type: w.After.Type, Key: w.After.Key}, w.After.LastSeen).Sort
 		}
-		before := map[string]bool{} // keys; expiry may leave an earlier place of one behind
-		err := s.table.Query(ctx, q, func(row table.Row) (bool, error) {
-			if row.Sort == q.High {
-				return true, nil
+		err := s.eachSeen(ctx, q, func(c telemetry.Saved) bool {
+			if q.High != "" && c.Key == w.After.Key {
+				return true
 			}
-			c, err := savedOf(row.Attributes)
-			if err != nil {
-				return false, err
-			}
-			if before[c.Key] {
-				return true, nil
-			}
-			before[c.Key] = true
 			visited++
 			more = visit(c) && (w.Limit == 0 || visited < w.Limit)
-			return more, nil
+			return more
 		})
 		if err != nil {
 			return err

@@ -69,7 +69,7 @@ func (b *auditBench) words() []string {
 	entries, err := b.Audit(background, 0)
 	b.must(err)
 	var words []string
-	for _, event := range audit.Events(entries, nil) {
+	for _, event := range audit.Events(entries, nil, 0) {
 		words = append(words, event.Words())
 		if event.By != "Ada" || time.Since(event.At).Abs() > time.Hour {
 			b.Errorf("told to be by %q at %v", event.By, event.At)
