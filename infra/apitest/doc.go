@@ -3,10 +3,9 @@
 // an S3 bucket, several instances at a time as Lambda has them. It holds tests only; the
 // clients and the judges are those of package apiload, which judge svc api too.
 //
-//   - many clients of several instances see one order, and a table that is broken
-//     on purpose is caught;
-//   - the same with faults in front of both stores, and with instances that are
-//     processes of their own and are killed between any two requests;
+//   - many clients of several instances see one order, with faults in front of both
+//     stores, and with instances that are processes of their own and are killed between
+//     any two requests;
 //   - a change set that is killed at any request is there in full or not at all;
 //   - the template's policies allow every kind of request and every step of
 //     maintenance, and allow nothing that none of them sends;

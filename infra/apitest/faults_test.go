@@ -23,6 +23,13 @@ const manyWrites = 500
 // there, and what was written to the table is not confirmed, however often.
 var outages = []outage{{0, faultproxy.Throttle, ""}, {1, faultproxy.Unavailable, ""}, {0, faultproxy.LostAnswer, "TransactWriteItems"}}
 
+const (
+	// instances is how many of the service there are. A single one lets its own
+	// writers take turns, so that they never race at the table.
+	instances = 4
+	writers   = 16
+)
+
 // usual are the faults that there are all the time.
 func usual() faultproxy.Rates {
 	rates := faultproxy.Everything(0.008)

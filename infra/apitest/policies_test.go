@@ -126,7 +126,7 @@ func (e *everything) crowd() {
 }
 
 // instance is an instance of each function that has read nothing.
-func (e *everything) instance(broken harm) (http.Handler, functions.Invoke) {
+func (e *everything) instance(broken func(*middleware.Stack) error) (http.Handler, functions.Invoke) {
 	e.Helper()
 	change := func(function string, c *aws.Config) {
 		e.judge.watch(function, c)
