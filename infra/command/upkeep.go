@@ -144,7 +144,7 @@ func newMaintain(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := stores.Maintain(cmd.Context(), admin.Maintenance{Logger: slog.New(slog.NewTextHandler(s.Stderr, nil))})
+			all, err := stores.Maintain(cmd.Context(), slog.New(slog.NewTextHandler(s.Stderr, nil)))
 			for _, done := range all {
 				err = errors.Join(err, done.Err())
 			}

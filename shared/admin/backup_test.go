@@ -205,7 +205,7 @@ func TestRestoresThatAreInterrupted(t *testing.T) {
 		if round%2 == 0 {
 			archive = text
 		}
-		requests := rand.Int64N(95)
+		requests := rand.Int64N(80)
 		_, err := to.cut(t, requests).Restore(ctx, bytes.NewReader(archive), Restoration{Dir: t.TempDir()})
 		if err == nil {
 			t.Logf("%d requests are enough", requests)
@@ -224,7 +224,7 @@ func TestRestoresThatAreInterrupted(t *testing.T) {
 		}
 	}
 	to = newService(t)
-	for _, requests := range []int64{20, 60, 90} {
+	for _, requests := range []int64{20, 50, 75} {
 		if _, err := to.cut(t, requests).Restore(ctx, bytes.NewReader(later), Restoration{}); err == nil {
 			t.Fatal("it was not interrupted")
 		}

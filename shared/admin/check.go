@@ -1,16 +1,15 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -48,11 +47,11 @@ const maxProblems = 200
 // snapshot say what git says. It changes nothing.
 func (w *Workspace) Check(ctx context.Context, o Checking) (Checked, error) {
 	c, err := w.examine(ctx, o)
-	if c != nil {
-		defer c.close()
-		return c.Checked, err
+	if c == nil {
+		return Checked{}, err
 	}
-	return Checked{}, err
+	defer c.close()
+	return c.Checked, err
 }
 
 // checker is a check on its way.
@@ -69,18 +68,10 @@ type checker struct {
 	unreadable bool
 	needed     map[string]bool
 	expected   []repository.Commit // the history as git tells it
-	// lookedFor are packs that rows name and that came after the copy, or never.
-	lookedFor map[string]bool
-	progress  Progress
-	readers   []*odb.Reader // to be closed
+	progress   Progress
 }
 
-func (c *checker) close() {
-	for _, r := range c.readers {
-		r.Close()
-	}
-	os.RemoveAll(c.dir)
-}
+func (c *checker) close() { os.RemoveAll(c.dir) }
 
 func (c *checker) report(mends bool, format string, args ...any) {
 	if len(c.Problems) == maxProblems {
@@ -93,86 +84,59 @@ func (c *checker) report(mends bool, format string, args ...any) {
 
 // examine does the work of a check. The caller closes what it returns.
 func (w *Workspace) examine(ctx context.Context, o Checking) (*checker, error) {
-	c, err := w.newChecker(o)
+	c, err := w.collect(ctx, "", o)
+	if err == nil && c.whole { // else there is nothing to compare the rows with
+		err = c.checkRows(ctx)
+	}
+	if err == nil {
+		err = c.checkSnapshot(ctx)
+	}
+	if err == nil {
+		c.reportPacks()
+	}
+	return c, err
+}
+
+// collect gets the packs and goes through git; with a commit as if that were the head.
+// The head is read first: what it needs was stored before.
+func (w *Workspace) collect(ctx context.Context, commit string, o Checking) (*checker, error) {
+	dir, err := os.MkdirTemp(o.Dir, "svcadmin-")
 	if err != nil {
 		return nil, err
 	}
-	if err := c.copy(ctx); err != nil {
-		return c, err
-	}
-	if err := c.checkCommits(ctx, 0, math.MaxInt); err != nil {
-		return c, err
-	}
-	return c, c.finish(ctx)
-}
-
-// checkCommits checks some commits of the history, by their place in it: what
-// git has of them, and their rows.
-func (c *checker) checkCommits(ctx context.Context, lo, hi int) error {
-	if err := c.checkGit(ctx, lo, hi); err != nil {
-		return err
-	}
-	if !c.whole {
-		return nil // there is nothing to compare the rows with
-	}
-	hi = min(hi, len(c.expected))
-	if err := c.checkLog(ctx, c.expected[lo:hi], lo == 0); err != nil {
-		return err
-	}
-	return c.checkNames(ctx, c.expected[lo:hi])
-}
-
-// finish checks what is not of single commits.
-func (c *checker) finish(ctx context.Context) error {
-	if c.whole {
-		if err := c.checkTrails(ctx, c.expected); err != nil {
-			return err
-		}
-	}
-	if err := c.checkSnapshot(ctx); err != nil {
-		return err
-	}
-	c.reportPacks()
-	return nil
-}
-
-func (w *Workspace) newChecker(o Checking) (*checker, error) {
-	dir, err := os.MkdirTemp(o.Dir, "svcadmin-")
-	return &checker{Workspace: w, dir: dir, progress: o.Progress, needed: map[string]bool{}, lookedFor: map[string]bool{}}, err
-}
-
-// copy gets the packs. The head is read first: what it needs was stored before.
-func (c *checker) copy(ctx context.Context) (err error) {
+	c := &checker{Workspace: w, dir: dir, progress: o.Progress, needed: map[string]bool{}}
 	if c.head, err = c.ledger.Head(ctx); err != nil {
-		return err
+		return c, err
 	}
+	c.head.Commit = cmp.Or(commit, c.head.Commit)
 	if c.known, err = c.ledger.Packs(ctx); err != nil {
 		c.known = nil
 		c.report(true, "the list of packs cannot be read from the table: %v", err)
 	}
 	if c.stored, err = c.objects.List(ctx); err != nil {
-		return err
+		return c, err
 	}
 	c.Packs = len(c.stored)
-	c.mirror, err = c.copyPacks(ctx, filepath.Join(c.dir, "git"), c.known, c.known, c.progress.begin("copying", "packs"))
-	return err
+	if c.mirror, err = c.copyPacks(ctx, filepath.Join(c.dir, "git"), c.known, c.known, c.progress.begin("copying", "packs")); err != nil {
+		return c, err
+	}
+	return c, c.checkGit(ctx)
 }
 
-// checkGit goes through everything that some commits of the head's history
-// reach. What the packs that the table names do not hold may lie in others.
-func (c *checker) checkGit(ctx context.Context, lo, hi int) error {
+// checkGit goes through everything that the head reaches. What the packs that the table names do not hold may lie in others.
+func (c *checker) checkGit(ctx context.Context) error {
 	if c.head.Commit == "" {
 		c.whole = true
 		return nil
 	}
-	err := c.walkGit(ctx, lo, hi)
+	err := c.walkGit(ctx)
 	if err != nil && ctx.Err() == nil {
 		more, failed := c.catchUp(ctx)
 		if failed != nil {
 			return failed
 		}
 		if more {
-			err = c.walkGit(ctx, lo, hi)
+			err = c.walkGit(ctx)
 		}
 	}
 	if ctx.Err() != nil {
@@ -184,7 +148,7 @@ func (c *checker) checkGit(ctx context.Context, lo, hi int) error {
 	return nil
 }
 
-func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
+func (c *checker) walkGit(ctx context.Context) error {
 	reader := c.mirror.objects.Reader(ctx)
 	defer reader.Close()
 	reader.MaxBlob(revwalk.LargestFile)
@@ -196,8 +160,8 @@ func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
 		}
 		return nil
 	}}
-	err := r.Between(ctx, object.ParseID(c.head.Commit), lo, hi)
-	if err == nil && c.expected == nil {
+	err := r.History(ctx, object.ParseID(c.head.Commit))
+	if err == nil {
 		c.expected, err = c.expect(ctx)
 		c.Commits = len(c.expected)
 	}

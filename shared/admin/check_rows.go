@@ -3,6 +3,8 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,66 +40,87 @@ func (c *checker) expect(ctx context.Context) ([]repository.Commit, error) {
 	return all, err
 }
 
-// rowsAtOnce bounds the rows of the log that are read at a time.
-const rowsAtOnce = 500
+// atOnce bounds the requests of one task that are under way at a time.
+const atOnce = 16
 
-// checkLog compares commits' rows, from the newest to the oldest. Before the
-// first commit of all there must be no rows.
-func (c *checker) checkLog(ctx context.Context, expected []repository.Commit, first bool) error {
-	left := len(expected)
-	if left == 0 {
-		return nil
+// checkRows compares the rows of all commits, of each file, and of the commits' ids with
+// what git tells.
+func (c *checker) checkRows(ctx context.Context) error {
+	trails := map[string][]repository.Commit{"": nil} // by file; "" is the log
+	for _, commit := range slices.Backward(c.expected) {
+		trails[""] = append(trails[""], commit)
+		for _, t := range commit.Touched {
+			commit.Touched = []repository.Touch{t}
+			trails[t.Path] = append(trails[t.Path], commit)
+		}
 	}
-	step := c.progress.begin("checking the rows", "commits")
-	oldest := expected[0].Sequence
-	for before := expected[left-1].Sequence + 1; ; {
-		rows, err := c.ledger.History(ctx, c.head, repository.Page{Before: before, Limit: rowsAtOnce})
-		if err != nil {
-			if damaged(err) {
-				c.unreadable = true
-				c.report(true, "the rows of the history cannot be read: %v", err)
-				return nil
-			}
+	paths := slices.Sorted(maps.Keys(trails))
+	step := c.progress.begin("checking the rows", "files")
+	for some := range slices.Chunk(paths, atOnce) {
+		found := make([][]repository.Commit, len(some))
+		broken := make([]error, len(some))
+		group, within := errgroup.WithContext(ctx)
+		for i, path := range some {
+			group.Go(func() (err error) {
+				if found[i], err = c.ledger.History(within, c.head, repository.Page{Path: path}); damaged(err) {
+					broken[i], err = err, nil
+				}
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
 			return err
 		}
-		for _, row := range rows {
-			if !first && row.Sequence < oldest {
-				return c.missing(expected[:left])
-			}
-			for left > 0 && expected[left-1].Sequence > row.Sequence {
-				left--
-				c.report(true, "the row of commit %s is missing", expected[left].SHA)
-			}
-			if left == 0 || expected[left-1].Sequence != row.Sequence {
-				c.report(true, "there is a row of commit %s, which is not in the history", row.SHA)
+		for i, path := range some {
+			if broken[i] != nil {
+				c.unreadable = c.unreadable || path == ""
+				c.report(true, "the history%s cannot be read: %v", of(path), broken[i])
 				continue
 			}
-			left--
-			c.compare(ctx, expected[left], row)
+			c.compare(ctx, path, trails[path], found[i])
 		}
-		step(len(expected)-left, len(expected))
-		if len(rows) < rowsAtOnce {
-			break
-		}
-		before = rows[len(rows)-1].Sequence
 	}
-	return c.missing(expected[:left])
+	step(len(paths), len(paths))
+	numbers, err := c.ledger.Numbers(ctx, c.head)
+	for _, commit := range c.expected {
+		if err == nil && numbers[commit.SHA] != commit.Sequence {
+			c.report(true, "the commit %s is not found by its id", commit.SHA)
+		}
+	}
+	return err
 }
 
-// missing tells of commits whose rows are missing.
-func (c *checker) missing(commits []repository.Commit) error {
-	for _, commit := range slices.Backward(commits) {
-		c.report(true, "the row of commit %s is missing", commit.SHA)
+func of(path string) string {
+	if path == "" {
+		return ""
 	}
-	return nil
+	return " of " + path
 }
 
-// compare holds a row against the commit that it should tell of. Where its
-// files lie is not compared: those are hints that age, and who looks for an old
-// document asks the rows of the file.
-func (c *checker) compare(ctx context.Context, want, row repository.Commit) {
+// compare holds rows against the commits that they should tell of, the newest first: of
+// the log, or of one file.
+func (c *checker) compare(ctx context.Context, path string, want, have []repository.Commit) {
+	for len(want)+len(have) > 0 {
+		switch {
+		case len(have) == 0 || len(want) > 0 && want[0].Sequence > have[0].Sequence:
+			c.report(true, "the row of commit %s%s is missing", want[0].SHA, of(path))
+			want = want[1:]
+		case len(want) == 0 || want[0].Sequence < have[0].Sequence:
+			c.report(true, "there is a row of commit %s%s, which is not in the history", have[0].SHA, of(path))
+			have = have[1:]
+		default:
+			c.compareRow(ctx, path, want[0], have[0])
+			want, have = want[1:], have[1:]
+		}
+	}
+}
+
+// compareRow holds a row against its commit. Where the files of a commit lie is not
+// compared in the log: those are hints that age, and who looks for an old document asks
+// the rows of the file.
+func (c *checker) compareRow(ctx context.Context, path string, want, row repository.Commit) {
 	if want.SHA != row.SHA {
-		c.report(true, "the row at %d is of commit %s, where %s belongs", row.Sequence, row.SHA, want.SHA)
+		c.report(true, "the row%s at %d is of commit %s, where %s belongs", of(path), row.Sequence, row.SHA, want.SHA)
 		return
 	}
 	var wrong []string
@@ -112,9 +135,15 @@ func (c *checker) compare(ctx context.Context, want, row repository.Commit) {
 	note("message", want.Message != row.Message)
 	note("tree", row.Tree != "" && want.Tree != row.Tree)
 	note("touched files", !sameTouches(want.Touched, row.Touched))
-	note("pack", row.Pack != "" && !c.holds(ctx, row.Pack, row.SHA))
+	if path == "" {
+		note("pack", row.Pack != "" && !c.holds(ctx, row.Pack, row.SHA))
+	} else {
+		note("pack", slices.ContainsFunc(row.Touched, func(t repository.Touch) bool {
+			return t.Pack != "" && t.Blob != "" && !c.holds(ctx, t.Pack, t.Blob)
+		}))
+	}
 	if len(wrong) > 0 {
-		c.report(true, "the row of commit %s is wrong about its %s", row.SHA, strings.Join(wrong, ", "))
+		c.report(true, "the row of commit %s%s is wrong about its %s", row.SHA, of(path), strings.Join(wrong, ", "))
 	}
 }
 
@@ -133,110 +162,19 @@ func sameTouches(want, have []repository.Touch) bool {
 // holds reports whether a pack that is in the bucket holds an object. A pack that
 // was made since the copy, by a compaction beside this check, is copied too.
 func (c *checker) holds(ctx context.Context, name, id string) bool {
-	if c.mirror.packs.named(name) == nil && c.mirror.broken[name] == nil && !c.lookedFor[name] {
-		c.lookedFor[name] = true
-		_, _ = c.catchUp(ctx) // that it failed shows in what is missing
-	}
 	m := c.mirror.packs.named(name)
+	if m == nil && c.mirror.broken[name] == nil {
+		_, _ = c.catchUp(ctx) // that it failed shows in what is missing
+		m = c.mirror.packs.named(name)
+	}
 	if m == nil {
+		if c.mirror.broken[name] == nil { // it is looked for once
+			c.mirror.broken[name] = fmt.Errorf("%s is not in the bucket", name)
+		}
 		return false
 	}
 	_, found := m.Place(object.ParseID(id))
 	return found
-}
-
-// checkNames asks for every commit by its id, as the parameter at does.
-func (c *checker) checkNames(ctx context.Context, expected []repository.Commit) error {
-	missing := make([]bool, len(expected))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range expected {
-		group.Go(func() error {
-			if expected[i].SHA == c.head.Commit {
-				return nil
-			}
-			sha, _, err := c.ledger.At(within, c.head, unusedPath, expected[i].SHA)
-			missing[i] = errors.Is(err, repository.ErrUnknownCommit) || err == nil && sha != expected[i].SHA
-			if errors.Is(err, repository.ErrAbsent) || missing[i] {
-				return nil
-			}
-			return err
-		})
-	}
-	err := group.Wait()
-	for i, gone := range missing {
-		if gone {
-			c.report(true, "the commit %s is not found by its id", expected[i].SHA)
-		}
-	}
-	return err
-}
-
-// atOnce bounds the requests of one task that are under way at a time.
-const atOnce = 16
-
-// unusedPath is a file that no commit has: what is asked for is the commit.
-const unusedPath = "svc.json/none"
-
-// checkTrails compares the history of every file.
-func (c *checker) checkTrails(ctx context.Context, expected []repository.Commit) error {
-	trails := map[string][]repository.Commit{}
-	for _, commit := range slices.Backward(expected) {
-		for _, t := range commit.Touched {
-			one := commit
-			one.Touched = []repository.Touch{t}
-			trails[t.Path] = append(trails[t.Path], one)
-		}
-	}
-	paths := make([]string, 0, len(trails))
-	for path := range trails {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	found := make([][]repository.Commit, len(paths))
-	broken := make([]error, len(paths))
-	step := c.progress.begin("checking the histories", "files")
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range paths {
-		group.Go(func() (err error) {
-			found[i], err = c.ledger.History(within, c.head, repository.Page{Path: paths[i]})
-			if damaged(err) {
-				broken[i], err = err, nil
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for i, path := range paths {
-		if broken[i] != nil {
-			c.report(true, "the history of %s cannot be read: %v", path, broken[i])
-			continue
-		}
-		c.compareTrail(ctx, path, trails[path], found[i])
-		step(i+1, len(paths))
-	}
-	return nil
-}
-
-func (c *checker) compareTrail(ctx context.Context, path string, want, have []repository.Commit) {
-	same := slices.EqualFunc(want, have, func(a, b repository.Commit) bool {
-		return a.SHA == b.SHA && a.Sequence == b.Sequence && sameTouches(a.Touched, b.Touched) && sameSignature(a.Author, b.Author) && a.Message == b.Message
-	})
-	if !same {
-		c.report(true, "the history of %s has %d commits in the table and %d in git, or they differ", path, len(have), len(want))
-		return
-	}
-	for _, commit := range have {
-		for _, t := range commit.Touched {
-			if t.Pack != "" && t.Blob != "" && !c.holds(ctx, t.Pack, t.Blob) {
-				c.report(true, "the history of %s looks for its content at %s in the pack %s, which does not hold it", path, commit.SHA, t.Pack)
-				return
-			}
-		}
-	}
 }
 
 // damaged reports whether an error is about what a row holds, and not about

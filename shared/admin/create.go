@@ -51,7 +51,7 @@ func (s *Stores) Create(ctx context.Context, c Creation) (*Workspace, error) {
 	if err := w.objects.Init(ctx); err != nil {
 		return nil, err
 	}
-	var history *packed
+	var history *mirror
 	if c.Source != nil && c.Source.Git != nil {
 		if history, err = w.upload(ctx, c.Source.Git, c.Progress); err != nil {
 			return nil, err
@@ -67,10 +67,10 @@ func (s *Stores) Create(ctx context.Context, c Creation) (*Workspace, error) {
 	return w, nil
 }
 
-func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error {
+func (w *Workspace) fill(ctx context.Context, c Creation, history *mirror) error {
 	switch {
 	case history != nil:
-		if err := w.importHistory(ctx, history, c.Progress); err != nil {
+		if err := w.importHistory(ctx, history, c.Source.Git.Commit(), c.Progress); err != nil {
 			return err
 		}
 	case c.Source != nil:

@@ -73,8 +73,8 @@ func TestCheckFindsDamage(t *testing.T) {
 		"a row of the log is another's":        {"is not in the history", false, field("log/", 2, "c")},
 		"a row looks into the wrong pack":      {"wrong about its pack", false, field("log/", 2, "p")},
 		"a row of the log is no row":           {"cannot be read", false, set("log/", 2, "c", &types.AttributeValueMemberB{Value: []byte("nonsense")})},
-		"a row of an item is missing":          {"the history of feature-flags/a.json", false, without("item/", 1)},
-		"a row of an item is another's":        {"the history of feature-flags/a.json", false, field("item/", 1, "c")},
+		"a row of an item is missing":          {"of feature-flags/a.json is missing", false, without("item/", 1)},
+		"a row of an item is another's":        {"of feature-flags/a.json, which is not in the history", false, field("item/", 1, "c")},
 		"a commit of another history":          {"belongs", false, commit(func(c *repository.Commit) { c.SHA = strings.Repeat("cd", 20) })},
 		"the head names a commit that is lost": {"git lacks", true, set("head/", 0, "commit", &types.AttributeValueMemberS{Value: strings.Repeat("ab", 20)})},
 		"a row of the log tells lies": {"wrong about its author, message", false, commit(func(c *repository.Commit) {
@@ -171,7 +171,7 @@ func TestMaintain(t *testing.T) {
 	s.edit(t, one, 70)
 	run := func() []MaintainedWorkspace {
 		t.Helper()
-		done, err := s.Maintain(ctx, Maintenance{})
+		done, err := s.Maintain(ctx, silent)
 		if err != nil || len(done) != 2 {
 			t.Fatalf("%+v, %v", done, err)
 		}

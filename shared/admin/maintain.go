@@ -7,15 +7,10 @@ import (
 	"log/slog"
 	"time"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
 )
-
-// Maintenance says how a workspace is looked after.
-type Maintenance struct {
-	Logger  *slog.Logger // nil: silent
-	commits int          // that are checked before that is noted; 0 is checkAtOnce
-}
 
 // MaintainedWorkspace is what was done for one workspace.
 type MaintainedWorkspace struct {
@@ -47,60 +42,67 @@ const (
 	checkEvery  = 24 * time.Hour
 )
 
+// WorkspaceIDs lists the ids of all workspaces.
+func (s *Stores) WorkspaceIDs(ctx context.Context) ([]access.ID, error) {
+	return s.table.WorkspaceIDs(ctx)
+}
+
 // Maintain looks after all workspaces, one after the other, in a process that may take its time.
-func (s *Stores) Maintain(ctx context.Context, o Maintenance) ([]MaintainedWorkspace, error) {
+func (s *Stores) Maintain(ctx context.Context, logger *slog.Logger) ([]MaintainedWorkspace, error) {
 	all := []MaintainedWorkspace{}
 	ids, err := s.WorkspaceIDs(ctx)
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return all, err
 		}
-		done, _, _ := s.MaintainPart(ctx, Resume{Workspace: id}, o) // done has the error
+		done, _, _ := s.MaintainWorkspace(ctx, id, logger) // done has the error
 		all = append(all, done)
 	}
 	return all, err
 }
 
-func (o Maintenance) complete() Maintenance {
-	if o.commits == 0 {
-		o.commits = checkAtOnce
+// MaintainWorkspace looks after one workspace: it compacts it, and checks it once a day that
+// it was written to. When the time is nearly over it stops. That is no error if packs or rows
+// are fewer by then: more says that another run is to go on, which finds them so.
+func (s *Stores) MaintainWorkspace(ctx context.Context, id access.ID, logger *slog.Logger) (done MaintainedWorkspace, more bool, err error) {
+	limited, cancel := context.WithCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		limited, cancel = context.WithDeadline(ctx, deadline.Add(-reserve))
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	defer cancel()
+	done, err = s.workspace(access.Workspace{ID: string(id)}).maintain(limited)
+	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && done.Merged+done.Removed+done.Rows > 0 {
+		more, err = true, nil
 	}
-	return o
+	logger.InfoContext(ctx, "maintained", "workspace", done.ID, "merged", done.Merged, "removed", done.Removed, "rows", done.Rows, "checked", done.Checked, "more", more)
+	for _, problem := range done.Problems {
+		logger.ErrorContext(ctx, "problem", "workspace", done.ID, "problem", problem)
+	}
+	if err != nil {
+		done.Error = err.Error()
+		logger.ErrorContext(ctx, "maintenance failed", "workspace", done.ID, "error", done.Error)
+	}
+	return done, more, err
 }
 
-func (o Maintenance) log(w MaintainedWorkspace) {
-	o.Logger.Info("maintained", "workspace", w.ID, "merged", w.Merged, "removed", w.Removed, "rows", w.Rows, "checked", w.Checked)
-	for _, problem := range w.Problems {
-		o.Logger.Error("problem", "workspace", w.ID, "problem", problem)
-	}
-	if w.Error != "" {
-		o.Logger.Error("maintenance failed", "workspace", w.ID, "error", w.Error)
-	}
-}
-
-// maintain does what is left to do for a workspace, and notes how far it came.
-func (w *Workspace) maintain(ctx context.Context, o Maintenance, at *Resume) (done MaintainedWorkspace, err error) {
+// maintain does what there is to do for a workspace.
+func (w *Workspace) maintain(ctx context.Context) (done MaintainedWorkspace, err error) {
 	done = MaintainedWorkspace{ID: w.ID, Problems: []string{}}
 	if idle, err := w.idle(ctx); err != nil || idle {
 		return done, err
 	}
 	snapshots := 0
-	for err == nil && !at.Compacted {
-		var compacted Compacted
+	for compacted := (Compacted{More: true}); compacted.More && err == nil; {
 		compacted, err = w.Compact(ctx, Compacting{From: compactFrom})
 		done.Merged += compacted.Merged
 		done.Removed += compacted.Removed
 		done.Rows += compacted.Rows
 		snapshots += compacted.Snapshots
-		at.Compacted = err == nil && !compacted.More
 	}
 	// The check tells most when something is wrong.
 	if ctx.Err() == nil {
 		nothing := err == nil && done.Merged+done.Removed+done.Rows+snapshots == 0
-		err = errors.Join(err, w.checkDaily(ctx, o, at, nothing, &done))
+		err = errors.Join(err, w.checkDaily(ctx, nothing, &done))
 	}
 	return done, err
 }
@@ -122,7 +124,7 @@ func idleAt(head repository.Head) string { return head.Commit + " " + head.Index
 // once a day; one that was not clean every time. Where the run has found nothing to do
 // for a workspace that was found clean more than a day ago, it notes that: what writers
 // had left over by then was to be seen.
-func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, nothing bool, done *MaintainedWorkspace) error {
+func (w *Workspace) checkDaily(ctx context.Context, nothing bool, done *MaintainedWorkspace) error {
 	head, err := w.ledger.Head(ctx)
 	if err != nil {
 		return err
@@ -139,7 +141,7 @@ func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, n
 	if err != nil || book.Checked != "" && (book.Checked == head.Commit || now.Sub(book.CheckedAt) < checkEvery) {
 		return err
 	}
-	found, err := w.checkFrom(ctx, at, o.commits, Checking{})
+	found, err := w.Check(ctx, Checking{})
 	done.Checked = found.Commits
 	for _, p := range found.Problems {
 		done.Problems = append(done.Problems, p.What)

@@ -2,13 +2,11 @@ package admin
 
 import (
 	"context"
+	"log/slog"
 	"maps"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/access"
 )
@@ -45,85 +43,53 @@ func (b *budget) spend() error {
 	return nil
 }
 
-// TestMaintenanceGoesOnWhereItStopped: a deadline at any request is no error,
-// and the parts together do what one run would have done.
+// TestMaintenanceGoesOnWhereItStopped: a deadline at any request is no error when something
+// was merged, and the runs together do what one would have done. One that comes no further
+// is an error, and not repeated for ever.
 func TestMaintenanceGoesOnWhereItStopped(t *testing.T) {
-	for _, first := range []int{1, 3, 10, 25, 60, 150} {
+	for _, requests := range []int{1, 10, 60, 150, 270} {
 		s := newService(t)
 		w := s.create(t, "one", directory(t, "a"))
 		s.edit(t, w, 70)
 		var now *budget
 		stores := s.asking(t, func() error { return now.spend() })
-		requests, parts, merged, checked := first, 0, 0, 0
-		for next := (&Resume{Workspace: access.ID(w.ID)}); next != nil; parts++ {
+		checked, errs := 0, 0
+		for more := true; more; {
 			now = newBudget(requests)
-			before := next.Checked
-			done, after, err := stores.MaintainPart(now, *next, Maintenance{commits: 10})
-			if err != nil || len(done.Problems) > 0 {
-				t.Fatalf("part %d of %d requests: %+v, %v", parts, requests, done, err)
+			done, again, err := stores.MaintainWorkspace(now, access.ID(w.ID), silent)
+			if err != nil && (again || done.Merged > 0 || done.Error == "") || len(done.Problems) > 0 {
+				t.Fatalf("with %d requests: %+v, %v", requests, done, err)
 			}
-			merged, checked = merged+done.Merged, max(checked, done.Checked)
-			if after != nil && after.Checked < before {
-				t.Errorf("it goes back from %d to %d", before, after.Checked)
+			if checked, more = max(checked, done.Checked), again; err != nil {
+				errs++
+				requests, more = requests+400, true // it is tried again
 			}
-			if after != nil && after.Stalled > 0 {
-				requests += 400
-			}
-			next = after
 		}
-		if parts < 2 && first < 100 {
-			t.Errorf("with %d requests it took one part", first)
+		packs, err := w.ledger.Packs(ctx)
+		if err != nil || len(packs) >= compactFrom || checked != 71 || requests < 100 && errs == 0 {
+			t.Errorf("%d packs are left, %d commits checked, and %d runs failed, %v", len(packs), checked, errs, err)
 		}
-		if merged < 70 || checked != 71 {
-			t.Errorf("after %d parts %d packs are merged, %d commits checked", parts, merged, checked)
-		}
-		again, next, err := s.MaintainPart(ctx, Resume{Workspace: access.ID(w.ID)}, Maintenance{})
-		if err != nil || next != nil || again.Checked != 0 || again.Merged != 0 {
-			t.Errorf("once more: %+v, %v, %v", again, next, err)
+		again, more, err := s.MaintainWorkspace(ctx, access.ID(w.ID), silent)
+		if err != nil || more || again.Checked != 0 || again.Merged != 0 {
+			t.Errorf("once more: %+v, %v, %v", again, more, err)
 		}
 		clean(t, w)
 	}
 }
 
-// TestMaintenanceThatComesNoFurtherEnds with an error, and not with one part
-// after another for ever.
-func TestMaintenanceThatComesNoFurtherEnds(t *testing.T) {
-	s := newService(t)
-	w := s.create(t, "one", directory(t, "a"))
-	var now *budget
-	stores := s.asking(t, func() error { return now.spend() })
-	next := &Resume{Workspace: access.ID(w.ID)}
-	for range maxStalled {
-		now = newBudget(1)
-		var err error
-		if _, next, err = stores.MaintainPart(now, *next, Maintenance{}); err != nil {
-			if next != nil || !strings.Contains(err.Error(), "svcadmin fsck") {
-				t.Errorf("%+v, %v", next, err)
-			}
-			return
-		}
-	}
-	t.Errorf("it goes on with %+v", next)
-}
+var silent = slog.New(slog.DiscardHandler)
 
-// TestACheckInPartsFindsWhatOneFinds, wherever the damage lies and however large
-// the parts are.
-func TestACheckInPartsFindsWhatOneFinds(t *testing.T) {
+// TestACheckMissesEachRow, wherever it has been.
+func TestACheckMissesEachRow(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "one", directory(t, "a"))
 	s.edit(t, w, 12)
 	for _, partition := range []string{"log/", "ids/", "item/"} {
 		rows := s.rows(t, partition+w.ID)
 		for _, n := range []int{0, len(rows) / 2, len(rows) - 1} {
-			if sk := rows[n]["sk"].(*types.AttributeValueMemberS).Value; partition == "ids/" && strings.Contains(sk, headOf(t, w)) {
-				continue // the head is not looked up by its id
-			}
 			s.deleteRow(t, rows[n])
-			for _, commits := range []int{1, 5, 13, 100} {
-				done, next, err := s.MaintainPart(ctx, Resume{Workspace: access.ID(w.ID)}, Maintenance{commits: commits})
-				if err != nil || next != nil || len(done.Problems) == 0 {
-					t.Errorf("%s row %d is gone, %d at once: %+v, %v, %v", partition, n, commits, done, next, err)
-				}
+			if found, err := w.Check(ctx, Checking{}); err != nil || len(found.Problems) == 0 {
+				t.Errorf("%s row %d is gone: %+v, %v", partition, n, found, err)
 			}
 			s.putRow(t, rows[n])
 		}
@@ -149,9 +115,9 @@ func TestAnIdleWorkspaceCostsTwoReads(t *testing.T) {
 	run := func() (MaintainedWorkspace, map[string]int) {
 		t.Helper()
 		s.asked.Take()
-		done, next, err := s.MaintainPart(ctx, Resume{Workspace: access.ID(w.ID)}, Maintenance{})
-		if err != nil || next != nil || len(done.Problems) > 0 {
-			t.Fatalf("%+v, %+v, %v", done, next, err)
+		done, more, err := s.MaintainWorkspace(ctx, access.ID(w.ID), silent)
+		if err != nil || more || len(done.Problems) > 0 {
+			t.Fatalf("%+v, %v, %v", done, more, err)
 		}
 		return done, s.asked.Take().Requests()
 	}

@@ -25,8 +25,7 @@ func (s *Stores) Orphaned(ctx context.Context) ([]access.ID, error) {
 		if !info.Folder || malformed != nil {
 			continue
 		}
-		_, err := s.table.Workspace(ctx, id)
-		if errors.Is(err, access.ErrNotFound) || errors.Is(err, dynamo.ErrUnfinished) {
+		if _, err := s.table.Workspace(ctx, id); isLost(err) {
 			ids[id] = true
 		}
 	}
@@ -54,9 +53,14 @@ func (s *Stores) Recover(ctx context.Context, r Recovery) (w *Workspace, tips []
 	}
 	record.ID = string(r.ID)
 	if r.Commit == "" {
-		if r.Commit, tips, err = s.onlyTip(ctx, record, r.Checking); err != nil {
+		if tips, err = s.workspace(record).Tips(ctx, r.Checking); err != nil {
 			return nil, tips, err
 		}
+		whole := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return t.Lacks != "" || t.Rival })
+		if len(whole) != 1 {
+			return nil, tips, ErrTips
+		}
+		r.Commit = whole[0].SHA
 	}
 	table, _, err := s.table.BeginRestore(ctx, record, 1)
 	if errors.Is(err, dynamo.ErrExists) {
@@ -83,21 +87,4 @@ func (s *Stores) Recover(ctx context.Context, r Recovery) (w *Workspace, tips []
 
 func unfinished(w access.Workspace, err error) error {
 	return fmt.Errorf("the workspace %s (%s) was not completed and serves nobody; do it again: %w", w.Name, w.ID, err)
-}
-
-// onlyTip is the one commit that could be the head, if it is one.
-func (s *Stores) onlyTip(ctx context.Context, record access.Workspace, o Checking) (commit string, tips []Tip, err error) {
-	m, done, err := s.workspace(record).copyAll(ctx, o)
-	if err != nil {
-		return "", nil, err
-	}
-	defer done()
-	if tips, err = m.tips(ctx, ""); err != nil {
-		return "", tips, err
-	}
-	whole := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return t.Lacks != "" || t.Rival })
-	if len(whole) != 1 {
-		return "", tips, ErrTips
-	}
-	return whole[0].SHA, tips, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"svc.example/svc/shared/ledger/dynamo"
@@ -75,22 +74,6 @@ var errLacks = silentError{}
 type silentError struct{}
 
 func (silentError) Error() string { return "" }
-
-// collect gets the packs and goes through git; with a commit as if that were the
-// head.
-func (w *Workspace) collect(ctx context.Context, commit string, o Checking) (*checker, error) {
-	c, err := w.newChecker(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.copy(ctx); err != nil {
-		return c, err
-	}
-	if commit != "" {
-		c.head.Commit = commit
-	}
-	return c, c.checkGit(ctx, 0, math.MaxInt)
-}
 
 // rebuild makes the rows again from the copy of the packs, and strikes those
 // packs off the list that are gone and that nothing needs. It returns the head

@@ -100,7 +100,7 @@ func (s *Stores) checkFree(ctx context.Context, h backup.Header, o Restoration) 
 	switch _, err := s.table.Workspace(ctx, id); {
 	case err == nil:
 		return errThere(h.Workspace)
-	case !errors.Is(err, access.ErrNotFound) && !errors.Is(err, dynamo.ErrUnfinished):
+	case !isLost(err):
 		return err
 	}
 	all, err := s.table.Workspaces(ctx)
@@ -129,10 +129,9 @@ func unpack(ctx context.Context, from io.Reader, in string, begin func(backup.He
 
 // restore writes everything of a workspace whose head serves nobody yet, and compares it.
 func (w *Workspace) restore(ctx context.Context, dir string, p local.Parts, u backup.Restored, again bool, progress Progress) (Checked, error) {
-	objects, err := w.putBack(ctx, dir, progress)
+	history, err := w.putBack(ctx, dir, progress)
 	if err == nil && u.Commit != "" {
-		history := &packed{commit: u.Commit, objects: objects, packs: placesIn(objects, nil)}
-		err = w.importHistory(ctx, history, progress)
+		err = w.importHistory(ctx, history, u.Commit, progress)
 	}
 	if err == nil {
 		err = w.stores.table.PutRestored(ctx, w.id(), dynamo.Restored{Principals: p.Principals, Keys: p.Keys, Version: p.Version, Uses: p.Uses, Answers: p.Answers,
@@ -150,7 +149,7 @@ func (w *Workspace) restore(ctx context.Context, dir string, p local.Parts, u ba
 // putBack stores the packs of a directory, whatever the bucket has under their names: a
 // pack that is damaged there is made whole, and none is old, so that no sweep takes it.
 // What the bucket has besides stays for a day, as it may be newer.
-func (w *Workspace) putBack(ctx context.Context, dir string, progress Progress) (*disk.Objects, error) {
+func (w *Workspace) putBack(ctx context.Context, dir string, progress Progress) (*mirror, error) {
 	git := filepath.Join(dir, local.RepositoryName)
 	objects, err := disk.Open(git)
 	if err == nil {
@@ -163,13 +162,14 @@ func (w *Workspace) putBack(ctx context.Context, dir string, progress Progress) 
 	if err != nil {
 		return nil, err
 	}
-	packs := placesIn(objects, nil).names()
+	m := &mirror{git: git, objects: objects, packs: placesIn(objects, nil)}
+	packs := m.packs.names()
 	if others := without(stored, packs); len(others) > 0 {
 		if err := w.retire(ctx, others); err != nil {
 			return nil, err
 		}
 	}
-	return objects, w.putPacks(ctx, git, packs, progress)
+	return m, w.putPacks(ctx, git, packs, progress)
 }
 
 // putPacks stores packs of a repository on disk.
@@ -200,18 +200,13 @@ func (w *Workspace) putFile(ctx context.Context, key, path string) error {
 	return err
 }
 
-// restoreTelemetry writes the telemetry.
+// restoreTelemetry writes the telemetry, if the archive has any.
 func (w *Workspace) restoreTelemetry(ctx context.Context, dir string, u backup.Restored, again bool) error {
 	if again {
 		if err := w.stores.usage.Remove(ctx, w.ID); err != nil {
 			return err
 		}
 	}
-	return withTelemetry(dir, u, func(from io.Reader) error { return w.stores.usage.Restore(ctx, w.ID, from) })
-}
-
-// withTelemetry has work read the telemetry, if the archive has any.
-func withTelemetry(dir string, u backup.Restored, work func(from io.Reader) error) error {
 	if !u.Telemetry {
 		return nil
 	}
@@ -220,7 +215,7 @@ func withTelemetry(dir string, u backup.Restored, work func(from io.Reader) erro
 		return err
 	}
 	defer f.Close()
-	return work(f)
+	return w.stores.usage.Restore(ctx, w.ID, f)
 }
 
 // verifyRestored reads back what was written and compares it with the archive.

@@ -3,7 +3,7 @@ package admin
 import (
 	"cmp"
 	"context"
-	"math"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
@@ -33,17 +35,18 @@ type Tip struct {
 	Rival bool
 }
 
-// Tips looks through all packs in the bucket, whatever the table names, and lists the
-// tips, the newest first, and those that have lost a race last. Where the table or the bucket is lost or put back to an earlier
-// time, one of them is to be the head: see Reindex and Recover. So packs that the table
-// does not name stay for a day from now, however old they are.
+// Tips looks through all packs in the bucket, whatever the table names, if it is there, and
+// lists the tips, the newest first, and those that have lost a race last. Where the table or
+// the bucket is lost or put back to an earlier time, one of them is to be the head: see
+// Reindex and Recover. So packs that the table does not name stay for a day from now,
+// however old they are.
 func (w *Workspace) Tips(ctx context.Context, o Checking) ([]Tip, error) {
+	var named []string
 	head, err := w.ledger.Head(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		named, err = w.ledger.Packs(ctx)
 	}
-	named, err := w.ledger.Packs(ctx)
-	if err != nil {
+	if err != nil && !isLost(err) {
 		return nil, err
 	}
 	stored, err := w.objects.List(ctx)
@@ -53,30 +56,21 @@ func (w *Workspace) Tips(ctx context.Context, o Checking) ([]Tip, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, done, err := w.copyAll(ctx, o)
+	dir, err := os.MkdirTemp(o.Dir, "svcadmin-")
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer os.RemoveAll(dir)
+	m, err := w.copyPacks(ctx, filepath.Join(dir, "git"), stored, nil, o.Progress.begin("copying", "packs"))
+	if err != nil {
+		return nil, err
+	}
 	return m.tips(ctx, head.Commit)
 }
 
-// copyAll copies all packs that are in the bucket.
-func (w *Workspace) copyAll(ctx context.Context, o Checking) (m *mirror, done func(), err error) {
-	stored, err := w.objects.List(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := os.MkdirTemp(o.Dir, "svcadmin-")
-	if err != nil {
-		return nil, nil, err
-	}
-	done = func() { os.RemoveAll(dir) }
-	m, err = w.copyPacks(ctx, filepath.Join(dir, "git"), stored, nil, o.Progress.begin("copying", "packs"))
-	if err != nil {
-		done()
-	}
-	return m, done, err
+// isLost: there is no such workspace in the table, or none that serves anybody.
+func isLost(err error) bool {
+	return errors.Is(err, access.ErrNotFound) || errors.Is(err, dynamo.ErrUnfinished)
 }
 
 // maxTips is how many are looked at: each takes a walk through what it alone has.
@@ -130,7 +124,7 @@ func (m *mirror) tips(ctx context.Context, head string) ([]Tip, error) {
 	for i := range tips {
 		id := object.ParseID(tips[i].SHA)
 		tips[i].Commits = reachable(all, id)
-		if err := reach.Between(ctx, id, 0, math.MaxInt); err != nil {
+		if err := reach.History(ctx, id); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
 			}

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,44 +15,35 @@ import (
 	"svc.example/svc/shared/source"
 )
 
-// packed is a history in few packs, in a bare repository on disk.
-type packed struct {
-	dir     string
-	commit  string
-	objects *disk.Objects
-	packs   places
-}
-
-func (p *packed) close() { os.RemoveAll(p.dir) }
-
 // maxInPack bounds what is collected for a pack, uncompressed.
 const maxInPack = 32 << 20
 
 // repack writes everything that a commit reaches, and nothing else, into a
 // temporary repository: the objects as they are, loose ones too.
-func repack(ctx context.Context, from revwalk.Reader, commit string, progress Progress) (*packed, error) {
+func repack(ctx context.Context, from revwalk.Reader, commit string, progress Progress) (*mirror, error) {
 	dir, err := os.MkdirTemp("", "svcadmin-")
 	if err != nil {
 		return nil, err
 	}
-	p := &packed{dir: dir, commit: commit}
-	if p.objects, err = disk.Init(dir); err == nil {
-		err = p.fill(ctx, from, progress)
+	m := &mirror{git: dir}
+	if m.objects, err = disk.Init(dir); err == nil {
+		err = m.fill(ctx, from, commit, progress)
 	}
 	if err == nil {
-		_, err = p.objects.Compact(ctx)
-	}
-	if err == nil {
-		p.packs = placesIn(p.objects, nil)
+		_, err = m.objects.Compact(ctx)
 	}
 	if err != nil {
-		p.close()
+		m.close()
 		return nil, err
 	}
-	return p, nil
+	m.packs = placesIn(m.objects, nil)
+	return m, nil
 }
 
-func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progress) error {
+func (m *mirror) close() { os.RemoveAll(m.git) }
+
+// fill writes a history in few packs.
+func (m *mirror) fill(ctx context.Context, from revwalk.Reader, commit string, progress Progress) error {
 	var open []pack.Object
 	size := 0
 	flush := func() error {
@@ -66,8 +56,8 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 		if err != nil {
 			return err
 		}
-		defer p.objects.Release(made.Name)
-		return p.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
+		defer m.objects.Release(made.Name)
+		return m.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
 	}
 	r := &revwalk.Reach{Objects: from, Progress: progress.begin("reading the history", "commits"), Tell: func(o pack.Object) error {
 		open = append(open, o)
@@ -76,14 +66,14 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 		}
 		return flush()
 	}}
-	if err := r.Between(ctx, object.ParseID(p.commit), 0, math.MaxInt); err != nil {
+	if err := r.History(ctx, object.ParseID(commit)); err != nil {
 		return err
 	}
 	return flush()
 }
 
 // upload stores a git repository's history in the bucket. No head names it yet.
-func (w *Workspace) upload(ctx context.Context, git *source.Repository, progress Progress) (*packed, error) {
+func (w *Workspace) upload(ctx context.Context, git *source.Repository, progress Progress) (*mirror, error) {
 	objects, err := git.Objects()
 	if err != nil {
 		return nil, err
@@ -91,15 +81,15 @@ func (w *Workspace) upload(ctx context.Context, git *source.Repository, progress
 	reader := objects.Reader(ctx)
 	defer reader.Close()
 	reader.MaxBlob(revwalk.LargestFile)
-	p, err := repack(ctx, reader, git.Commit(), progress)
+	m, err := repack(ctx, reader, git.Commit(), progress)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.putPacks(ctx, p.dir, p.packs.names(), progress); err != nil {
-		p.close()
+	if err := w.putPacks(ctx, m.git, m.packs.names(), progress); err != nil {
+		m.close()
 		return nil, err
 	}
-	return p, nil
+	return m, nil
 }
 
 func packPath(dir, name, extension string) string {
@@ -108,11 +98,11 @@ func packPath(dir, name, extension string) string {
 
 // importHistory puts the rows of a history into the table and makes its last
 // commit the head. The bucket has its packs already.
-func (w *Workspace) importHistory(ctx context.Context, p *packed, progress Progress) error {
-	reader := p.objects.Reader(ctx)
+func (w *Workspace) importHistory(ctx context.Context, m *mirror, commit string, progress Progress) error {
+	reader := m.objects.Reader(ctx)
 	defer reader.Close()
-	_, err := w.ledger.Import(ctx, reader, p.commit, dynamo.ImportOptions{
-		Objects: rebuilt{w.objects, p.objects}, Packs: p.packs.names(), Place: p.packs.of,
+	_, err := w.ledger.Import(ctx, reader, commit, dynamo.ImportOptions{
+		Objects: rebuilt{w.objects, m.objects}, Packs: m.packs.names(), Place: m.packs.of,
 		Progress: progress.begin("telling the history", "commits"),
 	})
 	return err

@@ -4,11 +4,10 @@
 // What must stay true:
 //
 //   - An event of the schedule only lists the workspaces and sends messages.
-//   - A run that comes near its deadline is no failure: it sends a message that
-//     says where to go on.
+//   - A run that comes near its deadline and has merged or removed something is no
+//     failure: it sends its message once more, and the next one finds that done.
 //   - What another run cannot better is not tried again: a workspace in which
-//     the check found problems, one that does not come to its end, a message that
-//     nobody understands. It is put among the dead letters at once, with the
+//     the check found problems, a message that nobody understands. It is put among the dead letters at once, with the
 //     reason, and an alarm rings. Everything else that fails is left to the
 //     queue, which hands it out again some times and then does the same.
 //   - A message may come twice, and two for one workspace may be worked on at
@@ -16,7 +15,6 @@
 package upkeep
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,7 +39,7 @@ import (
 // Stores is what is looked after.
 type Stores interface {
 	WorkspaceIDs(ctx context.Context) ([]access.ID, error)
-	MaintainPart(ctx context.Context, from admin.Resume, o admin.Maintenance) (done admin.MaintainedWorkspace, next *admin.Resume, err error)
+	MaintainWorkspace(ctx context.Context, id access.ID, logger *slog.Logger) (done admin.MaintainedWorkspace, more bool, err error)
 }
 
 // Messages sends messages to queues.
@@ -111,99 +109,77 @@ func (f *Function) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all := []admin.Resume{}
-	for _, id := range ids {
-		all = append(all, admin.Resume{Workspace: id})
-	}
+	all := ids
 	if len(all) == 0 {
-		all = append(all, admin.Resume{})
+		all = []access.ID{""}
 	}
+	var failed []error
 	for batch := range slices.Chunk(all, maxEntries) {
-		if err := f.send(ctx, batch); err != nil {
-			return err
-		}
+		failed = append(failed, f.send(ctx, batch))
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
 	}
 	f.Logger.InfoContext(ctx, "asked for maintenance", "workspaces", len(ids))
 	return nil
 }
 
-const (
-	maxEntries = 10 // messages in one request
-	maxTries   = 3  // of a batch of which the queue refused some
-)
+// maxEntries is how many messages one request sends.
+const maxEntries = 10
 
-// send sends a batch, and what the queue did not take of it once more.
-func (f *Function) send(ctx context.Context, batch []admin.Resume) error {
-	var left []types.SendMessageBatchRequestEntry
-	for i, resume := range batch {
-		left = append(left, types.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(encode(resume))})
+// send sends a batch. What the queue does not take of it is an error: the next run of the
+// schedule sends all of it again, and twice does no harm.
+func (f *Function) send(ctx context.Context, batch []access.ID) error {
+	var entries []types.SendMessageBatchRequestEntry
+	for i, id := range batch {
+		entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(fmt.Sprintf(`{"workspace":%q}`, id))})
 	}
-	var refused []types.BatchResultErrorEntry
-	for range maxTries {
-		out, err := f.Messages.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &f.Queue, Entries: left})
-		if err != nil {
-			return fmt.Errorf("asking for maintenance: %w", err)
-		}
-		if refused = out.Failed; len(refused) == 0 {
-			return nil
-		}
-		left = slices.DeleteFunc(left, func(e types.SendMessageBatchRequestEntry) bool {
-			return !slices.ContainsFunc(refused, func(r types.BatchResultErrorEntry) bool { return aws.ToString(r.Id) == aws.ToString(e.Id) })
-		})
+	out, err := f.Messages.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &f.Queue, Entries: entries})
+	if err == nil && len(out.Failed) > 0 {
+		err = fmt.Errorf("the queue did not take %d messages, the first because of %s", len(out.Failed), aws.ToString(out.Failed[0].Code))
 	}
-	return fmt.Errorf("asking for maintenance: the queue did not take %d messages, the first because of %s", len(refused), aws.ToString(refused[0].Code))
-}
-
-// encode writes a message. What it is made of can be encoded.
-func encode(r admin.Resume) string {
-	text, _ := json.Marshal(r)
-	return string(text)
+	if err != nil {
+		return fmt.Errorf("asking for maintenance: %w", err)
+	}
+	return nil
 }
 
 // work does what one message asks for. An error is for another try.
 func (f *Function) work(ctx context.Context, m message) error {
-	from, err := decode(m.Body)
+	id, err := decode(m.Body)
 	if err != nil {
 		return f.setAside(ctx, m.Body, "the message is not understood: "+err.Error())
 	}
-	if from.Workspace == "" {
+	if id == "" {
 		return nil
 	}
-	done, next, err := f.Stores.MaintainPart(ctx, from, admin.Maintenance{Logger: f.Logger})
-	again := encode(admin.Resume{Workspace: from.Workspace})
+	done, more, err := f.Stores.MaintainWorkspace(ctx, id, f.Logger)
 	switch {
-	case errors.Is(err, admin.ErrStalled):
-		return f.setAside(ctx, again, err.Error())
 	case err != nil:
 		return err
 	case len(done.Problems) > 0:
-		return f.setAside(ctx, again, fmt.Sprintf("%d problems, the first: %s; svcadmin fsck tells more", len(done.Problems), done.Problems[0]))
-	case next == nil:
-		return nil
+		return f.setAside(ctx, m.Body, fmt.Sprintf("%d problems, the first: %s; svcadmin fsck tells more", len(done.Problems), done.Problems[0]))
+	case more:
+		return f.send(ctx, []access.ID{id})
 	}
-	f.Logger.InfoContext(ctx, "maintenance goes on in another run", "workspace", from.Workspace, "part", next.Parts, "checked", next.Checked)
-	return f.send(ctx, []admin.Resume{*next})
+	return nil
 }
 
 // decode reads a message, and nothing but one: a field that is not known is of
-// a later version, which meant something by it.
-func decode(body string) (admin.Resume, error) {
-	var from admin.Resume
-	d := json.NewDecoder(bytes.NewReader([]byte(body)))
+// another version, which meant something by it.
+func decode(body string) (access.ID, error) {
+	var asked struct {
+		Workspace string `json:"workspace"`
+	}
+	d := json.NewDecoder(strings.NewReader(body))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&from); err != nil {
-		return from, err
+	if err := d.Decode(&asked); err != nil || asked.Workspace == "" {
+		return "", err
 	}
 	if d.More() {
-		return from, errors.New("something follows its end")
+		return "", errors.New("something follows its end")
 	}
-	if _, err := access.ParseID(string(from.Workspace)); err != nil && from.Workspace != "" {
-		return from, err
-	}
-	if from.Checked < 0 || from.Parts < 0 || from.Stalled < 0 {
-		return from, errors.New("a number in it is negative")
-	}
-	return from, nil
+	return access.ParseID(asked.Workspace)
 }
 
 // maxReason bounds the reason of a dead letter, in bytes.

@@ -23,16 +23,16 @@ const workspace = "0123456789abcdef"
 type stores struct {
 	ids   []access.ID
 	done  admin.MaintainedWorkspace
-	next  *admin.Resume
+	more  bool
 	err   error
-	asked []admin.Resume
+	asked []access.ID
 }
 
 func (s *stores) WorkspaceIDs(context.Context) ([]access.ID, error) { return s.ids, s.err }
 
-func (s *stores) MaintainPart(_ context.Context, from admin.Resume, _ admin.Maintenance) (admin.MaintainedWorkspace, *admin.Resume, error) {
-	s.asked = append(s.asked, from)
-	return s.done, s.next, s.err
+func (s *stores) MaintainWorkspace(_ context.Context, id access.ID, _ *slog.Logger) (admin.MaintainedWorkspace, bool, error) {
+	s.asked = append(s.asked, id)
+	return s.done, s.more, s.err
 }
 
 // queues keep what is sent, as "queue: body, reason".
@@ -86,15 +86,13 @@ func TestTheScheduleAsksForEachWorkspace(t *testing.T) {
 	}
 }
 
-func TestWhatTheQueueRefusesIsSentAgain(t *testing.T) {
-	s, q := &stores{ids: []access.ID{"a", "b", "c"}}, &queues{}
-	q.refuse = func(body string) bool { return strings.Contains(body, "b") && q.batches < 3 }
-	if _, err := function(s, q).Handle(t.Context(), json.RawMessage(`{}`)); err != nil || len(q.sent) != 3 || q.batches != 3 {
-		t.Errorf("%v after %d batches: %v", err, q.batches, q.sent)
+func TestWhatTheQueueRefusesIsAnError(t *testing.T) {
+	s, q := &stores{}, &queues{refuse: func(body string) bool { return strings.Contains(body, "03") }}
+	for i := range 12 {
+		s.ids = append(s.ids, access.ID(fmt.Sprintf("%016d", i)))
 	}
-	q = &queues{refuse: func(string) bool { return true }}
-	if _, err := function(s, q).Handle(t.Context(), json.RawMessage(`{}`)); err == nil || q.batches != maxTries || !strings.Contains(err.Error(), "InternalError") {
-		t.Errorf("%v after %d batches", err, q.batches)
+	if _, err := function(s, q).Handle(t.Context(), json.RawMessage(`{}`)); err == nil || len(q.sent) != 11 || !strings.Contains(err.Error(), "InternalError") {
+		t.Errorf("%v: %v", err, q.sent)
 	}
 }
 
@@ -109,15 +107,13 @@ func TestAMessage(t *testing.T) {
 	}{
 		"is done":                              {body: begin},
 		"asks for nothing":                     {body: `{"workspace":""}`},
-		"goes on":                              {body: begin, stores: stores{next: &admin.Resume{Workspace: workspace, Checked: 5, Parts: 1}}, sent: `queue: {"workspace":"` + workspace + `","checked":5,"parts":1}`},
+		"goes on":                              {body: begin, stores: stores{more: true}, sent: "queue: " + begin},
 		"fails":                                {body: begin, stores: stores{err: wrong}, failed: true},
-		"finds problems":                       {body: `{"workspace":"` + workspace + `","checked":5}`, stores: stores{done: admin.MaintainedWorkspace{Problems: []string{"a row is missing", "and another"}}}, sent: "dead: " + begin + " 2 problems, the first: a row is missing"},
-		"does not end":                         {body: begin, stores: stores{err: fmt.Errorf("%w after 3 runs", admin.ErrStalled)}, sent: "dead: " + begin + " maintenance has not ended after 3 runs"},
+		"finds problems":                       {body: begin, stores: stores{done: admin.MaintainedWorkspace{Problems: []string{"a row is missing", "and another"}}}, sent: "dead: " + begin + " 2 problems, the first: a row is missing"},
 		"is no JSON":                           {body: "x", sent: "dead: x the message is not understood"},
 		"has more after it":                    {body: begin + begin, sent: "dead: "},
 		"names no workspace":                   {body: `{"workspace":"../x"}`, sent: `dead: {"workspace":"../x"} the message is not understood`},
 		"is of a later form":                   {body: `{"workspace":"` + workspace + `","only":"compact"}`, sent: "dead: "},
-		"is negative":                          {body: `{"workspace":"` + workspace + `","checked":-1}`, sent: "dead: "},
 		"has control characters in its reason": {body: begin, stores: stores{done: admin.MaintainedWorkspace{Problems: []string{"a\x1b[31mb" + strings.Repeat("ü", 2000)}}}, sent: "dead: " + begin + " 1 problems, the first: a [31mbüü"},
 	} {
 		q := &queues{}
@@ -144,7 +140,7 @@ func TestAMessage(t *testing.T) {
 
 // TestAMessageStaysWhenItsSuccessorCannotBeSent: nothing is lost.
 func TestAMessageStaysWhenItsSuccessorCannotBeSent(t *testing.T) {
-	for _, s := range []*stores{{next: &admin.Resume{Workspace: workspace}}, {done: admin.MaintainedWorkspace{Problems: []string{"p"}}}} {
+	for _, s := range []*stores{{more: true}, {done: admin.MaintainedWorkspace{Problems: []string{"p"}}}} {
 		q := &queues{err: errors.New("no answer")}
 		got, err := function(s, q).Handle(t.Context(), json.RawMessage(`{"Records":[{"messageId":"m","body":"{\"workspace\":\"`+workspace+`\"}"}]}`))
 		if err != nil || len(got.(Answer).BatchItemFailures) != 1 {

@@ -197,6 +197,16 @@ func (l *Ledger) resolve(ctx context.Context, head repository.Head, revision str
 	return sha, sequence, nil
 }
 
+// Numbers are the sequences of all commits by their ids, as At finds them.
+func (l *Ledger) Numbers(ctx context.Context, head repository.Head) (map[string]int64, error) {
+	found := map[string]int64{}
+	err := l.table.db.Query(ctx, "reading the ids", dynamo.Query{Partition: l.rows(head.Index).ids()}, func(i item) (bool, error) {
+		found[dynamo.TextOf(i, dynamo.RangeKey)] = dynamo.NumberOf(i, "n")
+		return true, nil
+	})
+	return found, err
+}
+
 // LastTouches implements repository.Ledger, for when a base is lost. It reads
 // the whole history. Where histories were merged, the last commit of a path
 // may be one whose content the merge did not take: the last one that gave the

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"svc.example/svc/shared/repository/object"
@@ -46,7 +45,7 @@ func (r *Reach) Any(ctx context.Context, id object.ID) error {
 		}
 		switch kind {
 		case object.CommitKind:
-			return r.Between(ctx, id, 0, math.MaxInt)
+			return r.History(ctx, id)
 		case object.TreeKind:
 			return r.tree(id)
 		}
@@ -90,25 +89,22 @@ func (r *Reach) see(id object.ID) {
 	r.seen[id] = true
 }
 
-// Between goes through what a commit reaches, the oldest commits first, for some
-// of the commits: those after the first lo, up to the first hi. What is told of
-// several such parts is what is told of them all, and some of it more than once.
-func (r *Reach) Between(ctx context.Context, commit object.ID, lo, hi int) error {
+// History goes through what a commit reaches, the oldest commits first.
+func (r *Reach) History(ctx context.Context, commit object.ID) error {
 	commits, err := r.commits(ctx, commit)
 	if err != nil {
 		return err
 	}
 	slices.Reverse(commits)
-	hi = min(hi, len(commits))
-	for i := lo; i < hi; i++ {
+	for i, id := range commits {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.commit(commits[i]); err != nil {
-			return fmt.Errorf("commit %s: %w", commits[i], err)
+		if err := r.commit(id); err != nil {
+			return fmt.Errorf("commit %s: %w", id, err)
 		}
 		if r.Progress != nil {
-			r.Progress(i+1, hi)
+			r.Progress(i+1, len(commits))
 		}
 	}
 	return nil
