@@ -1,10 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,10 +97,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if f.contextDays < 1 || f.contextDays > 3650 {
 		return cli.Usagef("--context-days must be a number from 1 to 3650")
 	}
-	if f.publicURL == "" {
-		f.publicURL = server.URL(f.host, f.port)
-	}
-	public, ok := baseurl.Parse(f.publicURL)
+	public, ok := baseurl.Parse(cmp.Or(f.publicURL, server.URL(f.host, f.port)))
 	if !ok {
 		return cli.Usagef("--public-url must be an address like https://flags.example.com")
 	}
@@ -128,10 +125,10 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	logger := f.monitor.logger(in.Stderr)
 	watched := f.monitor.monitor(logger, proxies)
 	service, err := embedded.Open(ctx, data, embedded.Options{
-		PublicURL: f.publicURL, Program: program, Streams: f.streams.number(), ContextDays: f.contextDays,
+		PublicURL: f.publicURL, Program: program, Streams: f.streams(), ContextDays: f.contextDays,
 		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Anonymous: f.anonymous, Proxies: proxies,
 		Logger: logger, Monitor: watched,
-		Progress: commitProgress(in.Stderr),
+		Progress: func(commits int) { cli.Line(in.Stderr)(fmt.Sprintf("indexing history: %d commits ", commits), false) },
 	})
 	if err != nil {
 		listening.close()
@@ -186,15 +183,15 @@ func (f apiFlags) cloneFirst(in Invocation) error {
 
 // creation is what the first start makes the workspace from.
 func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creation, error) {
-	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !in.Person(in.Stdout), By: cli.Actor(in.Getenv)}
+	c := embedded.Creation{Name: f.workspace, KeepKey: !in.Person(in.Stdout), By: cli.Actor(in.Getenv), Progress: func(done, total int64) {
+		cli.Line(in.Stderr)(fmt.Sprintf("copying the repository: %d %%", 100*done/max(total, 1)), done == total)
+	}}
 	if f.imported == "" {
 		c.Source, c.Files = "samples", map[string][]byte{}
 		for _, file := range sample.All() {
 			c.Files[file.Path] = file.Content
 		}
-		if c.Name == "" {
-			c.Name = "samples"
-		}
+		c.Name = cmp.Or(c.Name, "samples")
 		return c, nil
 	}
 	if err := f.cloneFirst(in); err != nil {
@@ -204,9 +201,7 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 	if err != nil {
 		return c, fmt.Errorf("--import: %w", err)
 	}
-	if c.Name == "" {
-		c.Name = filepath.Base(path)
-	}
+	c.Name = cmp.Or(c.Name, filepath.Base(path))
 	read, err := source.Read(ctx, path, in.Display)
 	for _, note := range read.Notes {
 		fmt.Fprintln(in.Stderr, note)
@@ -240,22 +235,4 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 	fmt.Fprintf(&b, "Key          %s\n             (%s; shown only once)\n", key, roles)
 	fmt.Fprintf(&b, "Try          curl -H 'Authorization: Bearer %s' %s/v1/flags\n", key, f.publicURL)
 	return b.String()
-}
-
-func commitProgress(w io.Writer) func(int) {
-	line := cli.Line(w)
-	if line == nil {
-		return nil
-	}
-	return func(commits int) { line(fmt.Sprintf("indexing history: %d commits ", commits), false) }
-}
-
-func copyProgress(w io.Writer) func(done, total int64) {
-	line := cli.Line(w)
-	if line == nil {
-		return nil
-	}
-	return func(done, total int64) {
-		line(fmt.Sprintf("copying the repository: %d %%", 100*done/max(total, 1)), done == total)
-	}
 }

@@ -1,16 +1,12 @@
 package command
 
 import (
-	"cmp"
-	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/backup"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/terminal"
 )
 
 func newBackup(in Invocation) *cobra.Command {
@@ -32,16 +28,9 @@ Not in it are the settings and hooks of the git repository, and first.key.`,
   svc backup - | ssh backup.example.com 'cat > svc.tar'`,
 		Args: cli.Arguments(""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var h backup.Header
-			err := in.WriteArchive(args[0], func(to io.Writer, beside string) (err error) {
-				h, err = backup.Write(cmd.Context(), in.Absolute(data), to, beside)
-				return err
-			})
-			if err != nil {
-				return in.noWorkspace(err, data)
-			}
-			fmt.Fprintf(in.Stderr, "backed up %s (%s) at %s\n", terminal.Escape(h.Name), h.Workspace, cmp.Or(h.Commit, "no commit"))
-			return nil
+			return in.noWorkspace(in.Backup(args[0], func(to io.Writer, beside string) (backup.Header, error) {
+				return backup.Write(cmd.Context(), in.Absolute(data), to, beside)
+			}), data)
 		},
 	}
 	dataFlag(cmd, &data)
@@ -68,17 +57,10 @@ unknown, and one that was revoked since works again.
 			}
 			return in.ReadArchive(args[0], func(from io.Reader) error {
 				r, err := backup.Restore(cmd.Context(), from, in.Absolute(data))
-				if err != nil {
-					return err
+				if err == nil {
+					in.SayRestored(r, " into "+data+",", "")
 				}
-				telemetry := "telemetry"
-				if !r.Telemetry {
-					telemetry = "no telemetry"
-				}
-				fmt.Fprintf(in.Stderr, "restored %s (%s) as of %s into %s, at %s: %s of %s, %s of the audit trail, %s\n",
-					terminal.Escape(r.Name), r.Workspace, r.At.Format(time.RFC3339), data, cmp.Or(r.Commit, "no commit"),
-					cli.Plural(r.Keys, "key"), cli.Plural(r.Principals, "principal"), cli.Plural(r.Entries, "line"), telemetry)
-				return nil
+				return err
 			})
 		},
 	}

@@ -20,9 +20,7 @@ import (
 
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/release"
-	"svc.example/svc/shared/workspace"
 )
 
 // Invocation is one run of a command: what it takes from the process it runs in.
@@ -86,17 +84,4 @@ func (in Invocation) refuseForeignData(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	return fmt.Errorf("%[1]s was not made by you on this machine, or lay elsewhere: it may have come with the files around it, and then others have keys to it. If it is yours, name it: --data %[1]s", in.Display(data))
-}
-
-// completeEnvironments lets a shell propose the environments of the config
-// directory for --environment. Where it cannot be read there are none.
-func (in Invocation) completeEnvironments(cmd *cobra.Command, datadirFlag *string) {
-	cli.CompleteBy(cmd, "environment", func() []string {
-		path, err := in.discover(*datadirFlag)
-		if err != nil {
-			return nil
-		}
-		ws, _ := workspace.ReadServable(datadir.Look(path).Files, nil)
-		return ws.Active()
-	})
 }

@@ -62,10 +62,10 @@ func (in Invocation) exportContexts(ctx context.Context, api *remote.Client, env
 	}
 	line := cli.Line(in.Stderr)
 	if cli.Terminal(in.Stdout) { // the contexts show how far it has come
-		line = nil
+		line = func(string, bool) {}
 	}
 	written := map[[2]string]bool{}
-	for i, environment := range environments {
+	for _, environment := range environments {
 		query := url.Values{"environment": {environment}, "limit": {exportPage}}
 		err := api.Pages(ctx, "/contexts/export", query, "contexts", func(row json.RawMessage) error {
 			var c struct {
@@ -80,7 +80,7 @@ func (in Invocation) exportContexts(ctx context.Context, api *remote.Client, env
 				return nil
 			}
 			written[[2]string{c.Type, c.Key}] = true
-			if line != nil && len(written)%100 == 0 {
+			if len(written)%100 == 0 {
 				line(fmt.Sprintf("exporting %s: %d contexts", environment, len(written)), false)
 			}
 			text.WriteByte('\n')
@@ -90,10 +90,8 @@ func (in Invocation) exportContexts(ctx context.Context, api *remote.Client, env
 		if err != nil {
 			return err
 		}
-		if last := i == len(environments)-1; last && line != nil {
-			line(cli.Plural(len(written), "context"), true)
-		}
 	}
+	line(cli.Plural(len(written), "context"), true)
 	return nil
 }
 

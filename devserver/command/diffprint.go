@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,8 +15,8 @@ import (
 // diffFormats print a difference, by the name of the format.
 var diffFormats = map[string]func(Invocation, *difference) error{
 	"json":     func(in Invocation, d *difference) error { return cli.JSON(in.Stdout, d) },
-	"text":     func(in Invocation, d *difference) error { return in.write(d.text()) },
-	"markdown": func(in Invocation, d *difference) error { return in.write(d.markdown()) },
+	"text":     func(in Invocation, d *difference) error { return in.write(d.as(inText)) },
+	"markdown": func(in Invocation, d *difference) error { return in.write(d.as(markdown)) },
 	"github":   func(in Invocation, d *difference) error { return in.commands(d.github()) },
 }
 
@@ -43,38 +42,66 @@ func valueInWords(value json.RawMessage) string {
 	return terminal.Cut(string(value), most)
 }
 
-func (d *difference) text() string {
-	var b bytes.Buffer
-	for _, c := range d.Changes {
-		fmt.Fprintln(&b, terminal.Escape(c.subject()))
-		for _, m := range c.Messages {
-			fmt.Fprintln(&b, "  "+terminal.Escape(m.Message))
-		}
-	}
-	if len(d.Changes) == 0 {
-		fmt.Fprintln(&b, "nothing was changed")
-	}
-	for _, note := range d.notes() {
-		fmt.Fprintln(&b, terminal.Escape(note))
-	}
-	if d.Impact == nil {
-		return b.String()
-	}
-	fmt.Fprintln(&b)
-	if len(d.reached) == 0 {
-		fmt.Fprintln(&b, "nobody is served anything else")
-	}
-	for _, name := range d.reached {
-		e := d.Impact[name]
-		fmt.Fprintf(&b, "%s: %s\n", terminal.Escape(name), summary(e))
+// layout is how people are shown a difference: formats of its parts, and words for none.
+type layout struct {
+	escape                                 func(string) string
+	head, change, message, unchanged, note string
+	impact, nobody, environment, between   string
+	values                                 func(to io.Writer, e *impact.Environment)
+}
+
+var inText = layout{escape: terminal.Escape, change: "%s\n", message: "  %s\n", unchanged: "nothing was changed\n", note: "%s\n",
+	impact: "\n", nobody: "nobody is served anything else\n", environment: "%s: %s\n",
+	values: func(to io.Writer, e *impact.Environment) {
 		rows := make([][]string, 0, len(e.Values))
 		for _, v := range e.Values {
 			rows = append(rows, []string{"  " + v.Key, valueInWords(v.Before), "->", valueInWords(v.After), fmt.Sprint(v.Count)})
 		}
-		_ = cli.Table(&b, rows) // into memory: it cannot fail
+		_ = cli.Table(to, rows) // into memory: it cannot fail
 		for _, x := range e.Examples {
-			fmt.Fprintf(&b, "  such as %s: %s %s -> %s\n", terminal.Escape(whose(x)), terminal.Escape(x.Key), terminal.Escape(valueInWords(x.Before)), terminal.Escape(valueInWords(x.After)))
+			fmt.Fprintf(to, "  such as %s: %s %s -> %s\n", terminal.Escape(whose(x)), terminal.Escape(x.Key), terminal.Escape(valueInWords(x.Before)), terminal.Escape(valueInWords(x.After)))
 		}
+	}}
+
+var markdown = layout{escape: inMarkdown, head: "### Flags and configuration\n\n", change: "- **%s**\n", message: "  - %s\n", unchanged: "Nothing was changed.\n", note: "\n%s\n",
+	impact: "\n### Impact\n\n", nobody: "Nobody is served anything else.\n", environment: "**%s**: %s\n", between: "\n",
+	values: func(to io.Writer, e *impact.Environment) {
+		if len(e.Values) > 0 {
+			fmt.Fprint(to, "\n| flag or config | before | after | contexts |\n| --- | --- | --- | ---: |\n")
+		}
+		for _, v := range e.Values {
+			fmt.Fprintf(to, "| %s | %s | %s | %d |\n", inMarkdown(v.Key), inMarkdown(valueInWords(v.Before)), inMarkdown(valueInWords(v.After)), v.Count)
+		}
+	}}
+
+func (d *difference) as(l layout) string {
+	var b strings.Builder
+	b.WriteString(l.head)
+	for _, c := range d.Changes {
+		fmt.Fprintf(&b, l.change, l.escape(c.subject()))
+		for _, m := range c.Messages {
+			fmt.Fprintf(&b, l.message, l.escape(m.Message))
+		}
+	}
+	if len(d.Changes) == 0 {
+		b.WriteString(l.unchanged)
+	}
+	for _, note := range d.notes() {
+		fmt.Fprintf(&b, l.note, l.escape(note))
+	}
+	if d.Impact == nil {
+		return b.String()
+	}
+	b.WriteString(l.impact)
+	if len(d.reached) == 0 {
+		b.WriteString(l.nobody)
+	}
+	for i, name := range d.reached {
+		if i > 0 {
+			b.WriteString(l.between)
+		}
+		fmt.Fprintf(&b, l.environment, l.escape(name), summary(d.Impact[name]))
+		l.values(&b, d.Impact[name])
 	}
 	return b.String()
 }
@@ -97,45 +124,6 @@ func whose(x impact.Example) string {
 		text += " (" + *x.Name + ")"
 	}
 	return text
-}
-
-func (d *difference) markdown() string {
-	var b strings.Builder
-	fmt.Fprintln(&b, "### Flags and configuration")
-	fmt.Fprintln(&b)
-	for _, c := range d.Changes {
-		fmt.Fprintf(&b, "- **%s**\n", inMarkdown(c.subject()))
-		for _, m := range c.Messages {
-			fmt.Fprintf(&b, "  - %s\n", inMarkdown(m.Message))
-		}
-	}
-	if len(d.Changes) == 0 {
-		fmt.Fprintln(&b, "Nothing was changed.")
-	}
-	for _, note := range d.notes() {
-		fmt.Fprintf(&b, "\n%s\n", inMarkdown(note))
-	}
-	if d.Impact == nil {
-		return b.String()
-	}
-	fmt.Fprint(&b, "\n### Impact\n\n")
-	if len(d.reached) == 0 {
-		fmt.Fprintln(&b, "Nobody is served anything else.")
-	}
-	for i, name := range d.reached {
-		if i > 0 {
-			fmt.Fprintln(&b)
-		}
-		e := d.Impact[name]
-		fmt.Fprintf(&b, "**%s**: %s\n", inMarkdown(name), summary(e))
-		if len(e.Values) > 0 {
-			fmt.Fprint(&b, "\n| flag or config | before | after | contexts |\n| --- | --- | --- | ---: |\n")
-		}
-		for _, v := range e.Values {
-			fmt.Fprintf(&b, "| %s | %s | %s | %d |\n", inMarkdown(v.Key), inMarkdown(valueInWords(v.Before)), inMarkdown(valueInWords(v.After)), v.Count)
-		}
-	}
-	return b.String()
 }
 
 // inMarkdown is a text that Markdown takes for nothing but a text. Names of people

@@ -35,14 +35,13 @@ type evaluationFlags struct {
 	noOverrides bool
 }
 
-func (f *evaluationFlags) add(cmd *cobra.Command, in Invocation) {
+func (f *evaluationFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.contexts, "context", nil, "properties, such as user.key=u-1,user.plan=pro; may be repeated")
 	flags.StringVar(&f.contextFile, "context-file", "", `file that holds a context as JSON, such as {"user": {"key": "u-1"}}; - for standard input`)
 	flags.StringVar(&f.environment, "environment", "", "environment that is evaluated (default $SVC_ENVIRONMENT, then development)")
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	flags.BoolVar(&f.noOverrides, "no-overrides", false, "of a directory: leave out what svc override has set on this machine")
-	in.completeEnvironments(cmd, &f.datadir)
 	f.remoteFlags.add(cmd)
 	flags.Lookup("url").Usage = workspaceUsage
 }
@@ -105,7 +104,7 @@ repository that the directory is in: main, v1.2, HEAD~3.`,
 			return err
 		},
 	}
-	f.add(cmd, in)
+	f.add(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "commit whose state is evaluated: of a workspace in full or its first digits, of a directory as git names it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd

@@ -211,21 +211,16 @@ func (g gitDirectory) contents(ctx context.Context, commit string, ids map[strin
 		if _, err := in.Discard(1); err != nil {
 			return err
 		}
-		if nameOf(fields[1], text, ids[file]) != ids[file] { // git looks at names when it fetches, and not when it reads
+		var sum hash.Hash = sha1.New()
+		if len(ids[file]) == sha256.Size*2 {
+			sum = sha256.New()
+		}
+		fmt.Fprintf(sum, "%s %d\x00", fields[1], size)
+		sum.Write(text)
+		if hex.EncodeToString(sum.Sum(nil)) != ids[file] { // git looks at names when it fetches, and not when it reads
 			return fmt.Errorf("the object %s, the %s %s at the commit %s, has another content than its name says: the repository is damaged, or somebody has changed what it holds; git fsck tells more", ids[file], fields[1], terminal.Quote(file), commit)
 		}
 		into[file] = text
 	}
 	return nil
-}
-
-// nameOf is the name that git gives to an object, in the form that the repository has.
-func nameOf(kind string, text []byte, like string) string {
-	var sum hash.Hash = sha1.New()
-	if len(like) == sha256.Size*2 {
-		sum = sha256.New()
-	}
-	fmt.Fprintf(sum, "%s %d\x00", kind, len(text))
-	sum.Write(text)
-	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -19,7 +19,8 @@ type listenFlags struct {
 	port             int
 	allowNonLoopback bool
 	proxies          []string
-	streams          streamFlags
+	maxStreams       int
+	noEvents         bool
 	monitor          monitorFlags
 }
 
@@ -29,7 +30,8 @@ func (f *listenFlags) add(cmd *cobra.Command, port int, monitored string) {
 	flags.IntVar(&f.port, "port", port, "port to listen on; it is an error if it is taken")
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "address or range of a proxy in front whose X-Forwarded-For is believed; may be repeated")
-	f.streams.add(flags)
+	flags.IntVar(&f.maxStreams, "max-streams", server.MaxStreams, "event streams at once, over which clients hear of changes; fewer where the system lets too few files be open")
+	flags.BoolVar(&f.noEvents, "no-events", false, "offer no event streams: clients poll")
 	f.monitor.add(cmd, monitored)
 }
 
@@ -39,8 +41,8 @@ func (f *listenFlags) check() (proxies ratelimit.Proxies, loopback bool, err err
 	if f.port < 1 || f.port > 65535 {
 		return proxies, false, cli.Usagef("--port %d: choose a port from 1 to 65535", f.port)
 	}
-	if err := f.streams.check(); err != nil {
-		return proxies, false, err
+	if f.maxStreams < 1 {
+		return proxies, false, cli.Usagef("--max-streams must be above zero; --no-events offers none")
 	}
 	if proxies, err = ratelimit.ParseProxies(f.proxies); err != nil {
 		return proxies, false, cli.Usagef("--trusted-proxy: %v", err)
@@ -85,31 +87,13 @@ func limited[T any](buckets *ratelimit.Buckets, proxies ratelimit.Proxies, find 
 	}
 }
 
-// streamFlags are the flags of event streams.
-type streamFlags struct {
-	most int
-	none bool
-}
-
-func (f *streamFlags) add(flags *pflag.FlagSet) {
-	flags.IntVar(&f.most, "max-streams", server.MaxStreams, "event streams at once, over which clients hear of changes; fewer where the system lets too few files be open")
-	flags.BoolVar(&f.none, "no-events", false, "offer no event streams: clients poll")
-}
-
-func (f streamFlags) check() error {
-	if f.most < 1 {
-		return cli.Usagef("--max-streams must be above zero; --no-events offers none")
-	}
-	return nil
-}
-
-// number is how many streams there may be, 0 for none.
-func (f streamFlags) number() int {
+// streams is how many event streams there may be, 0 for none.
+func (f *listenFlags) streams() int {
 	switch {
-	case f.none:
+	case f.noEvents:
 		return 0
-	case f.most == server.MaxStreams: // nobody has said otherwise
-		return min(f.most, server.Files()/2)
+	case f.maxStreams == server.MaxStreams: // nobody has said otherwise
+		return min(f.maxStreams, server.Files()/2)
 	}
-	return f.most
+	return f.maxStreams
 }

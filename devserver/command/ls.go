@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -46,7 +47,7 @@ key).`,
 			return cli.Table(in.Stdout, list.rows())
 		},
 	}
-	f.add(cmd, in)
+	f.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -133,11 +134,7 @@ func (l *listing) rows() [][]string {
 			row = append(row, item.value())
 		}
 		for _, e := range l.Environments {
-			status := string(item.Statuses[e])
-			if status == "" {
-				status = "-"
-			}
-			row = append(row, status)
+			row = append(row, cmp.Or(string(item.Statuses[e]), "-"))
 		}
 		rows = append(rows, row)
 	}

@@ -40,7 +40,11 @@ there, and counted on standard error.`,
 			if omitted > 0 {
 				fmt.Fprintf(in.Stderr, "left out: %d of a type that manifests do not have\n", omitted)
 			}
-			return cli.JSON(in.Stdout, manifestFile(flags))
+			file := manifestFile{manifestSchema, map[string]fileFlag{}}
+			for _, f := range flags {
+				file.Flags[f.Key] = fileFlag{f.DefaultValue, f.Description, f.Type}
+			}
+			return cli.JSON(in.Stdout, file)
 		},
 	}
 	cmd.Flags().StringVar(&f.datadir, "datadir", "", datadirUsage)
@@ -83,22 +87,14 @@ func (in Invocation) manifest(cmd *cobra.Command, f sourceFlags) (flags []manife
 // manifestSchema is what the CLI writes into its manifests.
 const manifestSchema = "https://raw.githubusercontent.com/open-feature/cli/refs/heads/main/schema/v0/flag-manifest.json"
 
-// fileFlag is a flag in a file of the CLI, with its members in the order that the CLI
-// writes them.
+// manifestFile is a file of the CLI, with its members in the order that the CLI writes them.
+type manifestFile struct {
+	Schema string              `json:"$schema"`
+	Flags  map[string]fileFlag `json:"flags"`
+}
+
 type fileFlag struct {
 	DefaultValue json.RawMessage `json:"defaultValue"`
 	Description  string          `json:"description"`
 	Type         manifest.Type   `json:"flagType"`
-}
-
-// manifestFile is a file of the CLI.
-func manifestFile(flags []manifest.Flag) any {
-	byKey := map[string]fileFlag{}
-	for _, f := range flags {
-		byKey[f.Key] = fileFlag{f.DefaultValue, f.Description, f.Type}
-	}
-	return struct {
-		Schema string              `json:"$schema"`
-		Flags  map[string]fileFlag `json:"flags"`
-	}{manifestSchema, byKey}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	watched := f.monitor.monitor(logger, proxies)
 	r, err := relay.Open(relay.Options{
 		URL: f.relay.url, Keys: keys, FrontendKey: f.key, Cache: cache, Origins: f.origins, Polls: f.polls, Proxies: proxies,
-		Streams: f.streams.number(), Logger: logger, Monitor: watched, LeadToConsole: f.console,
+		Streams: f.streams(), Logger: logger, Monitor: watched, LeadToConsole: f.console,
 	})
 	if err != nil {
 		listening.close()
@@ -113,11 +114,15 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if errors.Is(err, context.DeadlineExceeded) {
 		fmt.Fprintln(in.Stderr, "warning: the service has not answered yet: 503 until it does")
 	}
+	var environments []string
+	for _, name := range r.Environments() {
+		environments = append(environments, cmp.Or(name, "(not known yet)"))
+	}
 	auth := "the keys of the service"
 	if f.key != "" {
 		auth = "key required, Authorization: Basic base64(1:<key>)"
 	}
-	fmt.Fprintf(in.Stdout, "Listening    %s\nUpstream     %s\nEnvironment  %s\nAuth         %s\n", server.URL(f.host, f.port), baseurl.Redacted(f.relay.url), served(r), auth)
+	fmt.Fprintf(in.Stdout, "Listening    %s\nUpstream     %s\nEnvironment  %s\nAuth         %s\n", server.URL(f.host, f.port), baseurl.Redacted(f.relay.url), strings.Join(environments, ", "), auth)
 	if f.console {
 		fmt.Fprintf(in.Stdout, "Console      that of the upstream, where /console/ leads\n")
 	}
@@ -130,16 +135,4 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	err = listening.serve(ctx, f.guard(loopback, r.Handler()), r.EndStreams, watched, logger)
 	r.Close()
 	return err
-}
-
-// served says in words which environments a relay serves.
-func served(r *relay.Relay) string {
-	var names []string
-	for _, name := range r.Environments() {
-		if name == "" {
-			name = "(not known yet)"
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,24 +39,17 @@ func (f *remoteFlags) add(cmd *cobra.Command) {
 }
 
 func (in Invocation) remote(f remoteFlags) (*remote.Client, error) {
-	base := f.url
-	if base == "" {
-		base = in.Getenv(urlVariable)
-	}
-	if base == "" {
-		base = remote.DefaultURL
-	}
 	key, err := in.apiKey(f.keyFile)
 	if err != nil {
 		return nil, err
 	}
-	client, err := remote.New(base, key)
+	client, err := remote.New(cmp.Or(f.url, in.Getenv(urlVariable), remote.DefaultURL), key)
 	if err != nil {
 		return nil, cli.Usagef("--url: %v", err)
 	}
 	client.Waiting = func(line string) {
-		if over := cli.Line(in.Stderr); over != nil { // in the place of the progress
-			over(line, true)
+		if cli.Terminal(in.Stderr) { // in the place of the progress
+			cli.Line(in.Stderr)(line, true)
 			return
 		}
 		fmt.Fprintln(in.Stderr, line)

@@ -88,7 +88,6 @@ that they would show to the service. Beside the endpoints above there are:
 	flags := cmd.Flags()
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	flags.StringVar(&f.environment, "environment", "", "environment whose values are served (default $SVC_ENVIRONMENT, then development)")
-	in.completeEnvironments(cmd, &f.datadir)
 	f.listenFlags.add(cmd, 6580, "with --url: ")
 	flags.StringVar(&f.key, "frontend-sdk-key", "", "key that every request must present (default none)")
 	flags.StringArrayVar(&f.origins, "cors-origin", []string{delivery.AnyOrigin}, "origin whose pages may read the answers; may be repeated")
@@ -120,8 +119,10 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if err != nil {
 		return err
 	}
-	if f.console {
-		takeBack(ctx, path)
+	if f.console { // what a killed writer left is taken back before it is read; where that fails the first write says so
+		if lock, err := datadir.Lock(ctx, path); err == nil {
+			lock.Close()
+		}
 	}
 	heap.WithinContainer()
 	report := func(line string) { fmt.Fprintln(in.Stderr, strings.Replace(line, path, in.Display(path), 1)) }
@@ -150,7 +151,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	buckets := ratelimit.NewBuckets(f.polls, time.Now)
 	handler := &delivery.Handler{Tables: limited(buckets, proxies, dir.Tables(f.key)), Now: time.Now, Random: rand.Float64, Proxies: proxies}
 	endStreams := func() {}
-	if most := f.streams.number(); most > 0 {
+	if most := f.streams(); most > 0 {
 		handler.Streams = dir.Streams(f.key, most)
 		handler.Streams.Follow = limited(buckets, proxies, handler.Streams.Follow)
 		endStreams = handler.Streams.Hub.Close
@@ -173,14 +174,6 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	stop()
 	<-followed
 	return err
-}
-
-// takeBack has what a killed writer left in a directory taken back and removed, before it
-// is read. Where that cannot be done the first write says so.
-func takeBack(ctx context.Context, dir string) {
-	if lock, err := datadir.Lock(ctx, dir); err == nil {
-		lock.Close()
-	}
 }
 
 // guard keeps pages of other origins than those named from reading the answers

@@ -6,6 +6,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -102,9 +103,6 @@ func OfWorkspace(ctx context.Context, api *remote.Client) (*Listing, error) {
 
 func (l *Listing) sort() {
 	slices.SortStableFunc(l.Items, func(a, b Item) int {
-		if a.Type != b.Type {
-			return slices.Index(Types, a.Type) - slices.Index(Types, b.Type)
-		}
-		return strings.Compare(a.Key, b.Key)
+		return cmp.Or(slices.Index(Types, a.Type)-slices.Index(Types, b.Type), strings.Compare(a.Key, b.Key))
 	})
 }

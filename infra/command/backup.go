@@ -32,15 +32,9 @@ The whole table is read for the telemetry: a gigabyte of it costs some 0.03 doll
   svcadmin backup - --workspace acme | aws s3 cp - s3://backups/acme.tar --region eu-west-1`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
-			var h backup.Header
-			err := s.WriteArchive(args[0], func(to io.Writer, beside string) (err error) {
-				h, err = w.Backup(cmd.Context(), to, beside, s.progress)
-				return err
+			return s.Backup(args[0], func(to io.Writer, beside string) (backup.Header, error) {
+				return w.Backup(cmd.Context(), to, beside, s.progress)
 			})
-			if err == nil {
-				fmt.Fprintf(s.Stderr, "backed up %s (%s) at %s\n", terminal.Escape(h.Name), h.Workspace, cmp.Or(h.Commit, "no commit"))
-			}
-			return err
 		}),
 	}
 	s.ofWorkspace(cmd)
@@ -80,39 +74,27 @@ before: svcadmin workspace provisioning on.`,
 			return s.ReadArchive(args[0], func(from io.Reader) error {
 				o := admin.Restoration{Name: name, Progress: s.progress}
 				if git {
-					return s.restoreGit(cmd, stores, from, o)
+					r, at, err := stores.RestoreGit(cmd.Context(), from, o)
+					if err != nil {
+						return err
+					}
+					fmt.Fprintf(s.Stderr, "put back the packs of %s as of %s; the head is %s\n", terminal.Escape(r.Workspace.Name), r.At.Format(time.RFC3339), cmp.Or(at.Commit, "no commit"))
+					return s.verdict(r.Workspace, r.Checked, nil)
 				}
 				r, err := stores.Restore(cmd.Context(), from, o)
-				if err == nil {
-					s.tellRestored(r)
+				if err != nil {
+					return err
 				}
-				return err
+				r.Restored.Name = r.Workspace.Name
+				s.SayRestored(r.Restored, "", cli.Plural(r.Commits, "commit")+", ")
+				for _, name := range r.References {
+					fmt.Fprintf(s.Stderr, "left out %s: a hosted workspace has one branch\n", terminal.Escape(name))
+				}
+				return nil
 			})
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "what the workspace is called from now on (default as it was)")
 	cmd.Flags().BoolVar(&git, "git", false, "put back git's packs alone, for a table that is there")
 	return cmd
-}
-
-func (s *session) tellRestored(r admin.Restored) {
-	telemetry := "telemetry"
-	if !r.Telemetry {
-		telemetry = "no telemetry"
-	}
-	fmt.Fprintf(s.Stderr, "restored %s (%s) as of %s at %s: %s, %s of %s, %s of the audit trail, %s\n",
-		terminal.Escape(r.Workspace.Name), r.ID, r.At.Format(time.RFC3339), cmp.Or(r.Commit, "no commit"), cli.Plural(r.Commits, "commit"),
-		cli.Plural(r.Keys, "key"), cli.Plural(r.Principals, "principal"), cli.Plural(r.Entries, "line"), telemetry)
-	for _, name := range r.References {
-		fmt.Fprintf(s.Stderr, "left out %s: a hosted workspace has one branch\n", terminal.Escape(name))
-	}
-}
-
-func (s *session) restoreGit(cmd *cobra.Command, stores *admin.Stores, from io.Reader, o admin.Restoration) error {
-	r, at, err := stores.RestoreGit(cmd.Context(), from, o)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Stderr, "put back the packs of %s as of %s; the head is %s\n", terminal.Escape(r.Workspace.Name), r.At.Format(time.RFC3339), cmp.Or(at.Commit, "no commit"))
-	return s.verdict(r.Workspace, r.Checked, nil)
 }

@@ -178,22 +178,18 @@ reported in a month (MTK, by type of context).`,
 			if asJSON {
 				return cli.JSON(s.Stdout, u)
 			}
-			return cli.Table(s.Stdout, usageTable(u))
+			rows := cli.UsageRows(u.Usage)
+			for _, row := range []struct {
+				name  string
+				value any
+			}{{"documents", u.Documents}, {"schemas", u.Schemas}, {"commits", u.Commits}, {"live keys", u.LiveKeys}, {"packs", u.Packs}, {"objects in the bucket", u.Objects}, {"bytes of them", u.Bytes}} {
+				rows = append(rows, []string{row.name, fmt.Sprint(row.value)})
+			}
+			return cli.Table(s.Stdout, rows)
 		}),
 	}
 	cmd.Flags().StringVar(&month, "month", "", "month in UTC, such as 2026-11 (default this one)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	s.ofWorkspace(cmd)
 	return cmd
-}
-
-func usageTable(u admin.Usage) [][]string {
-	rows := cli.UsageRows(u.Usage)
-	for _, row := range []struct {
-		name  string
-		value any
-	}{{"documents", u.Documents}, {"schemas", u.Schemas}, {"commits", u.Commits}, {"live keys", u.LiveKeys}, {"packs", u.Packs}, {"objects in the bucket", u.Objects}, {"bytes of them", u.Bytes}} {
-		rows = append(rows, []string{row.name, fmt.Sprint(row.value)})
-	}
-	return rows
 }

@@ -69,7 +69,7 @@ func TestVersionsAreToldOfEveryCommit(t *testing.T) {
 		return known.SDK.String()
 	}
 	first := told()
-	if _, err := w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
+	if _, err := w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true, Did: "added"}, ada()); err != nil {
 		t.Fatal(err)
 	}
 	if added := told(); added != first {

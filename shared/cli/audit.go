@@ -36,10 +36,7 @@ names them. It proves nothing against somebody who lies.`,
 				return err
 			}
 			if asJSON {
-				if events == nil {
-					events = []audit.Event{}
-				}
-				return JSON(s.Stdout, map[string][]audit.Event{"events": events})
+				return JSON(s.Stdout, map[string][]audit.Event{"events": append([]audit.Event{}, events...)})
 			}
 			rows := [][]string{{"WHEN", "BY", "WHAT"}}
 			for _, e := range events {

@@ -63,6 +63,16 @@ func Main(ctx context.Context, args []string, c Caller, newRoot func(c *Caller) 
 	return 1
 }
 
+// InOrder has the help of a command, and of those below it, show flags in the order in
+// which they were added.
+func InOrder(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().SortFlags = false
+	for _, below := range cmd.Commands() {
+		InOrder(below)
+	}
+	return cmd
+}
+
 // unknownCommand finds a word where a command belongs. cobra does so below the
 // root alone: elsewhere it prints the help, as if that had been asked for.
 func unknownCommand(root *cobra.Command, args []string) (*cobra.Command, error) {

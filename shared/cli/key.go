@@ -77,13 +77,14 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
-	Complete(cmd, "kind", "user", "service-account", "public", "secret")
 	flags.StringVar(&q.Name, "name", "", "whose key it is, or what it is for")
 	flags.StringVar(&q.Email, "email", "", "e-mail address of a user")
 	flags.StringArrayVar(&q.Roles, "role", nil, "role of a new user or service account; may be repeated")
-	Complete(cmd, "role", access.Roles()...)
 	flags.StringVar(&q.Environment, "environment", "", "environment that an SDK key reads")
-	flags.Var((*lifetime)(&q.Expires), "expires", "how long the key is valid, such as 90d or 12h (default for ever)")
+	flags.Func("expires", "how long the key is valid, a `time` such as 90d or 12h (default for ever)", func(text string) (err error) {
+		q.Expires, err = lifetime(text)
+		return err
+	})
 	flags.StringVar(&out, "out", "", "file that is made to hold the key, instead of standard output")
 	return cmd
 }
@@ -237,9 +238,11 @@ func newKeyRevoke(s Settings) *cobra.Command {
 		Example: "  " + s.Program + " key revoke wzzzhtxfhrjg4fpc",
 		Args:    Arguments("key list shows the ids"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := s.keyID(args[0])
-			if err != nil {
-				return err
+			id, err := access.ParseID(args[0])
+			if key, isKey := access.ParseKey(args[0]); isKey == nil { // of a leaked key there may be nothing else
+				id = key.ID()
+			} else if err != nil {
+				return Usagef("that is not the id of a key: %s key list shows them", s.Program)
 			}
 			return s.Registry(cmd, func(r *access.Registry) error {
 				record, err := r.RevokeKey(cmd.Context(), id, time.Now().UTC().Truncate(time.Second))
@@ -250,17 +253,4 @@ func newKeyRevoke(s Settings) *cobra.Command {
 			})
 		},
 	}
-}
-
-// keyID takes the id of a key, or the key itself: of a leaked key there may be
-// nothing else.
-func (s Settings) keyID(text string) (access.ID, error) {
-	if key, err := access.ParseKey(text); err == nil {
-		return key.ID(), nil
-	}
-	id, err := access.ParseID(text)
-	if err != nil {
-		return "", Usagef("that is not the id of a key: %s key list shows them", s.Program)
-	}
-	return id, nil
 }

@@ -84,10 +84,10 @@ const progressEvery = 100 * time.Millisecond
 // Progress returns a function that shows how far something has come, in one
 // line of a terminal; nil elsewhere.
 func Progress(w io.Writer, doing, unit string) func(done, total int) {
-	line := Line(w)
-	if line == nil {
+	if !Terminal(w) {
 		return nil
 	}
+	line := Line(w)
 	var shown time.Time
 	return func(done, total int) {
 		if done < total && time.Since(shown) < progressEvery {
@@ -99,11 +99,11 @@ func Progress(w io.Writer, doing, unit string) func(done, total int) {
 }
 
 // Line returns a function that replaces the last line of a terminal, until one
-// is the last; nil elsewhere. It moves the cursor, so it goes round the escaping
+// is the last, and does nothing elsewhere. It moves the cursor, so it goes round the escaping
 // of everything else that is printed.
 func Line(w io.Writer) func(text string, last bool) {
 	if !Terminal(w) {
-		return nil
+		return func(string, bool) {}
 	}
 	if escaping, ok := w.(*terminal.Writer); ok {
 		w = escaping.Unwrap()

@@ -50,10 +50,8 @@ output is the id.
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&kind, "kind", "", "user or service-account")
-	Complete(cmd, "kind", "user", "service-account")
 	flags.StringVar(&p.Name, "name", "", "name, which stands in commits")
 	flags.StringVar(&p.Email, "email", "", "e-mail address of a user")
 	flags.StringArrayVar(&p.Roles, "role", nil, "role; may be repeated")
-	Complete(cmd, "role", access.Roles()...)
 	return cmd
 }

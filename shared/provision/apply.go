@@ -109,20 +109,15 @@ func (p *Plan) compare(wanted map[string][]byte) {
 		}
 	}
 	slices.SortStableFunc(p.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	p.noteOpened(wanted)
-	for _, c := range p.Changes {
-		p.noteUses(c)
-	}
-}
-
-// noteOpened tells of a workspace file that guards lookups no longer.
-func (p *Plan) noteOpened(wanted map[string][]byte) {
 	guarded := func(text []byte) bool {
 		ws, _ := workspace.Read(map[string][]byte{workspace.File: text})
 		return ws.GuardedReferences()
 	}
 	if file, there := p.base.File(workspace.File); there && guarded(file.Text) && !guarded(wanted[workspace.File]) {
 		p.Notes = append(p.Notes, workspace.File+" now lets anybody who edits a document have it read the environment of applications (secretReferences is left out)")
+	}
+	for _, c := range p.Changes {
+		p.noteUses(c)
 	}
 }
 

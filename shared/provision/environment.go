@@ -33,13 +33,13 @@ func (w *Workspace) Environments(ctx context.Context) (all []workspace.Environme
 }
 
 // EnvironmentEdit changes what the workspace file says of one environment. What
-// is nil stays as it is.
+// is empty or nil stays as it is.
 type EnvironmentEdit struct {
-	Name      string
-	Add       bool
-	Type      *string
-	Protected *bool
-	Archived  *bool
+	Name                string
+	Add                 bool
+	Type                string
+	Protected, Archived *bool
+	Did                 string // ends the commit's message: archived
 }
 
 // ErrUnchanged: everything is so already, and nothing was written.
@@ -62,7 +62,7 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 		}
 		landed, err := w.repo.Commit(ctx, s, repository.Draft{
 			Changes: []repository.Change{{Path: workspace.File, Content: text}},
-			Author:  by, Committer: repository.Committer(by.When), Message: e.message() + "\n", Versions: w.Versions, Briefs: w.Briefs, Turn: turn,
+			Author:  by, Committer: repository.Committer(by.When), Message: "environment " + e.Name + " " + e.Did + "\n", Versions: w.Versions, Briefs: w.Briefs, Turn: turn,
 		})
 		if errors.Is(err, repository.ErrMoved) {
 			continue
@@ -165,44 +165,16 @@ func (e EnvironmentEdit) edited(entry *jsontree.Node) *jsontree.Node {
 	if _, bare := entry.Text(); bare {
 		object = jsontree.NewObject(jsontree.Field("name", entry))
 	}
-	changed := false
-	if e.Type != nil {
-		was, _ := object.Get("environmentType").Text()
-		object.Set("environmentType", jsontree.NewString(*e.Type))
-		changed = was != *e.Type
+	if e.Type != "" {
+		object.Set("environmentType", jsontree.NewString(e.Type))
 	}
-	changed = setBool(object, "protected", e.Protected) || changed
-	changed = setBool(object, "archived", e.Archived) || changed
-	if !changed {
+	for name, value := range map[string]*bool{"protected": e.Protected, "archived": e.Archived} {
+		if was, _ := object.Get(name).Bool(); value != nil && was != *value {
+			object.Set(name, jsontree.NewBool(*value))
+		}
+	}
+	if len(object.Members) == 1 {
 		return entry
 	}
 	return object
-}
-
-func setBool(object *jsontree.Node, name string, value *bool) (changed bool) {
-	if value == nil {
-		return false
-	}
-	if was, _ := object.Get(name).Bool(); was == *value {
-		return false
-	}
-	object.Set(name, jsontree.NewBool(*value))
-	return true
-}
-
-func (e EnvironmentEdit) message() string {
-	name := "environment " + e.Name
-	switch {
-	case e.Add:
-		return name + " added"
-	case e.Archived != nil && *e.Archived:
-		return name + " archived"
-	case e.Archived != nil:
-		return name + " brought back"
-	case e.Protected != nil && *e.Protected:
-		return name + " protected"
-	case e.Protected != nil:
-		return name + " no longer protected"
-	}
-	return name + " changed"
 }
