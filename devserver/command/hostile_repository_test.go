@@ -259,31 +259,31 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 	}{
 		"an encoding that is written otherwise": {"feature-flags/pay.json", "working-tree-encoding=ASCII//TRANSLIT", func(c *clone) {
 			c.write(".gitattributes", "*.json working-tree-encoding=ASCII//TRANSLIT\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("x＂,＂valueType＂:＂bool＂,＂default＂:{},＂y＂:＂"))+","+pay)
+			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("x＂,＂valueType＂:＂bool＂,＂default＂:{},＂y＂:＂"))+","+pay)
 		}},
 		"an encoding": {"feature-flags/pay.json", "working-tree-encoding=UTF-7", func(c *clone) {
 			c.write("svc/.gitattributes", "*.json working-tree-encoding=UTF-7\n")
 		}},
 		"ident": {"feature-flags/pay.json", "ident", func(c *clone) {
 			c.write("svc/our-config/.gitattributes", "*.json ident\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Id$"))+","+pay)
 		}},
 		"ident, where case does not count": {"feature-flags/pay.json", "ident", func(c *clone) {
 			c.write(".gitattributes", "*.JSON ident\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Id$"))+","+pay)
 		}},
 		"ident, where case counts": {"feature-flags/pay.json", "ident", func(c *clone) {
 			c.git("config", "core.ignorecase", "true")
 			c.write(".gitattributes", "*.json ident\n*.JSON -ident\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Id$"))+","+pay)
 		}},
 		"a macro": {"feature-flags/pay.json", "ident", func(c *clone) {
 			c.write(".gitattributes", "# one\n[attr]x -diff ident\npay.json x\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Id$"))+","+pay)
+			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Id$"))+","+pay)
 		}},
 		"an archive's": {"feature-flags/pay.json", "export-subst", func(c *clone) {
 			c.write("svc/our-config/feature-flags/.gitattributes", "*.json export-subst\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.blob(described("$Format:%B$"))+","+pay)
+			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Format:%B$"))+","+pay)
 		}},
 		"what archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
 			c.write("svc/our-config/.gitattributes", "pay.json export-ignore\n")
@@ -293,7 +293,7 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 		}},
 		"links into a submodule": {"lib", "this is a submodule", func(c *clone) {
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/lib")
-			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.blob("lib/configs")+",svc/our-config/configs")
+			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.hash("blob", "lib/configs")+",svc/our-config/configs")
 		}},
 		"a submodule": {"configs", "this is a submodule", func(c *clone) {
 			c.write("sub/a.json", "{}")
@@ -361,27 +361,26 @@ func TestAnObjectUnderAFalseNameIsRefused(t *testing.T) {
 // review has other ones.
 func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
 	c := newClone(t)
-	entry := func(mode, name, id string) string { return mode + " " + name + "\x00" + unhex(t, id) }
 	pay := c.git("rev-parse", c.head+":svc/our-config/feature-flags/pay.json")
 	raw := func(commit string) string { // the tree of one, as git has it
 		var text strings.Builder
 		for line := range strings.Lines(c.git("ls-tree", commit)) {
 			fields := strings.Fields(line)
-			text.WriteString(entry(strings.TrimPrefix(fields[0], "0"), fields[3], fields[2]))
+			text.WriteString(c.entry(strings.TrimPrefix(fields[0], "0"), fields[3], fields[2]))
 		}
 		return text.String()
 	}
 	below := func(tree string) string { // it as the directory
-		return entry("40000", "svc", c.tree(entry("40000", "our-config", c.tree(tree))))
+		return c.entry("40000", "svc", c.hash("tree", c.entry("40000", "our-config", c.hash("tree", tree))))
 	}
 	for name, text := range map[string]string{
-		"a slash above":  raw(c.base) + entry("100644", "svc/our-config/feature-flags/pay.json", pay),
-		"a slash within": below(raw(c.base+":svc/our-config") + entry("100644", "feature-flags/pay.json", pay)),
-		"a folder twice": raw(c.base) + entry("40000", "svc", c.git("rev-parse", c.head+":svc")),
+		"a slash above":  raw(c.base) + c.entry("100644", "svc/our-config/feature-flags/pay.json", pay),
+		"a slash within": below(raw(c.base+":svc/our-config") + c.entry("100644", "feature-flags/pay.json", pay)),
+		"a folder twice": raw(c.base) + c.entry("40000", "svc", c.git("rev-parse", c.head+":svc")),
 		"a file twice": below(strings.Replace(raw(c.base+":svc/our-config"), unhex(t, c.git("rev-parse", c.base+":svc/our-config/feature-flags")),
-			unhex(t, c.tree(raw(c.base+":svc/our-config/feature-flags")+entry("100644", "pay.json", pay))), 1)),
+			unhex(t, c.hash("tree", raw(c.base+":svc/our-config/feature-flags")+c.entry("100644", "pay.json", pay))), 1)),
 	} {
-		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.tree(text))
+		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.hash("tree", text))
 		for _, args := range [][]string{{"diff", c.base, hidden}, {"diff", hidden}, {"eval", "pay", "--at", hidden, "--environment", "production"}} {
 			if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); out != "" || !strings.Contains(said, "git writes no such tree") {
 				t.Errorf("%s: %v says:\n%s%s", name, args, out, said)
@@ -393,19 +392,18 @@ func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
 // Git looks at some bits of a mode, and so does a review.
 func TestModesAreGits(t *testing.T) {
 	c := newClone(t)
-	entry := func(mode, name, id string) string { return mode + " " + name + "\x00" + unhex(t, id) }
 	pay := c.git("rev-parse", c.head+":svc/our-config/feature-flags/pay.json")
-	link := c.blob("../data/x\x00zz") // a checkout ends it at the zero
+	link := c.hash("blob", "../data/x\x00zz") // a checkout ends it at the zero
 	for _, modes := range [][2]string{{"40000", "107777"}, {"40000", "1100644"}, {"40000", "100600"}, {"47777", "100644"}, {"1040000", "4000100644"}, {"40000", "127777"}} {
 		folder, file := modes[0], modes[1]
 		id := pay
 		if file == "127777" {
 			id = link
 		}
-		flags := c.tree(entry(file, "pay.json", id))
-		data := entry(folder, "data", c.tree(entry("100644", "x", pay)))
-		svcJSON := entry("100644", "svc.json", c.git("rev-parse", c.head+":svc/our-config/svc.json"))
-		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.tree(entry(folder, "svc", c.tree(entry(folder, "our-config", c.tree(data+entry(folder, "feature-flags", flags)+svcJSON))))))
+		flags := c.hash("tree", c.entry(file, "pay.json", id))
+		data := c.entry(folder, "data", c.hash("tree", c.entry("100644", "x", pay)))
+		svcJSON := c.entry("100644", "svc.json", c.git("rev-parse", c.head+":svc/our-config/svc.json"))
+		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.hash("tree", c.entry(folder, "svc", c.hash("tree", c.entry(folder, "our-config", c.hash("tree", data+c.entry(folder, "feature-flags", flags)+svcJSON))))))
 		if out, said := run(t, t.Context(), c.dir, nil, "diff", c.base, hidden, "--datadir", "."); !strings.Contains(out, "flag pay\n  default: ") {
 			t.Errorf("%v: diff says:\n%s%s", modes, out, said)
 		}
@@ -415,16 +413,21 @@ func TestModesAreGits(t *testing.T) {
 	}
 }
 
-// tree stores the text of a tree that git itself would not write.
-func (c *clone) tree(text string) string {
+// hash stores an object, also a tree that git itself would not write.
+func (c *clone) hash(kind, content string) string {
 	c.t.Helper()
-	cmd := exec.Command("git", "-C", c.top, "hash-object", "-t", "tree", "--literally", "-w", "--stdin")
-	cmd.Stdin = strings.NewReader(text)
+	cmd := exec.Command("git", "-C", c.top, "hash-object", "-t", kind, "--literally", "-w", "--stdin")
+	cmd.Stdin = strings.NewReader(content)
 	out, err := cmd.Output()
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// entry is one of a tree, as git has it.
+func (c *clone) entry(mode, name, id string) string {
+	return mode + " " + name + "\x00" + unhex(c.t, id)
 }
 
 // Of what is too large to be read, diff says that it was changed, wherever it lies.
@@ -462,18 +465,6 @@ func TestASubmoduleBesideTheDocumentsIsNoProblem(t *testing.T) {
 			t.Errorf("%v says:\n%s%s", args, out, said)
 		}
 	}
-}
-
-// blob is an object with a content.
-func (c *clone) blob(content string) string {
-	c.t.Helper()
-	cmd := exec.Command("git", "-C", c.top, "hash-object", "-w", "--stdin")
-	cmd.Stdin = strings.NewReader(content)
-	out, err := cmd.Output()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // The path of the directory leads through links that a commit may change, and not out.
