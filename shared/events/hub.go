@@ -45,17 +45,15 @@ type Hub struct {
 	most  int
 	every time.Duration
 	pace  pace
-	hints chan struct{}
 
-	mu       sync.Mutex
-	topics   map[string]*topic
-	owners   map[string][]*stream // that have not been ended, the oldest first
-	watching bool
-	open     int // streams
-	public   int // of these, without a secret key
-	held     map[holder]int
-	closed   bool
-	idle     sync.WaitGroup // of the streams
+	mu     sync.Mutex
+	topics map[string]*topic
+	owners map[string][]*stream // that have not been ended, the oldest first
+	open   int                  // streams
+	public int                  // of these, without a secret key
+	held   map[holder]int
+	closed bool
+	idle   sync.WaitGroup // of the streams
 }
 
 // pace is what streams do without news.
@@ -70,15 +68,13 @@ var usual = pace{comment: 15 * time.Second, check: time.Minute}
 type topic struct {
 	channel Channel
 	news    atomic.Pointer[News]
+	hints   chan struct{} // says that the version may have moved
 
 	// Guarded by the Hub's lock.
-	streams map[*stream]struct{}
-	waking  bool // a goroutine wakes them,
-	again   bool // and once more then
+	streams  map[*stream]struct{}
+	watching bool // a goroutine does
 
-	looks atomic.Int64 // that were asked for, while somebody looks
-
-	// Of the goroutine that looks.
+	// Of that goroutine.
 	seen string
 	due  time.Time // when a change that was seen is told; zero for none
 }
@@ -86,13 +82,21 @@ type topic struct {
 // NewHub makes a Hub for at most so many streams. It asks for the versions of
 // channels as often as said, and when Look is called, as long as there are streams.
 func NewHub(most int, every time.Duration) *Hub {
-	return &Hub{most: most, every: every, pace: usual, hints: make(chan struct{}, 1), topics: map[string]*topic{}, owners: map[string][]*stream{}, held: map[holder]int{}}
+	return &Hub{most: most, every: every, pace: usual, topics: map[string]*topic{}, owners: map[string][]*stream{}, held: map[holder]int{}}
 }
 
 // Look says that a version may have moved. It returns at once.
 func (h *Hub) Look() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.topics {
+		t.hint()
+	}
+}
+
+func (t *topic) hint() {
 	select {
-	case h.hints <- struct{}{}:
+	case t.hints <- struct{}{}:
 	default:
 	}
 }
@@ -192,7 +196,7 @@ func (h *Hub) follow(ctx context.Context, name string, channel Channel) (*topic,
 	if err != nil {
 		return nil, err
 	}
-	t = &topic{channel: channel, seen: version, streams: map[*stream]struct{}{}}
+	t = &topic{channel: channel, seen: version, streams: map[*stream]struct{}{}, hints: make(chan struct{}, 1)}
 	t.news.Store(&News{Version: version, Since: time.Now()})
 	return t, nil
 }
@@ -207,9 +211,9 @@ func (h *Hub) add(s *stream) {
 	} else {
 		h.topics[s.asked.Name] = s.topic
 	}
-	if !h.watching {
-		h.watching = true
-		go h.watch()
+	if !s.topic.watching {
+		s.topic.watching = true
+		go h.watch(s.topic)
 	}
 	s.topic.streams[s] = struct{}{}
 	if h.closed {
@@ -242,104 +246,55 @@ func (h *Hub) remove(s *stream) {
 	}
 }
 
-// watch looks at the versions of all topics until there are none.
-func (h *Hub) watch() {
-	next := time.NewTimer(h.every)
-	defer next.Stop()
+// watch looks at the version of a topic until it has no streams. Topics are watched one
+// beside the other: one that takes long to tell its version holds nobody up.
+func (h *Hub) watch(t *topic) {
+	tick := time.NewTicker(h.every)
+	defer tick.Stop()
 	for {
 		select {
-		case <-next.C:
-		case <-h.hints:
+		case <-tick.C:
+		case <-t.hints:
 		}
 		h.mu.Lock()
-		topics := slices.Collect(maps.Values(h.topics))
-		h.watching = len(topics) > 0
+		followed := len(t.streams) > 0
+		t.watching = followed
 		h.mu.Unlock()
-		if len(topics) == 0 {
+		if !followed {
 			return
 		}
-		for _, t := range topics {
-			if t.looks.Add(1) == 1 {
-				go h.lookAt(t)
-			}
-		}
-		next.Reset(h.every)
+		h.look(t)
 	}
 }
 
-// lookAt looks at a topic as long as that is asked for, and beside others: one that
-// takes long to tell its version holds nobody up.
-func (h *Hub) lookAt(t *topic) {
-	for {
-		asked := t.looks.Load()
-		if soon := h.look(t); soon > 0 {
-			time.AfterFunc(soon, h.Look)
-		}
-		if t.looks.CompareAndSwap(asked, 0) {
-			return
-		}
-	}
-}
-
-// look asks for a topic's version, and tells the streams of one that has moved a
-// while ago. Until then it says how long to wait.
-func (h *Hub) look(t *topic) (wait time.Duration) {
+// look asks for a topic's version, and tells the streams of one that has moved a while
+// ago. A crowd that takes longer to wake than changes are apart hears of the last one.
+func (h *Hub) look(t *topic) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	version, err := t.channel.Version(ctx)
 	now := time.Now()
 	switch {
 	case err != nil && fault.Of(err).Kind == fault.Unauthorized:
-		h.forget(t)
-		go h.each(t, (*stream).end)
-		return 0
+		h.mu.Lock() // streams to come ask for the channel again
+		maps.DeleteFunc(h.topics, func(_ string, other *topic) bool { return other == t })
+		h.mu.Unlock()
+		h.each(t, (*stream).end)
+		return
 	case err == nil && version != t.seen:
-		t.seen = version
-		if t.due.IsZero() {
+		if t.seen = version; t.due.IsZero() {
 			t.due = now.Add(together)
 		}
 	}
-	if t.due.IsZero() {
-		return 0
+	switch wait := t.due.Sub(now); {
+	case t.due.IsZero():
+	case wait > 0:
+		time.AfterFunc(wait, t.hint)
+	default:
+		t.due = time.Time{}
+		t.news.Store(&News{Version: t.seen, Since: now, again: t.seen == t.news.Load().Version})
+		h.each(t, (*stream).wake)
 	}
-	if wait := t.due.Sub(now); wait > 0 {
-		return wait
-	}
-	t.due = time.Time{}
-	t.news.Store(&News{Version: t.seen, Since: now, again: t.seen == t.news.Load().Version})
-	h.wake(t)
-	return 0
-}
-
-// wake wakes the streams of a topic, once more after those who wake them already: a
-// crowd that takes longer to wake than changes are apart would be woken by many at once.
-func (h *Hub) wake(t *topic) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if t.again = true; t.waking {
-		return
-	}
-	t.waking = true
-	go func() {
-		for h.more(t) {
-			h.each(t, (*stream).wake)
-		}
-	}()
-}
-
-// more reports whether there is something to wake a topic's streams for.
-func (h *Hub) more(t *topic) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	t.waking, t.again = t.again, false
-	return t.waking
-}
-
-// forget has streams to come ask for the channel of a topic again.
-func (h *Hub) forget(t *topic) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	maps.DeleteFunc(h.topics, func(_ string, other *topic) bool { return other == t })
 }
 
 // each does something with all streams of a topic, with some at a time.
