@@ -85,7 +85,13 @@ func Open(path, environment string, report func(line string)) (*Directory, error
 		report(line)
 	}
 	d := &Directory{path: path, environment: environment, report: safely, warnings: map[string]bool{}, units: delivery.NewUnits(environment)}
-	d.documents = workspace.NewServable(d.maker)
+	d.documents = workspace.NewServable(func() func(item *workspace.Item) served {
+		maker := d.units.Maker()
+		return func(item *workspace.Item) served {
+			unit := maker.Make(evaluation.Source{Key: item.Key, Document: item.View})
+			return served{item.Key, unit, versions.PartOf(item.Key, item.Tree, item.View).In(d.environment)}
+		}
+	})
 	state := datadir.Look(path)
 	loaded, problems := d.load(state)
 	if len(problems) > 0 {
@@ -240,20 +246,15 @@ type served struct {
 	version *versions.Part
 }
 
-func (d *Directory) maker() func(item *workspace.Item) served {
-	maker := d.units.Maker()
-	return func(item *workspace.Item) served {
-		unit := maker.Make(evaluation.Source{Key: item.Key, Document: item.View})
-		return served{item.Key, unit, versions.PartOf(item.Key, item.Tree, item.View).In(d.environment)}
-	}
-}
-
 // load makes a table of a state, or says all that is in the way. Documents that are
 // as they were in the state before are not read again; of the others each is
 // decoded by itself: of all of them together it would take the memory.
 func (d *Directory) load(state datadir.State) (*loaded, []workspace.Problem) {
-	environment := d.environment
-	units, all, at := make([]*delivery.Unit, 0, len(state.Files)), versions.State{}, d.places()
+	units, all := make([]*delivery.Unit, 0, len(state.Files)), versions.State{}
+	at := map[string]*int{} // where the units of overridden documents stand, by key
+	for i := range d.overrides {
+		at[d.overrides[i].Key] = new(int)
+	}
 	ws, problems := d.documents.Read(state.Files, func(s served) {
 		if at[s.key] != nil {
 			*at[s.key] = len(units)
@@ -270,26 +271,17 @@ func (d *Directory) load(state datadir.State) (*loaded, []workspace.Problem) {
 	for _, unit := range units {
 		table.Put(unit)
 	}
-	version := all.Of(environment, versions.Salt{})
+	version := all.Of(d.environment, versions.Salt{})
 	if len(applied.Sources) > 0 {
 		version.Client, version.Turns = version.Client.With(applied.Version()), version.Turns.And(applied.Turns())
 	} else {
 		d.units.Keep(table) // it has all units that may be put again
 	}
 	problems = append(problems, state.Problems...)
-	if fatal := fatal(ws, problems, environment); len(fatal) > 0 {
+	if fatal := fatal(ws, problems, d.environment); len(fatal) > 0 {
 		return nil, fatal
 	}
 	return &loaded{table.Table(version.ClientAfter, version.Turns), ws, problems, applied}, nil
-}
-
-// places is for where the units of overridden documents stand, by key.
-func (d *Directory) places() map[string]*int {
-	at := map[string]*int{}
-	for i := range d.overrides {
-		at[d.overrides[i].Key] = new(int)
-	}
-	return at
 }
 
 // fatal are the problems that keep an environment from being served, in order; of

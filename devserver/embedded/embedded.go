@@ -56,18 +56,19 @@ type Options struct {
 
 // Service serves one data directory.
 type Service struct {
-	ledger  *local.Ledger
-	repo    *repository.Repository
-	service *control.Service
-	intake  *telemetry.Intake
-	table   *bolt.Table
-	seen    *rows.Store // over table
-	streams *events.Hub // nil for none
-	handler http.Handler
-	logger  *slog.Logger
-	uses    *local.Uses
-	stop    context.CancelFunc
-	stopped chan struct{}
+	workspace string // its id
+	ledger    *local.Ledger
+	repo      *repository.Repository
+	service   *control.Service
+	intake    *telemetry.Intake
+	table     *bolt.Table
+	seen      *rows.Store // over table
+	streams   *events.Hub // nil for none
+	handler   http.Handler
+	logger    *slog.Logger
+	uses      *local.Uses
+	stop      context.CancelFunc
+	stopped   chan struct{}
 }
 
 // Open opens a data directory that Create has made. One that does not exist is
@@ -87,7 +88,11 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		return nil, errors.Join(err, ledger.Close())
 	}
 	table := bolt.New(ledger.Database())
-	if err := takeOver(ctx, dir, ledger, table, options.ContextDays); err != nil {
+	record, err := ledger.Registry().Workspace(ctx)
+	if err == nil { // what earlier versions have of telemetry is moved into the table
+		err = earlier.TakeOver(ctx, dir, record.ID, table, options.ContextDays)
+	}
+	if err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
 	seen := rows.New(table, options.ContextDays)
@@ -98,7 +103,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	}
 	repo := repository.New(ledger, ledger.Objects())
 	written := counted{repo, options.Monitor.Counter("svc_commits_total", "Writes that landed."), options.Monitor.Counter("svc_lost_races_total", "Tries of writes that another write was before.")}
-	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
+	s := &Service{workspace: record.ID, ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
 		table: table, seen: seen,
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.service = control.New(control.Settings{
@@ -120,15 +125,6 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	s.stop = stop
 	go s.upkeep(background)
 	return s, nil
-}
-
-// takeOver moves what earlier versions have of telemetry into the table.
-func takeOver(ctx context.Context, dir string, ledger *local.Ledger, to *bolt.Table, days int) error {
-	ws, err := ledger.Registry().Workspace(ctx)
-	if err != nil {
-		return err
-	}
-	return earlier.TakeOver(ctx, dir, ws.ID, to, days)
 }
 
 // keptAnswers bounds the lists and items that are kept as they were answered: it
@@ -286,14 +282,10 @@ func (s *Service) mergePacks(ctx context.Context) error {
 // expire removes what is kept no longer: contexts, counts, files that keep packs from git.
 func (s *Service) expire(ctx context.Context, now time.Time) error {
 	s.ledger.Objects().Sweep(false)
-	ws, err := s.ledger.Registry().Workspace(ctx)
-	if err != nil {
+	if err := s.seen.Trim(ctx, s.workspace, telemetry.MaxSaved, telemetry.MaxBatches); err != nil {
 		return err
 	}
-	if err := s.seen.Trim(ctx, ws.ID, telemetry.MaxSaved, telemetry.MaxBatches); err != nil {
-		return err
-	}
-	_, err = s.table.Tidy(ctx, now)
+	_, err := s.table.Tidy(ctx, now)
 	return err
 }
 
@@ -303,15 +295,11 @@ func (s *Service) look(ctx context.Context, watch *reporter) error {
 	if err != nil || watch.at == head.Commit {
 		return err
 	}
-	ws, err := s.ledger.Registry().Workspace(ctx)
-	if err != nil {
-		return err
-	}
 	snapshot, err := s.repo.Snapshot(ctx, head)
 	if err != nil {
 		return err
 	}
-	broken, err := s.service.Broken(ctx, ws.ID, snapshot)
+	broken, err := s.service.Broken(ctx, s.workspace, snapshot)
 	if err == nil {
 		watch.see(snapshot, broken)
 	}

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"svc.example/svc/shared/ledger/local"
@@ -15,12 +14,8 @@ import (
 // Usage is how many contexts a workspace was seen with in a month. Another
 // process may be serving the data directory.
 func Usage(ctx context.Context, dir string, month telemetry.Month) (telemetry.Usage, error) {
-	registry, err := local.OpenRegistry(dir)
+	ws, err := workspaceOf(ctx, dir)
 	if err != nil {
-		return telemetry.Usage{}, err
-	}
-	ws, err := registry.Workspace(ctx)
-	if err = errors.Join(err, registry.Close()); err != nil {
 		return telemetry.Usage{}, err
 	}
 	if earlier.Exists(dir) {

@@ -57,12 +57,15 @@ func (r *remembered) keep(ctx context.Context, once *repository.Once, before, af
 		return
 	}
 	a := repository.Answered{ID: once.ID, Request: once.Request, Answer: once.Answer, Until: once.Until.Unix(),
-		Commit: versionOf(after, once.Path), Previous: before.Head.Commit}
+		Commit: after.Head.Commit, Previous: before.Head.Commit}
 	if once.Path != "" {
 		a.Previous = ""
-		if file, found := before.File(once.Path); found {
-			a.Previous = file.Last.SHA
-		}
+	}
+	if file, found := before.File(once.Path); found {
+		a.Previous = file.Last.SHA
+	}
+	if file, found := after.File(once.Path); found {
+		a.Commit = file.Last.SHA
 	}
 	err := os.MkdirAll(filepath.Dir(r.path), 0o700)
 	if err == nil {
@@ -83,12 +86,4 @@ func (r *remembered) put(ctx context.Context, a repository.Answered) error {
 		_, err = r.table.Tidy(ctx, time.Now())
 	}
 	return err
-}
-
-// versionOf is what an answer about a file names, or about all that there is.
-func versionOf(s *repository.Snapshot, path string) string {
-	if file, found := s.File(path); found {
-		return file.Last.SHA
-	}
-	return s.Head.Commit
 }

@@ -149,20 +149,15 @@ func (a *API) Beside(next http.Handler) http.Handler {
 		case path == "/v1" || strings.HasPrefix(path, "/v1/"):
 			a.ServeHTTP(w, r)
 		case path == "/" || path == "/console" || strings.HasPrefix(path, "/console/"):
-			a.page(w, r)
+			if f := a.ownHost(r); f != nil { // the console is there under the server's own names alone
+				delivery.WriteFault(w, f)
+				return
+			}
+			a.pages.ServeHTTP(w, r)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-// page serves the console under the server's own names alone.
-func (a *API) page(w http.ResponseWriter, r *http.Request) {
-	if f := a.ownHost(r); f != nil {
-		delivery.WriteFault(w, f)
-		return
-	}
-	a.pages.ServeHTTP(w, r)
 }
 
 // ServeHTTP answers the page of the server's own, and nobody else.
@@ -188,12 +183,6 @@ func (a *API) ownHost(r *http.Request) *fault.Fault {
 	return fault.New(fault.Misdirected, "this server does not answer under that name")
 }
 
-// reference reports whether a path is of the API's reference, which is the same for everybody
-// and has nothing of the directory.
-func reference(path string) bool {
-	return path == "/v1/openapi.json" || path == "/v1/docs" || strings.HasPrefix(path, "/v1/docs/")
-}
-
 // admit says why a request is none of the page's. A name that was made to lead here
 // (DNS rebinding) is not among the hosts, and a page of another origin says which it
 // is, or does not know the token.
@@ -209,7 +198,8 @@ func (a *API) admit(r *http.Request) *fault.Fault {
 			return fault.New(fault.Forbidden, "pages of other origins are not answered here")
 		}
 	}
-	if reference(r.URL.Path) {
+	// The API's reference is the same for everybody and has nothing of the directory.
+	if path := r.URL.Path; path == "/v1/openapi.json" || path == "/v1/docs" || strings.HasPrefix(path, "/v1/docs/") {
 		return nil
 	}
 	var token string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,13 +35,9 @@ func byMethod(methods map[string]answering) http.Handler {
 		}
 		answer, takes := methods[method]
 		if !takes {
-			var names []string
-			for name := range methods {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			w.Header().Set("Allow", strings.Join(names, ", "))
-			delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", strings.Join(names, ", "), r.Method))
+			allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+			w.Header().Set("Allow", allowed)
+			delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", allowed, r.Method))
 			return
 		}
 		var body []byte
@@ -130,8 +127,6 @@ func (a *API) putOverride(r *http.Request) (any, error) {
 	return o, nil
 }
 
-func isText(n *jsontree.Node) bool { return n != nil && n.Kind == jsontree.String }
-
 // readOverride reads the body of a request.
 func readOverride(text []byte) (*overrides.Override, error) {
 	tree, err := jsontree.Parse(text)
@@ -151,8 +146,10 @@ func readOverride(text []byte) (*overrides.Override, error) {
 	if o.Value = tree.Get("value"); o.Value == nil {
 		return nil, errors.New("value is missing")
 	}
-	if o.For != nil && !isText(tree.Get("for").Get("value")) { // for everybody without the property
-		return nil, errors.New("for: value is missing")
+	if o.For != nil {
+		if property := tree.Get("for").Get("value"); property == nil || property.Kind != jsontree.String { // it would be for everybody without it
+			return nil, errors.New("for: value is missing")
+		}
 	}
 	if o.Over(time.Now()) {
 		return nil, errors.New("until is over already")

@@ -41,8 +41,6 @@ type change struct {
 	before, after []byte // nil for no file
 }
 
-func (h *history) begin(now time.Time) { h.begun, h.sequence = now, firstSequence }
-
 // add notes what became of a file, and returns what a file's Last is: its content's
 // id, and that of the content before.
 func (h *history) add(before *repository.Snapshot, head, path string, text []byte, blob string, seen repository.Commit) *repository.Commit {

@@ -176,7 +176,7 @@ func (w *Worktree) take(files map[string]repository.File, written repository.Dra
 		next = append(next, file)
 	}
 	if before == nil {
-		w.history.begin(now)
+		w.history.begun, w.history.sequence = now, firstSequence
 	} else {
 		for _, was := range before.Files {
 			if _, found := files[was.Path]; !found {
@@ -300,12 +300,9 @@ func (w *Worktree) Recurrences(path, revision string) []time.Time {
 func (w *Worktree) Past(_ context.Context, _ repository.Head, revision string) (*repository.Snapshot, error) {
 	if w.served != nil {
 		if state, _ := w.served(); state.Version() == revision {
-			var files []repository.File
-			for _, path := range slices.Sorted(maps.Keys(state.Files)) {
-				blob := object.Hash(object.Blob, state.Files[path]).String()
-				files = append(files, repository.File{Path: path, Text: state.Files[path], Blob: blob, Last: &repository.Commit{SHA: blob, Sequence: firstSequence, Parent: unknownCommit}})
-			}
-			return repository.NewSnapshot(repository.Head{Commit: revision, Sequence: firstSequence}, files), nil
+			var as Worktree
+			as.take(asFiles(state.Files), repository.Draft{})
+			return as.snapshot, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %s", repository.ErrUnknownCommit, revision)

@@ -105,18 +105,15 @@ func hiddenByGit(dir string) []workspace.Problem {
 		p := Rewritten(at.file, at.attribute)
 		if at.number > 0 {
 			p.Line, p.Column = at.number, 1
-			p.Message = fmt.Sprintf("%s has git write other content of %s, or none, into a checkout or an archive than the commit has, so a review does not show what is served: take it out", terminal.Cut(at.attribute, 100), firstOf(files))
+			first := files[0]
+			if more := len(files) - 1; more > 0 {
+				first += fmt.Sprintf(" and %d more", more)
+			}
+			p.Message = fmt.Sprintf("%s has git write other content of %s, or none, into a checkout or an archive than the commit has, so a review does not show what is served: take it out", terminal.Cut(at.attribute, 100), first)
 		}
 		problems = append(problems, p)
 	}
 	return problems
-}
-
-func firstOf(files []string) string {
-	if len(files) == 1 {
-		return files[0]
-	}
-	return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
 }
 
 // endOf is where a file lies in the directory, at the end of symbolic links.

@@ -92,8 +92,7 @@ func end(in inside, done bool, step func()) error {
 		step()
 		return nil
 	}
-	_, err := restore(in, step)
-	return err
+	return restore(in, step)
 }
 
 var remove = os.Remove // but in a test
@@ -165,22 +164,18 @@ func isGits(path string) bool {
 
 // restore takes back what the journal tells of, if there is one: but for a file that
 // somebody has changed since. To do it twice is to do it once.
-func restore(in inside, step func()) (restored []string, err error) {
+func restore(in inside, step func()) error {
 	j, err := readJournal(in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if j.Files == nil {
 		_ = forget(in.dir) // which may have been that of a directory that lay here
-		return nil, nil
+		return nil
 	}
 	for _, r := range j.Files {
-		taken, failed := r.takeBack(in, step)
-		if failed != nil {
+		if failed := r.takeBack(in, step); failed != nil {
 			err = failed // and the others are taken back all the same
-		}
-		if taken {
-			restored = append(restored, r.At)
 		}
 	}
 	if err == nil {
@@ -191,10 +186,10 @@ func restore(in inside, step func()) (restored []string, err error) {
 		path, _ := journalOf(in.dir)
 		err = fmt.Errorf("%w; mend that, or remove %s to leave the files as they are: %w", ErrHalf, path, err)
 	}
-	return restored, err
+	return err
 }
 
-func (r record) takeBack(in inside, step func()) (taken bool, err error) {
+func (r record) takeBack(in inside, step func()) error {
 	waits := maxWaits
 	w := &writing{in: in, step: step, waits: &waits, seen: r.At, was: r.SHA256, record: record{At: r.At, Next: r.Next, Kept: r.Kept}}
 	if _, err := in.root.Lstat(r.Kept); err == nil {
@@ -202,25 +197,25 @@ func (r record) takeBack(in inside, step func()) (taken bool, err error) {
 	}
 	// What has come out is also an editor's, of the moment in which it ended.
 	w.SHA256 = in.sum(w.Next)
-	_, err = in.root.Lstat(r.At)
+	_, err := in.root.Lstat(r.At)
 	switch {
 	case r.SHA256 == "" && errors.Is(err, fs.ErrNotExist):
 		err = w.put(w.Next)
 	case r.SHA256 == "" || in.sum(r.At) != r.SHA256: // not yet, or it is another's by now
-		return false, nil
+		return nil
 	case r.Made:
 		err = w.takeAway()
 	case w.SHA256 == r.SHA256: // it waits for the place of one that is the same
-		return false, nil
+		return nil
 	default:
 		if err = w.exchange(); errors.Is(err, errors.ErrUnsupported) {
 			err = w.rename()
 		}
 	}
 	if errors.Is(err, ErrChanged) {
-		return false, nil
+		return nil
 	}
-	return true, err
+	return err
 }
 
 // Unfinished names the files of a change that one that was killed has done in part, for

@@ -103,7 +103,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if _, err := restore(inside{dir, root}, step); err != nil {
+	if err := restore(inside{dir, root}, step); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -106,11 +106,6 @@ func (l listing) renewed(touched map[string]bool, now time.Time) (_ listing, ok 
 // write would not have left it with the same time and size.
 func (e entry) settled() bool { return e.seen.Sub(e.info.ModTime()).Abs() >= coarsest }
 
-// unsettled says that some file is not settled.
-func (l listing) unsettled() bool {
-	return slices.ContainsFunc(l.entries, func(e entry) bool { return !e.settled() })
-}
-
 // itself is the datadir where a file of the layout would be named.
 const itself = "."
 

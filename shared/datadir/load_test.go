@@ -236,12 +236,11 @@ func TestListingSame(t *testing.T) {
 
 func TestUnsettled(t *testing.T) {
 	dir := t.TempDir()
-	tree(t, dir, map[string]string{"configs/a.json": "a", "configs/b.json": "b"})
+	tree(t, dir, map[string]string{"configs/a.json": "a"})
 	now := time.Now()
 	for age, want := range map[time.Duration]bool{0: true, time.Second: true, time.Minute: false, -time.Minute: false} {
 		must(t, os.Chtimes(filepath.Join(dir, "configs/a.json"), time.Time{}, now.Add(-age)))
-		must(t, os.Chtimes(filepath.Join(dir, "configs/b.json"), time.Time{}, now.Add(-time.Hour)))
-		if got := list(dir, maxFiles, now).unsettled(); got != want {
+		if got := !list(dir, maxFiles, now).entries[0].settled(); got != want {
 			t.Errorf("written %v ago: unsettled %v", age, got)
 		}
 	}

@@ -52,7 +52,7 @@ func Lock(ctx context.Context, dir string) (io.Closer, error) {
 		return nil, err
 	}
 	if err = foundIn(root); err == nil {
-		_, err = restore(inside{dir, root}, func() {})
+		err = restore(inside{dir, root}, func() {})
 	}
 	if err != nil {
 		lock.Close()

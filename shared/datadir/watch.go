@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,7 +194,7 @@ func (w *watch) check() {
 	start := time.Now()
 	rewatched := w.rewatch()
 	// What is unsettled is read again, but starts no new wait in one.
-	again := w.listing.unsettled() && w.deadline.IsZero()
+	again := w.deadline.IsZero() && slices.ContainsFunc(w.listing.entries, func(e entry) bool { return !e.settled() })
 	if found := w.list(); rewatched || again || !found.same(w.listing) {
 		w.listing, w.whole = found, true
 		w.touch()

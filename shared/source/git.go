@@ -38,8 +38,13 @@ func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 			return nil, "", err
 		}
 		if resolved != "" {
-			if err := noDocuments(git); err != nil {
-				return nil, "", err
+			// Files of a repository that lie among the documents of a directory may have come
+			// with them, and its history would be imported in the place of theirs.
+			for _, name := range append([]workspace.Folder{workspace.File}, workspace.Folders...) {
+				if _, err := os.Lstat(filepath.Join(git, string(name))); err == nil {
+					_, why := workspace.Obeyed("HEAD", false)
+					return nil, "", fmt.Errorf("%s has HEAD and objects beside %s: %s", git, name, why)
+				}
 			}
 			if err := checkInside(dir, resolved); err != nil {
 				return nil, "", err
@@ -54,18 +59,6 @@ func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 		}
 	}
 	return nil, "", nil
-}
-
-// noDocuments refuses a repository whose files lie among the documents of a directory: it
-// may have come with them, and its history would be imported in the place of theirs.
-func noDocuments(git string) error {
-	for _, name := range append([]workspace.Folder{workspace.File}, workspace.Folders...) {
-		if _, err := os.Lstat(filepath.Join(git, string(name))); err == nil {
-			_, why := workspace.Obeyed("HEAD", false)
-			return fmt.Errorf("%s has HEAD and objects beside %s: %s", git, name, why)
-		}
-	}
-	return nil
 }
 
 // RepositoryAt is the history up to a commit of svc's own repository, whose links
