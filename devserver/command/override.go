@@ -168,7 +168,7 @@ func newOverrideList(in Invocation) *cobra.Command {
 					value = terminal.Cut(string(o.Value.Compact()), 60)
 				}
 				if o.Problem != "" {
-					fmt.Fprintf(in.Stderr, "warning: %s\n", overrides.Useless{Override: o.Override, Problem: o.Problem})
+					fmt.Fprintln(in.Stderr, o.Warning())
 				}
 				rows = append(rows, []string{o.Key, value, whom(o.Override), strings.TrimPrefix(until(o.Override), "until ")})
 			}

@@ -137,7 +137,7 @@ func (d *Directory) serve(l *loaded, of datadir.State) {
 	d.fresh.Store(l)
 	now := map[string]bool{}
 	for _, useless := range l.overrides.Useless {
-		line := "warning: " + useless.String()
+		line := useless.Warning()
 		if now[line] = true; !d.useless[line] {
 			d.report(line)
 		}

@@ -17,19 +17,9 @@ import (
 type Applied struct {
 	// Effective are those that have an effect, in the order in which they were set.
 	Effective []Override
-	Useless   []Useless
+	Useless   []Listed
 	// Sources are the documents that are overridden.
 	Sources []evaluation.Source
-}
-
-// Useless is an override that comes to nothing, and why.
-type Useless struct {
-	Override
-	Problem string
-}
-
-func (u Useless) String() string {
-	return fmt.Sprintf("the override of %s comes to nothing: %s", terminal.Quote(u.Key), u.Problem)
 }
 
 // Apply finds out what the overrides that have not ended by a moment come to.
@@ -40,7 +30,7 @@ func Apply(ws *workspace.Workspace, all []Override, now time.Time) *Applied {
 	for _, o := range all {
 		doc := Document(ws, o.Key)
 		if problem := o.Problem(doc); problem != "" {
-			a.Useless = append(a.Useless, Useless{o, problem})
+			a.Useless = append(a.Useless, Listed{Override: o, Problem: problem})
 			continue
 		}
 		if a.Effective = append(a.Effective, o); !seen[o.Key] {
@@ -63,6 +53,11 @@ type Listed struct {
 	// Value is left out of one whose item has confidential values by now.
 	Value   *jsontree.Node `json:"value,omitempty"`
 	Problem string         `json:"problem,omitempty"` // why it comes to nothing
+}
+
+// Warning says that it comes to nothing.
+func (l Listed) Warning() string {
+	return fmt.Sprintf("warning: the override of %s comes to nothing: %s", terminal.Quote(l.Key), l.Problem)
 }
 
 // List shows the overrides that have not ended by a moment.

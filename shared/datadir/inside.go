@@ -18,7 +18,6 @@ type inside struct {
 type found struct {
 	info    fs.FileInfo // nil when there is nothing, or none of ours
 	outside bool        // it lies elsewhere, or is reached through elsewhere
-	link    bool        // a name in a folder is a link
 	problem string      // in words
 }
 
@@ -55,12 +54,10 @@ func (in inside) findIn(open *os.Root, folder, name string) found {
 	if err != nil {
 		return found{problem: vanishedOr(err)}
 	}
-	f := found{info: info}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		f = in.find(folder + "/" + name)
-		f.link = true
+		return in.find(folder + "/" + name)
 	}
-	return f
+	return found{info: info}
 }
 
 // resolve returns where in the directory a path ends that may go through

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"time"
 
@@ -72,7 +71,7 @@ func (l listing) renewed(touched map[string]bool, now time.Time) (_ listing, ok 
 		return l, false
 	}
 	defer root.Close()
-	in, left := inside{l.dir, root}, len(touched)
+	left := len(touched)
 	var entries []entry
 	for _, e := range l.entries {
 		if !touched[e.path] {
@@ -80,22 +79,12 @@ func (l listing) renewed(touched map[string]bool, now time.Time) (_ listing, ok 
 			continue
 		}
 		left--
-		folder, name := path.Split(e.path)
-		found := in.find(path.Clean(folder))
-		if found.info == nil || !found.info.IsDir() {
+		switch info, err := root.Lstat(e.path); {
+		case errors.Is(err, fs.ErrNotExist): // and of a folder that is gone the system reports that too
+		case err != nil || !info.Mode().IsRegular():
 			return l, false
-		}
-		open, err := in.root.OpenRoot(path.Clean(folder))
-		if err != nil {
-			return l, false
-		}
-		found = in.findIn(open, path.Clean(folder), name)
-		open.Close()
-		switch {
-		case found.link || found.problem != "" || found.info != nil && !found.info.Mode().IsRegular():
-			return l, false
-		case found.info != nil:
-			entries = append(entries, entry{e.path, found.info, now})
+		default:
+			entries = append(entries, entry{e.path, info, now})
 		}
 	}
 	l.entries, l.made, l.told = entries, now, true

@@ -19,9 +19,6 @@ import (
 // Files that nobody commits are their owner's, who may well do without the file.
 func (h *Head) resolveEnvironments(ctx context.Context) error {
 	v := h.View
-	if v.resolved.Load() {
-		return nil
-	}
 	v.resolving.Lock()
 	defer v.resolving.Unlock()
 	if v.resolved.Load() {
