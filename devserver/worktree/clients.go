@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/telemetry"
 )
@@ -109,9 +110,6 @@ func beginning(text string) string {
 
 func (c *clients) note(name clientName, asked *question, now time.Time) {
 	now = now.UTC().Truncate(time.Millisecond)
-	if asked != nil {
-		c.contexts.note(asked.context, now)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	row, found := c.rows.Get(name)
@@ -128,6 +126,8 @@ func (c *clients) note(name clientName, asked *question, now time.Time) {
 	if asked.context != nil {
 		if text := asked.context.Compact(); len(text) <= maxContext {
 			row.contexts.Put(string(text), text, 1)
+			contexts, _ := jsontree.Parse(text) // so that nothing else of the request is held
+			c.contexts.note(contexts, now)
 		}
 	}
 	if asked.flag == "" {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -125,60 +124,9 @@ type seenContexts struct {
 }
 
 func (s seenContexts) note(contexts *jsontree.Node, now time.Time) {
-	if contexts == nil {
-		return
-	}
-	for _, m := range contexts.Members {
-		saved := telemetry.Saved{Environment: s.environment, Type: strings.Clone(m.Name), LastSeen: now}
-		size := 0
-		for _, p := range m.Value.Members {
-			property, of := propertyOf(p)
-			if size += of; size > maxContext {
-				break
-			}
-			if property.Kind != 0 {
-				saved.Properties = append(saved.Properties, property)
-			}
-			if p.Name == "key" && property.Kind != telemetry.StringList {
-				saved.Key = property.Text
-			}
-		}
-		if saved.Key == "" || len(saved.Key) > telemetry.MaxKey || len(saved.Type) > telemetry.MaxName {
-			continue
-		}
+	for _, saved := range telemetry.Plain(s.environment, contexts, now) {
 		s.saved.Put([2]string{saved.Type, saved.Key}, saved, 1)
 	}
-}
-
-// propertyOf is a property as it is saved, and its size; without a kind where it is of
-// none that is.
-func propertyOf(m jsontree.Member) (p telemetry.Property, size int) {
-	p.Name = strings.Clone(m.Name)
-	switch m.Value.Kind {
-	case jsontree.String:
-		p.Kind = telemetry.String
-		p.Text, _ = m.Value.Text()
-	case jsontree.Number:
-		p.Kind, p.Text = telemetry.Double, m.Value.Literal()
-		if _, err := strconv.ParseInt(p.Text, 10, 64); err == nil {
-			p.Kind = telemetry.Int
-		}
-	case jsontree.Bool:
-		is, _ := m.Value.Bool()
-		p.Kind, p.Text = telemetry.Bool, strconv.FormatBool(is)
-	case jsontree.Array:
-		p.Kind = telemetry.StringList
-		for _, item := range m.Value.Items {
-			text, ok := item.Text()
-			if !ok {
-				text = item.Literal()
-			}
-			p.List = append(p.List, strings.Clone(text))
-			size += len(text)
-		}
-	}
-	p.Text = strings.Clone(p.Text)
-	return p, size + len(p.Name) + len(p.Text)
 }
 
 // Contexts implements control.SavedContexts.

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"svc.example/svc/shared/jsontree"
 )
@@ -161,6 +162,29 @@ func (r *reader) strings(at *place, n *jsontree.Node) []string {
 		}
 	}
 	return list
+}
+
+// Plain are those contexts of {"user": {"key": "u-1", "plan": "pro"}} that have a key, as
+// they would be saved. Properties of no kind that is are left out.
+func Plain(environment string, contexts *jsontree.Node, seen time.Time) (all []Saved) {
+	for _, m := range contexts.Members {
+		c := Saved{Environment: environment, Type: m.Name, LastSeen: seen}
+		for _, value := range m.Value.Members {
+			var r reader
+			p := r.property(new(place), value.Name, value.Value)
+			if value.Value.Kind == jsontree.Object || p.Kind == 0 || len(r.issues) > 0 {
+				continue
+			}
+			if c.Properties = append(c.Properties, p); p.Name == keyProperty {
+				c.Key = r.key(new(place), p)
+			}
+		}
+		if c.Key != "" && len(c.Key) <= MaxKey && len(c.Type) <= MaxName {
+			c.Properties = kept(c.Properties)
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // place is where a reader is; its pointer is written only when it is needed.
