@@ -127,7 +127,11 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, 
 	for _, end := range end {
 		end()
 	}
-	unused.close()
+	unused.mu.Lock()
+	for c := range unused.all {
+		c.Close()
+	}
+	unused.mu.Unlock()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := s.Shutdown(stopping); err != nil {
@@ -154,14 +158,6 @@ func (u *connections) note(c net.Conn, state http.ConnState) {
 		u.all[c] = true
 	default:
 		delete(u.all, c)
-	}
-}
-
-func (u *connections) close() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for c := range u.all {
-		c.Close()
 	}
 }
 

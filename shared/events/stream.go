@@ -169,7 +169,10 @@ func (s *stream) run(opening string) {
 		most = turnRetry
 	}
 	retry := minRetry + rand.N(most-minRetry+time.Millisecond)
-	err := s.open(opening, fmt.Sprintf(": svc\nretry: %d\nid: %s\n\n", retry.Milliseconds(), s.topic.news.Load().Version))
+	_, err := io.WriteString(bodies.NewSteadyConn(s.conn), opening)
+	if err == nil {
+		err = s.write(strings.NewReader(fmt.Sprintf(": svc\nretry: %d\nid: %s\n\n", retry.Milliseconds(), s.topic.news.Load().Version)))
+	}
 	for err == nil {
 		if err = s.tell(); err != nil {
 			break
@@ -247,13 +250,6 @@ func (s *stream) stillGood() error {
 	}
 	s.checked = time.Now()
 	return nil
-}
-
-func (s *stream) open(head, first string) error {
-	if _, err := io.WriteString(bodies.NewSteadyConn(s.conn), head); err != nil {
-		return err
-	}
-	return s.write(strings.NewReader(first))
 }
 
 // write sends parts of the stream.

@@ -134,7 +134,8 @@ func (h *Head) AllBroken(ctx context.Context) ([]Broken, error) {
 				found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 			}
 		}
-		if err := h.seek(ctx, found[:min(len(found), maxSought)], (*content).unusable); err != nil {
+		wrong := func(c *content) []workspace.Problem { return slices.Concat(c.problems, c.uncompilable()) }
+		if err := h.seek(ctx, found[:min(len(found), maxSought)], wrong); err != nil {
 			return nil, err
 		}
 		v.unusable = v.accounted(found)
@@ -150,10 +151,6 @@ func (c *content) uncompilable() []workspace.Problem {
 		return nil
 	}
 	return c.schema.Problems()
-}
-
-func (c *content) unusable() []workspace.Problem {
-	return slices.Concat(c.problems, c.uncompilable())
 }
 
 // seek looks for the last good version of files, several at a time. What an
