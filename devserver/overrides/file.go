@@ -156,10 +156,7 @@ func (f File) ClearAll(ctx context.Context) (cleared int, err error) {
 		return 0, err
 	}
 	defer lock.Close()
-	all, unread := f.Read()
-	if unread != nil {
-		all = nil
-	}
+	all, _ := f.Read()
 	return len(InForce(all, time.Now())), f.write(nil)
 }
 

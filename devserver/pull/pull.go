@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -124,14 +125,14 @@ func (p *Plan) look() error {
 		return nil
 	}
 	p.local = datadir.Look(p.dir)
-	for _, problem := range p.local.Problems {
-		_, read := p.local.Files[problem.File]
+	for _, found := range p.local.Problems {
+		_, read := p.local.Files[found.File]
 		switch {
 		case read:
-		case isDocument(problem.File) || problem.File == workspace.File:
-			p.unread[problem.File] = problem.Message
-		case problem.Severity == workspace.Fatal || slices.Contains(p.local.Outside, problem):
-			return fmt.Errorf("%s: %s", problem.File, problem.Message)
+		case isDocument(found.File) || found.File == workspace.File:
+			p.unread[found.File] = found.Message
+		case found.Severity == workspace.Fatal || found.Code == problem.LeftOut:
+			return fmt.Errorf("%s: %s", found.File, found.Message)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ type Options struct {
 	// whether it is not; nil where it always is.
 	Served func() (state datadir.State, behind bool)
 	// ServedOverrides is the text of the overrides that are served, and whether those go
-	// on being served whatever the file has; nil where the file's always are.
+	// on being served whatever the file has.
 	ServedOverrides func() (text []byte, fixed bool)
 	// Who is the name under which the page edits.
 	Who string
@@ -237,14 +237,11 @@ func (a *API) overridden(environment string) control.Overrides {
 	}
 	text, err := file.Text()
 	all, wrong := file.Decode(text)
-	if a.options.ServedOverrides != nil {
-		if served, fixed := a.options.ServedOverrides(); fixed || err != nil || wrong != nil {
-			text = served
-			all, wrong = file.Decode(text)
-			err = nil
-		}
+	if served, fixed := a.options.ServedOverrides(); fixed || err != nil || wrong != nil {
+		text = served
+		all, _ = file.Decode(text) // which the server has read
 	}
-	if err != nil || wrong != nil || text == nil {
+	if text == nil {
 		return control.Overrides{}
 	}
 	sum := sha256.Sum256(text)

@@ -57,7 +57,8 @@ func open(t *testing.T) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.api, err = New(Options{Dir: dir, Environment: "development", Overrides: &file, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580)}); err != nil {
+	if p.api, err = New(Options{Dir: dir, Environment: "development", Overrides: &file, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
+		ServedOverrides: func() ([]byte, bool) { return nil, false }}); err != nil {
 		t.Fatal(err)
 	}
 	p.token = p.api.Token()

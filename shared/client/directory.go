@@ -19,7 +19,7 @@ import (
 type directory struct {
 	path, environment string
 	options           Options
-	outside           []workspace.Problem // links that lead out, as they were logged
+	leftOut           []workspace.Problem // links that lead out and what is no file, as logged
 }
 
 func newDirectory(o Options) (*directory, error) {
@@ -73,20 +73,13 @@ func (d *directory) update(c *Client, state datadir.State) error {
 	if len(problems) > 0 {
 		return &Refusal{d.path, problems}
 	}
-	d.warnOfLinks(state.Outside)
+	leftOut := slices.DeleteFunc(slices.Clone(state.Problems), func(p workspace.Problem) bool { return p.Code != problem.LeftOut })
+	if !slices.Equal(leftOut, d.leftOut) && len(leftOut) > 0 { // others than before
+		d.options.Log.Warn("svc: links that lead out of the directory, and what is no file, are left out; svc verify lists them", "links", len(leftOut), "first", leftOut[0].String())
+	}
+	d.leftOut = leftOut
 	c.serve(newTable(from, d.options.variables()))
 	return nil
-}
-
-// warnOfLinks logs which documents are left out because a link leads to them
-// out of the directory, when others are than before.
-func (d *directory) warnOfLinks(outside []workspace.Problem) {
-	if slices.Equal(outside, d.outside) {
-		return
-	}
-	if d.outside = outside; len(outside) > 0 {
-		d.options.Log.Warn("svc: links that lead out of the directory are left out; svc verify lists them", "links", len(outside), "first", outside[0].String())
-	}
 }
 
 // load has the version of the files, which the watch has made already. That of the

@@ -29,7 +29,6 @@ type listing struct {
 	dir      string
 	entries  []entry
 	problems []workspace.Problem
-	outside  []workspace.Problem // of problems, those about links that lead out
 	made     time.Time
 	// told says that whatever was touched since the listing before is known.
 	told bool
@@ -188,7 +187,6 @@ func (l *listing) folder(in inside, folder string, limit int) bool {
 func (l *listing) leadsOut(path string) {
 	l.warn(problem.LeftOut, path, "this is a symbolic link that leads out of the config directory: it is left out; put the "+
 		"file or folder itself in its place, or a link to one within the directory")
-	l.outside = append(l.outside, l.problems[len(l.problems)-1])
 }
 
 var errTooMany = errors.New("too many files")

@@ -28,12 +28,10 @@ import (
 type State struct {
 	// Files are path in the layout to content, for workspace.Read. A file that has
 	// not changed since an earlier look has the same bytes in memory.
-	Files    map[string][]byte
+	Files map[string][]byte
+	// Problems of the code problem.LeftOut are about documents that are not in Files: who
+	// takes a directory for the whole of a workspace must not take these for deleted.
 	Problems []workspace.Problem
-	// Outside are those of Problems that are about a link which leads out of
-	// the directory. Who takes a directory for the whole of a workspace must
-	// not take a document that was left out for one that was deleted.
-	Outside []workspace.Problem
 
 	listing listing // that Files were read by
 }
@@ -76,7 +74,7 @@ func (s State) same(other State) bool {
 // state reads the listed files, but for those that are in an earlier state and
 // have not changed since; what was touched has changed, whatever it looks like.
 func (l listing) state(before State, touched map[string]bool) State {
-	state := State{Files: make(map[string][]byte, len(l.entries)), Problems: slices.Clone(l.problems), Outside: l.outside, listing: l}
+	state := State{Files: make(map[string][]byte, len(l.entries)), Problems: slices.Clone(l.problems), listing: l}
 	root, err := os.OpenRoot(l.dir)
 	if err != nil { // gone since; what was found as nothing has been told
 		return state

@@ -173,11 +173,11 @@ func TestWatch(t *testing.T) {
 		{"a link that leads out for a while", map[string]string{"conf/feature-flags/a.json": "1", "conf/feature-flags/b.json": "b", "far/a": "secret", "conf/..1/a": "2"}, func(s *scene) {
 			s.relink("../../far/a", "conf/"+a)
 			s.w.until("the file is left out", func(state State) bool {
-				return len(state.Files) == 1 && len(state.Problems) == 1 && len(state.Outside) == 1
+				return len(state.Files) == 1 && len(state.Problems) == 1
 			})
 			s.relink("../..1/a", "conf/"+a)
 			s.w.until("the file is back", func(state State) bool {
-				return string(state.Files[a]) == "2" && len(state.Problems) == 0 && len(state.Outside) == 0
+				return string(state.Files[a]) == "2" && len(state.Problems) == 0
 			})
 		}},
 		{"it was not there yet", nil, func(s *scene) {

@@ -13,6 +13,7 @@ import (
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -78,12 +79,12 @@ func Refused(problems []workspace.Problem, shown string) error {
 }
 
 // InTheWay are the problems of a directory that is to become the whole of a
-// workspace: what a link leads out of it to would be missing from that, so it is
-// in the way, and so is what another program would obey.
+// workspace: what is left out, such as what a link leads out of it to, would be missing from
+// that, so it is in the way, and so is what another program would obey.
 func InTheWay(path string, state datadir.State) []workspace.Problem {
 	problems := slices.Clone(state.Problems)
 	for i := range problems {
-		if slices.Contains(state.Outside, problems[i]) {
+		if problems[i].Code == problem.LeftOut {
 			problems[i].Severity = workspace.Fatal
 		}
 	}
