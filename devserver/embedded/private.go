@@ -45,9 +45,13 @@ func markOwn(dir, place string) error {
 }
 
 // IsOwn reports whether this user has made a data directory on this machine, where it is. One
-// that came with files has its author's keys and hooks, even if it has a seal of another one.
+// that came with files has its author's keys and hooks, even if it has a seal of another one,
+// and a link that came with them leads to one that is not meant.
 func IsOwn(dir string) bool {
 	path := filepath.Join(dir, ownName)
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return false
+	}
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<10 {
 		return false
 	}

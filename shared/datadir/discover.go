@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -34,13 +35,27 @@ func Discover(flag string, getenv func(string) string, workdir string) (string, 
 			return "", fmt.Errorf("./%s: %s; rename it, or name the config directory with --datadir", name, problem)
 		}
 		if there {
-			return path, nil
+			return path, ledOut(name, path, workdir)
 		}
 	}
 	if dir := getenv(Variable); dir != "" {
 		return given(Variable, dir, workdir)
 	}
 	return "", fmt.Errorf("%w: there is no ./our-config and no ./.svc in %s, and %s is not set; name one with --datadir, or create one with `svc init`", ErrNone, workdir, Variable)
+}
+
+// ledOut refuses a symbolic link to elsewhere in a working directory that is in no
+// repository: it may have come with an archive. In a repository git.Locate does.
+func ledOut(name, path, workdir string) error {
+	at, err := git.Locate(workdir)
+	if err != nil || at.Top != "" {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(path)
+	if below, away := filepath.Rel(at.Dir, dir); err == nil && (away != nil || !filepath.IsLocal(below)) {
+		err = fmt.Errorf("./%s: a symbolic link leads from it to %s; if you mean that directory, name it itself with --datadir", name, dir)
+	}
+	return err
 }
 
 // given is a datadir that somebody named: it has to be there.

@@ -54,6 +54,7 @@ func TestDiscover(t *testing.T) {
 		{name: "hidden", files: map[string]string{".svc/": "", "env/": ""}, env: "env", want: ".svc"},
 		{name: "the variable", files: map[string]string{"env/": ""}, env: "env", want: "env"},
 		{name: "a link to a directory", files: map[string]string{"real/": "", "our-config": "-> real"}, want: "our-config"},
+		{name: "a link to elsewhere", files: map[string]string{".svc": "-> ..", "env/": ""}, env: "env", err: []string{"./.svc", "leads from it to", "--datadir"}},
 		{name: "a path that climbs", files: map[string]string{"given/": ""}, flag: "given/../given/.", want: "given"},
 		{name: "nothing", err: []string{"./our-config", "./.svc", "SVC_DIR is not set", "--datadir", "svc init"}},
 		{name: "the flag names nothing", files: map[string]string{"our-config/": ""}, flag: "nope", err: []string{"--datadir nope", "there is no directory", "svc init nope"}},

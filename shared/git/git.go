@@ -183,7 +183,7 @@ func setting(ctx context.Context, dir string, at []string, name string) string {
 // settings go before those of the repository.
 var settings = []string{
 	"safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.commitGraph=false",
-	"core.alternateRefsCommand=", "fetch.bundleURI=", "protocol.allow=never",
+	"core.alternateRefsCommand=", "fetch.bundleURI=", "protocol.allow=never", "core.splitIndex=false",
 }
 
 // variables take the place of those of the caller. Which protocols may be used is a name

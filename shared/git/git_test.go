@@ -1,6 +1,8 @@
 package git
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +56,52 @@ func TestNoProtocolIsAllowed(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(dir, "ran")); err == nil {
 			t.Errorf("%s: something was run", name)
 		}
+	}
+}
+
+// Whatever a repository asks for: an index of one's own, outside of it, is nothing of its.
+func TestAskingWritesNothing(t *testing.T) {
+	program, dir := testenv.Program(t, "your system's package", "git"), t.TempDir()
+	run := func(args ...string) {
+		cmd := exec.Command(program, append([]string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@acme.example"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	run("init", "-q")
+	if err := os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("*.json ident\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run("add", "-A")
+	run("commit", "-q", "-m", "x")
+	for _, setting := range []string{"core.splitIndex", "core.untrackedCache", "core.fsmonitor", "index.recordEndOfIndexEntries"} {
+		run("config", setting, "true")
+	}
+	run("config", "splitIndex.sharedIndexExpire", "now")
+	if err := os.WriteFile(filepath.Join(dir, ".git", "sharedindex."+strings.Repeat("0", 40)), []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	files := func() (all []string) {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			info, err := entry.Info()
+			all = append(all, fmt.Sprint(path, info.ModTime()))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	before := files()
+	r, err := Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Attributes(t.Context(), "HEAD", []string{"a.json"}); err != nil {
+		t.Fatal(err)
+	}
+	if after := files(); !slices.Equal(before, after) {
+		t.Errorf("before:\n%s\nafter:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}
 }
 
