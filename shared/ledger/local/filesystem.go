@@ -161,11 +161,16 @@ func (s filesystem) remove(path string) error {
 	return nil
 }
 
+// mkdir makes a folder, if there is none. It makes none around it: who has moved that away
+// may be about to put something else in its place.
 func (s filesystem) mkdir(path string, mode fs.FileMode) error {
 	if err := s.before(OpMkdir, path); err != nil {
 		return err
 	}
-	return os.MkdirAll(path, mode)
+	if err := os.Mkdir(path, mode); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // syncDir flushes a directory, so that a new or renamed name in it survives a

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/go-git/go-billy/v5"
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-billy/v5/util"
 
 	"svc.example/svc/shared/repository/pack"
@@ -28,16 +27,23 @@ type files interface {
 // folder is the file system below a directory. Billy's own one, bound to a
 // directory, looks at each part of each path for symbolic links before it does
 // anything; to store a pack that is some forty looks. The paths of this
-// package lead where they say, so that it goes there at once.
+// package lead where they say, so that it goes there at once. And where a directory
+// has been moved away, billy's makes it again for the next file.
 type folder struct {
 	root string
 	trim string // what paths begin with and the directory does not
-	*osfs.ChrootOS
 }
+
+// file is one as billy has it. Nothing here locks one.
+type file struct{ *os.File }
+
+func (file) Lock() error { return errors.ErrUnsupported }
+
+func (file) Unlock() error { return errors.ErrUnsupported }
 
 func local(dir string) (files, error) {
 	absolute, err := filepath.Abs(dir)
-	return folder{root: absolute, ChrootOS: osfs.Default}, err
+	return folder{root: absolute}, err
 }
 
 func (f folder) at(path string) string {
@@ -46,19 +52,27 @@ func (f folder) at(path string) string {
 
 func (f folder) Root() string { return f.root }
 
-func (f folder) Create(path string) (billy.File, error) { return f.ChrootOS.Create(f.at(path)) }
+func (f folder) Join(parts ...string) string { return filepath.Join(parts...) }
 
-func (f folder) Open(path string) (billy.File, error) { return f.ChrootOS.Open(f.at(path)) }
-
-func (f folder) OpenFile(path string, flag int, mode os.FileMode) (billy.File, error) {
-	return f.ChrootOS.OpenFile(f.at(path), flag, mode)
+func (f folder) Create(path string) (billy.File, error) {
+	return f.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-func (f folder) Stat(path string) (os.FileInfo, error) { return f.ChrootOS.Stat(f.at(path)) }
+func (f folder) Open(path string) (billy.File, error) { return f.OpenFile(path, os.O_RDONLY, 0) }
 
-func (f folder) Rename(from, to string) error { return f.ChrootOS.Rename(f.at(from), f.at(to)) }
+func (f folder) OpenFile(path string, flag int, mode os.FileMode) (billy.File, error) {
+	opened, err := os.OpenFile(f.at(path), flag, mode)
+	if err != nil {
+		return nil, err
+	}
+	return file{opened}, nil
+}
 
-func (f folder) Remove(path string) error { return f.ChrootOS.Remove(f.at(path)) }
+func (f folder) Stat(path string) (os.FileInfo, error) { return os.Stat(f.at(path)) }
+
+func (f folder) Rename(from, to string) error { return os.Rename(f.at(from), f.at(to)) }
+
+func (f folder) Remove(path string) error { return os.Remove(f.at(path)) }
 
 // ReadDir leaves out what is deleted or gets another name while it reads: billy's fails then.
 func (f folder) ReadDir(path string) ([]os.FileInfo, error) {
@@ -78,7 +92,7 @@ func (f folder) ReadDir(path string) ([]os.FileInfo, error) {
 }
 
 func (f folder) MkdirAll(path string, mode os.FileMode) error {
-	return f.ChrootOS.MkdirAll(f.at(path), mode)
+	return os.MkdirAll(f.at(path), mode)
 }
 
 // flush makes what was written to a file survive a loss of power.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 
 	"svc.example/svc/shared/repository/odb"
@@ -123,7 +122,7 @@ func OpenStore(dir string) (*Objects, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := objectsIn(folder{root: dir, trim: "objects/", ChrootOS: osfs.Default})
+	o := objectsIn(folder{root: dir, trim: "objects/"})
 	if _, err := o.store.Stat(odb.PackFolder); errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}

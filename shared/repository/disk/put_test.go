@@ -147,6 +147,22 @@ func TestPutPackFails(t *testing.T) {
 }
 
 // TestInitFlushes: a new repository survives a loss of power.
+// A directory that was moved away may be about to be replaced.
+func TestNoRepositoryIsMadeWhereOneWas(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "repository")
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	p := encode(t, "text")
+	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a pack is stored: %v", err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a directory again: %v", err)
+	}
+}
+
 func TestInitFlushes(t *testing.T) {
 	power := newPowered(t)
 	must[*disk.Objects](t)(disk.InitIn(power))
