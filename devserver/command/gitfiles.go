@@ -78,7 +78,7 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 	if err != nil && revision == "HEAD" {
 		return nil, errors.New("the repository has no commit yet: git commit comes first")
 	}
-	if err != nil {
+	if err != nil || strings.HasPrefix(revision, "^") { // which git takes for all but that one
 		return nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
 	}
 	s := &gitState{commit: strings.TrimSpace(string(id))}

@@ -140,6 +140,10 @@ var hostileRepositories = map[string]func(c *clone){
 		c.gitIn(at, "update-ref", "refs/replace/"+c.base, c.head)
 	},
 	"a replaced commit": func(c *clone) { c.git("replace", c.base, c.other) },
+	"a replaced commit, whatever is asked for": func(c *clone) {
+		c.git("config", "core.useReplaceRefs", "true")
+		c.git("replace", c.base, c.other)
+	},
 	"a replaced tree": func(c *clone) {
 		c.git("replace", c.base+"^{tree}", c.head+"^{tree}")
 	},
@@ -335,6 +339,18 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What git does not say of a repository that it refuses is not taken for nothing.
+func TestARepositoryThatGitRefusesIsTold(t *testing.T) {
+	c := newClone(t)
+	c.git("config", "core.repositoryFormatVersion", "1")
+	c.git("config", "extensions.foo", "true")
+	for _, args := range [][]string{{"diff", c.base}, {"verify"}} {
+		if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); !strings.Contains(out+said, "unknown repository extension found: foo") || strings.Contains(said, " 0 errors") {
+			t.Errorf("%v says:\n%s%s", args, out, said)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func Submodules(dir string, below []string) (holding []string) {
 		if to, err := os.Readlink(filepath.Join(dir, string(name))); err == nil { // which may be checked out or not
 			ends = append(ends, path.Clean(filepath.ToSlash(to)))
 		}
-		links, _ := os.ReadDir(filepath.Join(dir, string(name)))
+		links := readFolder(os.OpenFile, filepath.Join(dir, string(name)), maxFiles)
 		for _, e := range links {
 			if to, err := os.Readlink(filepath.Join(dir, string(name), e.Name())); err == nil {
 				ends = append(ends, path.Join(string(name), filepath.ToSlash(to)))
@@ -69,11 +69,13 @@ func hiddenByGit(dir string) []workspace.Problem {
 	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
 	defer cancel()
 	r, err := git.Open(ctx, dir)
-	if errors.As(err, new(*git.Inner)) {
-		return []workspace.Problem{hidden(itself, err.Error())}
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, git.ErrNoProgram):
 		return nil
+	case errors.As(err, new(*git.Inner)):
+		return []workspace.Problem{hidden(itself, err.Error())}
+	case err != nil:
+		return []workspace.Problem{hidden(itself, "git does not say what it hides: "+err.Error())}
 	}
 	var problems []workspace.Problem
 	submodules, unasked := r.Submodules(ctx)

@@ -153,6 +153,18 @@ func content(root *os.Root, path string) ([]byte, error) {
 	return readAll(f, info.Size())
 }
 
+// readFolder returns what is in a folder, so many names at the most; none where it cannot
+// be read. A pipe in its place is not waited for.
+func readFolder(open func(string, int, fs.FileMode) (*os.File, error), path string, most int) []fs.DirEntry {
+	f, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(most)
+	return entries
+}
+
 // readAll reads up to maxBytes. The size is what to expect: a file may grow
 // while it is read, and some file systems do not know a size.
 func readAll(r io.Reader, size int64) ([]byte, error) {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/workspace"
 )
 
 // TestLookNoFiles is a folder with things in it that would keep a reader
@@ -28,6 +30,30 @@ func TestLookNoFiles(t *testing.T) {
 		"warning configs/socket.json: this is a socket, not a file",
 		"fatal svc.json: this is a named pipe, and the workspace file is expected",
 	})
+}
+
+// A folder may be a pipe, which nobody writes to.
+func TestAPipeInThePlaceOfAFolderIsNotWaitedFor(t *testing.T) {
+	for _, folder := range workspace.Folders {
+		dir := t.TempDir()
+		must(t, syscall.Mkfifo(filepath.Join(dir, string(folder)), 0o644))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Look(dir)
+			Overlooked(dir)
+			Submodules(dir, nil)
+			lock, err := Lock(t.Context(), dir)
+			if err == nil {
+				lock.Close()
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Fatalf("%s is waited for", folder)
+		}
+	}
 }
 
 // TestBecamePipe is a file that was one when it was listed.

@@ -107,15 +107,10 @@ func lockOf(dir string) string {
 // holds the lock: nobody else is about to give it its place.
 func sweep(root *os.Root) {
 	for _, folder := range slices.Concat(workspace.Folders, []workspace.Folder{"."}) {
-		f, err := root.Open(string(folder))
-		if err != nil {
-			continue
-		}
-		names, _ := f.Readdirnames(-1)
-		f.Close()
-		for _, name := range names {
-			if isOwn(name) {
-				_ = root.Remove(filepath.Join(string(folder), name))
+		entries := readFolder(root.OpenFile, string(folder), -1)
+		for _, e := range entries {
+			if isOwn(e.Name()) {
+				_ = root.Remove(filepath.Join(string(folder), e.Name()))
 			}
 		}
 	}

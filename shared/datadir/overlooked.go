@@ -171,12 +171,7 @@ func folderNames() string {
 // entries are the names in a folder, in order; none when it cannot be read,
 // which Look says.
 func (o *overlooking) entries(folder string) []fs.DirEntry {
-	f, err := o.root.Open(folder)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	all, _ := f.ReadDir(maxLooked)
+	all := readFolder(o.root.OpenFile, folder, maxLooked)
 	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return all
 }

@@ -58,6 +58,9 @@ type Repository struct {
 // ErrNone is a directory that is in no repository.
 var ErrNone = errors.New("it is in no git repository")
 
+// ErrNoProgram is the error where git is not installed.
+var ErrNoProgram = errors.New("this needs the program git, which is not installed")
+
 // Open finds the repository of a directory.
 func Open(ctx context.Context, dir string) (*Repository, error) {
 	r, err := find(dir)
@@ -124,7 +127,7 @@ func (r *Repository) outermost(ctx context.Context) error {
 
 func find(dir string) (*Repository, error) {
 	if _, err := exec.LookPath("git"); err != nil {
-		return nil, errors.New("this needs the program git, which is not installed")
+		return nil, ErrNoProgram
 	}
 	at, err := Locate(dir)
 	if err != nil {
@@ -183,7 +186,7 @@ func setting(ctx context.Context, dir string, at []string, name string) string {
 // settings go before those of the repository.
 var settings = []string{
 	"safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.commitGraph=false",
-	"core.alternateRefsCommand=", "fetch.bundleURI=", "protocol.allow=never", "core.splitIndex=false",
+	"core.alternateRefsCommand=", "fetch.bundleURI=", "protocol.allow=never", "core.splitIndex=false", "core.useReplaceRefs=false",
 }
 
 // variables take the place of those of the caller. Which protocols may be used is a name
@@ -253,11 +256,13 @@ const trust = "git config --global --add safe.directory "
 // inWords is what git says when it fails: its last words, and what it advises where a
 // repository belongs to somebody else.
 func inWords(said string) error {
-	message, advice := "", ""
+	message, advice, listing := "", "", false
 	for line := range strings.SplitSeq(said, "\n") {
 		line = strings.TrimSpace(line)
 		if fatal, found := strings.CutPrefix(line, "fatal: "); found || message == "" {
-			message = fatal
+			message, listing = fatal, strings.HasSuffix(fatal, ":") // such as of what it does not know
+		} else if listing {
+			message += " " + line
 		}
 		if strings.HasPrefix(line, trust) {
 			advice = line

@@ -110,6 +110,9 @@ func TestWhatGitAdvises(t *testing.T) {
 	if got := inWords(said).Error(); got != "detected dubious ownership in repository at '/w': another user owns it; if you trust what is in it: git config --global --add safe.directory /w" {
 		t.Error(got)
 	}
+	if got := inWords("fatal: unknown repository extensions found:\n\tfoo\n\tbar").Error(); got != "unknown repository extensions found: foo bar" {
+		t.Error(got)
+	}
 	if got := inWords("warning: lazy fetching disabled\nfatal: not a tree object\x1b").Error(); got != `not a tree object\u001b` {
 		t.Error(got)
 	}
