@@ -144,7 +144,7 @@ var rules = []struct {
 	},
 	{
 		who:     []string{"shared/testing/instance"},
-		imports: []string{module + "shared/control", module + "shared/httpapi", module + "shared/sdkapi", module + "shared/delivery", module + "functions/internal/..."},
+		imports: []string{module + "shared/control", module + "shared/sdkapi", module + "shared/delivery", module + "functions/internal/..."},
 		why:     "tests start what is shipped: package functions wires the functions, and nobody else does",
 	},
 	{
