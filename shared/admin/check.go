@@ -123,7 +123,8 @@ func (w *Workspace) collect(ctx context.Context, commit string, o Checking) (*ch
 	return c, c.checkGit(ctx)
 }
 
-// checkGit goes through everything that the head reaches. What the packs that the table names do not hold may lie in others.
+// checkGit goes through everything that the head reaches. What the packs that the table
+// names do not hold may lie in others.
 func (c *checker) checkGit(ctx context.Context) error {
 	if c.head.Commit == "" {
 		c.whole = true

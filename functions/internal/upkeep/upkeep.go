@@ -7,8 +7,8 @@
 //   - A run that comes near its deadline and has merged or removed something is no
 //     failure: it sends its message once more, and the next one finds that done.
 //   - What another run cannot better is not tried again: a workspace in which
-//     the check found problems, a message that nobody understands. It is put among the dead letters at once, with the
-//     reason, and an alarm rings. Everything else that fails is left to the
+//     the check found problems, a message that nobody understands. It is put among
+//     the dead letters at once, with the reason, and an alarm rings. Everything else that fails is left to the
 //     queue, which hands it out again some times and then does the same.
 //   - A message may come twice, and two for one workspace may be worked on at
 //     once: that costs time and does no harm.

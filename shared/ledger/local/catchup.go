@@ -106,9 +106,10 @@ type unservable struct{ why string }
 
 func (u *unservable) Error() string { return u.why }
 
-// checkLayout reads the folders of a commit, and how many bytes all files have together. That something else stands in the place of a
-// folder or the workspace file that rows removed is no wish to delete all that was
-// there. A file that cannot be read is broken alone.
+// checkLayout reads the folders of a commit, and looks how many bytes all files have
+// together. That something else stands in the place of a folder or the workspace file that
+// rows removed is no wish to delete all that was there. A file that cannot be read is
+// broken alone.
 func checkLayout(objects *odb.Reader, rows []row, target object.ID) error {
 	layout, err := repository.ReadFolders(objects.Read, target)
 	if err != nil {
