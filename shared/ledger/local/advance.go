@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 	preparing.Go(func() error { return l.remember(ctx, c) })
 	preparing.Go(func() error { return l.branch.prepare(c.SHA) })
 	if err := preparing.Wait(); err != nil {
-		return none, repository.Unwritten(errors.Join(err, l.branch.recover()))
+		return none, repository.Unwritten(errors.Join(cmp.Or(l.CheckLock(), err), l.branch.recover()))
 	}
 	release, err := l.files.lockForWriting(ctx, l.dir)
 	if err != nil {

@@ -117,6 +117,27 @@ func TestAnotherDirectoryIsNotWritten(t *testing.T) {
 	}
 }
 
+// TestADirectoryThatIsMovedAwayDuringAWrite is told as one that was moved before.
+func TestADirectoryThatIsMovedAwayDuringAWrite(t *testing.T) {
+	dir, armed := created(t), false
+	l := opened(t, dir, Options{Step: func(op Operation, _ string) error {
+		if armed && op == OpCreate {
+			armed = false
+			return os.Rename(dir, dir+".away")
+		}
+		return nil
+	}})
+	from := head(t, l)
+	next := draft(t, l.Repository(), from.Commit, "a", "1")
+	armed = true
+	if _, err := l.Advance(t.Context(), from, next); !errors.As(err, new(*repository.Unavailable)) || !repository.Refused(err) {
+		t.Errorf("a write beside a move: %v", err)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("there is a directory again")
+	}
+}
+
 // TestARevokedKeyIsRefusedAtOnce, by whatever name the registry's file is reached.
 func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	for name, move := range map[string]func(t *testing.T, file string, text []byte){

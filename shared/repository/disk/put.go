@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-git/go-billy/v5"
 
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
@@ -163,6 +164,9 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 	err := o.Objects.PutPack(ctx, name, content, index)
 	if err != nil {
 		o.release(name, func(keep string) { _ = o.store.Remove(keep) })
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &repository.Unavailable{Message: "the repository was moved away or removed while svc was running", Cause: err}
 	}
 	return err
 }

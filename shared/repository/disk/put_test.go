@@ -155,7 +155,7 @@ func TestNoRepositoryIsMadeWhereOneWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := encode(t, "text")
-	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); !errors.Is(err, fs.ErrNotExist) {
+	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); !errors.As(err, new(*repository.Unavailable)) {
 		t.Errorf("a pack is stored: %v", err)
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
