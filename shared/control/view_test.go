@@ -34,7 +34,7 @@ func TestTheTextsOfWorkspacesAreForgotten(t *testing.T) {
 		files := map[string]string{}
 		for i := range 10 {
 			key := fmt.Sprint("f", i)
-			files[path(key)] = boolFlag(key, fmt.Sprintf(`,"extra":%q`, strings.Repeat("x", 1<<20-1000)))
+			files[path(key)] = boolFlag(key, `,"extra":"`+strings.Repeat("x", 1<<20-1000)+`"`)
 		}
 		enter(files)
 	}

@@ -82,8 +82,10 @@ type unread struct {
 }
 
 func (u *unread) Write(p []byte) (int, error) {
-	u.writing.Add(1)
-	<-u.let
+	if u.Code == 200 { // and no refusal of one that has waited for too long
+		u.writing.Add(1)
+		<-u.let
+	}
 	return len(p), nil
 }
 
