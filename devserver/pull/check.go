@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,26 +10,15 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Unservable says that svc serve would refuse the directory after the pull.
-type Unservable struct{ Problems []workspace.Problem }
-
 // maxTold is how many problems are listed: there may be one for each document.
 const maxTold = 20
 
-func (u *Unservable) Error() string {
-	var lines []string
-	for _, p := range u.Problems {
-		lines = append(lines, p.String())
+// listed is an error with a line for each of the first of many problems.
+func listed(what string, lines []string) error {
+	if more := len(lines) - maxTold; more > 0 {
+		lines = append(lines[:maxTold:maxTold], fmt.Sprintf("and %d more", more))
 	}
-	return "svc serve would refuse the directory with what the workspace holds\n" + strings.Join(bounded(lines), "\n")
-}
-
-// bounded are the first of many lines.
-func bounded(lines []string) []string {
-	if len(lines) <= maxTold {
-		return lines
-	}
-	return append(lines[:maxTold:maxTold], fmt.Sprintf("and %d more", len(lines)-maxTold))
+	return errors.New(what + "\n" + strings.Join(lines, "\n"))
 }
 
 // check looks at the directory as it would be after the pull. What is wrong
@@ -57,7 +47,11 @@ func (p *Plan) check(files map[string]file) error {
 	}
 	if len(refused) > 0 {
 		workspace.SortProblems(refused)
-		return &Unservable{refused}
+		var lines []string
+		for _, problem := range refused {
+			lines = append(lines, problem.String())
+		}
+		return listed("svc serve would refuse the directory with what the workspace holds", lines)
 	}
 	_, problems := workspace.ReadAndVerify(after)
 	for _, problem := range problems {

@@ -1,7 +1,6 @@
 package pull
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -56,35 +55,27 @@ func (p *Plan) keepOthers(declaration *jsontree.Node) {
 func sameEnvironments(local, pulled *jsontree.Node) bool {
 	a, okA := environments(local)
 	b, okB := environments(pulled)
-	if !okA || !okB {
-		return false
-	}
-	for _, e := range a {
-		if e.Archived && !slices.ContainsFunc(b, func(other workspace.Environment) bool { return other.Name == e.Name }) {
-			b = append(b, e)
+	for name, e := range a {
+		if _, both := b[name]; e.Archived && !both {
+			b[name] = e
 		}
 	}
-	sortByName(b)
-	return slices.EqualFunc(a, b, func(x, y workspace.Environment) bool {
-		return x == y || x.Name == y.Name && x.Archived && y.Archived
-	})
+	return okA && okB && maps.EqualFunc(a, b, func(x, y workspace.Environment) bool { return x == y || x.Archived && y.Archived })
 }
 
-func environments(tree *jsontree.Node) ([]workspace.Environment, bool) {
+func environments(tree *jsontree.Node) (byName map[string]workspace.Environment, ok bool) {
 	ws, problems := workspace.Read(map[string][]byte{workspace.File: tree.Encode()})
-	list := slices.Clone(ws.Environments)
-	sortByName(list)
-	return list, len(problems) == 0
+	byName = map[string]workspace.Environment{}
+	for _, e := range ws.Environments {
+		byName[e.Name] = e
+	}
+	return byName, len(problems) == 0
 }
 
-func sortByName(list []workspace.Environment) {
-	slices.SortStableFunc(list, func(a, b workspace.Environment) int { return cmp.Compare(a.Name, b.Name) })
-}
-
-func (p *Plan) findOnlyHere(files map[string]file, last state) {
+func (p *Plan) findOnlyHere(files map[string]file) {
 	for _, path := range slices.Sorted(maps.Keys(p.local.Files)) {
 		_, there := files[path]
-		_, pulled := last.Files[path]
+		_, pulled := p.last.Files[path]
 		if isDocument(path) && !there && !pulled && !slices.Contains(p.Omitted, path) {
 			p.OnlyHere = append(p.OnlyHere, path)
 		}

@@ -81,7 +81,7 @@ func (f *fetcher) fetch(ctx context.Context, tag string) (files map[string]file,
 var errMoved = errors.New("a later page is of another commit")
 
 func (f *fetcher) export(ctx context.Context, tag string) (files map[string]file, omitted []string, current string, err error) {
-	files, names := map[string]file{}, fileNames{}
+	files, folded := map[string]file{}, map[string]string{} // keys by paths in lower case
 	commit, cursor, bytes, values := "", "", 0, 0
 	f.leftOut = nil
 	for {
@@ -103,14 +103,18 @@ func (f *fetcher) export(ctx context.Context, tag string) (files map[string]file
 		}
 		for _, d := range page.documents {
 			path := workspace.Path(d.t, d.key)
-			if document.KeyProblem(d.key) == "" && workspace.FileNameProblem(d.key, system) != "" {
+			problem := workspace.FileNameProblem(d.key, system)
+			if problem != "" && document.KeyProblem(d.key) == "" {
 				f.leftOut = append(f.leftOut, path)
 				continue
 			}
-			if problem := names.problem(path, d.key); problem != "" {
+			if other, taken := folded[strings.ToLower(path)]; taken && other != d.key {
+				problem = fmt.Sprintf("it differs from %q in case only, and they are one file on Windows and macOS", other)
+			}
+			if problem != "" {
 				return nil, nil, "", fmt.Errorf("the workspace has a %s with the key %q, which cannot be a file here: %s", d.t.Noun(), d.key, problem)
 			}
-			files[path] = d.file
+			files[path], folded[strings.ToLower(path)] = d.file, d.key
 		}
 		omitted = append(omitted, page.omitted...)
 		values += page.values
@@ -186,23 +190,6 @@ func readPage(text []byte, values int) (*page, error) {
 func typeAt(path string) (document.Type, string) {
 	folder, key, _ := workspace.SplitPath(path)
 	return folder.ItemType(), key
-}
-
-// fileNames are the paths that keys of a server have become, in lower case, and
-// the keys.
-type fileNames map[string]string
-
-// problem says why a key cannot be a file beside those before it, or "".
-func (n fileNames) problem(path, key string) string {
-	if problem := workspace.FileNameProblem(key, system); problem != "" {
-		return problem
-	}
-	folded := strings.ToLower(path)
-	if other, taken := n[folded]; taken && other != key {
-		return fmt.Sprintf("it differs from %q in case only, and they are one file on Windows and macOS", other)
-	}
-	n[folded] = key
-	return ""
 }
 
 // declaration makes the workspace file.

@@ -61,24 +61,14 @@ type Plan struct {
 // Change is a file that was changed here.
 type Change struct{ Path, How string }
 
-// Another says that a directory was pulled from another workspace.
-type Another struct{ Was, Is string }
-
-func (a *Another) Error() string {
-	return fmt.Sprintf("the directory was pulled from the workspace %s, and the key is one of the workspace %s; name another directory with --datadir, or overwrite this one with --force", a.Was, a.Is)
-}
-
 // NewPlan reads the workspace and compares it with a directory, which need not
 // exist. It writes nothing, and its errors begin with that.
-func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*Plan, error) {
-	p, err := newPlan(ctx, api, dir, o)
-	if err != nil {
-		return nil, fmt.Errorf("nothing written: %w", err)
-	}
-	return p, nil
-}
-
-func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*Plan, error) {
+func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (plan *Plan, err error) {
+	defer func() {
+		if err != nil {
+			plan, err = nil, fmt.Errorf("nothing written: %w", err)
+		}
+	}()
 	last, err := readState(dir)
 	if err != nil {
 		return nil, err
@@ -100,7 +90,13 @@ func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 		return nil, err
 	}
 	if files == nil { // nor is it another workspace, at the very same commit
-		return p, p.nothingNew(last)
+		p.next, p.Same = last, len(last.Files)
+		files = map[string]file{}
+		for path := range last.Files {
+			files[path] = file{}
+		}
+		p.findOnlyHere(files)
+		return p, p.check(files)
 	}
 	p.next.Tag, p.next.CommitSHA, p.Omitted, p.LeftOut = tag, f.commit, omitted, f.leftOut
 	if p.next.WorkspaceID, err = whose(ctx, api); err != nil {
@@ -108,11 +104,11 @@ func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	}
 	if last.WorkspaceID != "" && last.WorkspaceID != p.next.WorkspaceID {
 		if !o.Force {
-			return nil, &Another{last.WorkspaceID, p.next.WorkspaceID}
+			return nil, fmt.Errorf("the directory was pulled from the workspace %s, and the key is one of the workspace %s; name another directory with --datadir, or overwrite this one with --force", last.WorkspaceID, p.next.WorkspaceID)
 		}
 		p.last.Files = map[string]entry{}
 	}
-	return p, p.compare(files, p.last, o.Force)
+	return p, p.compare(files)
 }
 
 // look reads the directory, which need not be there. A folder of it that cannot be read is
@@ -155,17 +151,6 @@ func whose(ctx context.Context, api *remote.Client) (string, error) {
 	return who.WorkspaceID, nil
 }
 
-// nothingNew: the directory holds what the workspace does.
-func (p *Plan) nothingNew(last state) error {
-	p.next, p.Same = last, len(last.Files)
-	files := map[string]file{}
-	for path := range last.Files {
-		files[path] = file{}
-	}
-	p.findOnlyHere(files, last)
-	return p.check(files)
-}
-
 // holdsAll reports whether the directory has what was pulled last.
 func (p *Plan) holdsAll() bool {
 	for path, was := range p.last.Files {
@@ -176,31 +161,31 @@ func (p *Plan) holdsAll() bool {
 	return true
 }
 
-func (p *Plan) compare(files map[string]file, last state, force bool) error {
+func (p *Plan) compare(files map[string]file) error {
 	declare(files[workspace.File].tree, files)
 	p.keepOthers(files[workspace.File].tree)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		p.compareFile(path, files[path], last, force)
+		p.compareFile(path, files[path])
 	}
-	for _, path := range slices.Sorted(maps.Keys(last.Files)) {
+	for _, path := range slices.Sorted(maps.Keys(p.last.Files)) {
 		if _, there := files[path]; there {
 			continue
 		}
 		if slices.Contains(p.Omitted, path) {
-			p.next.Files[path] = last.Files[path]
+			p.next.Files[path] = p.last.Files[path]
 		} else {
-			p.gone(path, last.Files[path], force)
+			p.gone(path, p.last.Files[path])
 		}
 	}
-	p.findOnlyHere(files, last)
-	if len(p.Changed) > 0 && !force {
+	p.findOnlyHere(files)
+	if len(p.Changed) > 0 && !p.force {
 		return nil // nothing will be written
 	}
 	return p.check(files)
 }
 
-func (p *Plan) compareFile(path string, f file, last state, force bool) {
-	was, pulled := last.Files[path]
+func (p *Plan) compareFile(path string, f file) {
+	was, pulled := p.last.Files[path]
 	local, here := p.local.Files[path]
 	changed := ""
 	info, err := os.Lstat(filepath.Join(p.dir, filepath.FromSlash(path)))
@@ -224,7 +209,7 @@ func (p *Plan) compareFile(path string, f file, last state, force bool) {
 	if changed != "" {
 		p.Changed = append(p.Changed, Change{path, changed})
 	}
-	if changed == "" || force {
+	if changed == "" || p.force {
 		p.Write = append(p.Write, path)
 		p.content[path] = document.Encode(f.tree)
 		p.next.Files[path] = entry{f.commit, sum(p.content[path])}
@@ -248,7 +233,7 @@ func (f file) says(path string, local []byte) bool {
 }
 
 // gone is a file that was pulled and that the workspace has no more.
-func (p *Plan) gone(path string, was entry, force bool) {
+func (p *Plan) gone(path string, was entry) {
 	local, here := p.local.Files[path]
 	if !here && p.unread[path] == "" {
 		return
@@ -257,13 +242,14 @@ func (p *Plan) gone(path string, was entry, force bool) {
 	if changed {
 		p.Changed = append(p.Changed, Change{path, "was changed here, and deleted in the workspace"})
 	}
-	if !changed || force {
+	if !changed || p.force {
 		p.Remove = append(p.Remove, path)
 	}
 }
 
-// Apply does what is planned, all of it or nothing, if the directory still is as it was
-// then. A file that nobody may write is not replaced, with Force neither.
+// Apply does what is planned, all of it or nothing. Without Force each file still has to be
+// as it was then, and what is noted of the last pull too. A file that nobody may write is
+// not replaced, with Force neither.
 func (p *Plan) Apply(ctx context.Context) error {
 	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return err
@@ -273,9 +259,14 @@ func (p *Plan) Apply(ctx context.Context) error {
 		return fmt.Errorf("nothing written: %w", err)
 	}
 	defer lock.Close()
-	edits, err := p.edits()
+	noted, err := p.next.edit()
 	if err == nil {
-		err = datadir.Write(ctx, p.dir, edits)
+		var edits []datadir.Edit
+		for _, path := range slices.Concat(p.Write, p.Remove) {
+			edits = append(edits, datadir.Edit{Path: path, Was: p.local.Files[path], Content: p.content[path], Force: p.force})
+		}
+		noted.Was, noted.Force = p.last.text, p.force
+		err = datadir.Write(ctx, p.dir, append(edits, noted))
 	}
 	if at := (*fs.PathError)(nil); errors.Is(err, datadir.ErrChanged) && errors.As(err, &at) {
 		err = fmt.Errorf("%s has just been changed; run svc pull again", at.Path)
@@ -284,16 +275,4 @@ func (p *Plan) Apply(ctx context.Context) error {
 		return fmt.Errorf("nothing written: %w", err)
 	}
 	return nil
-}
-
-// edits are what is planned. Without Force each file still has to be as it was then, and
-// what is noted of the last pull too.
-func (p *Plan) edits() ([]datadir.Edit, error) {
-	var edits []datadir.Edit
-	for _, path := range slices.Concat(p.Write, p.Remove) {
-		edits = append(edits, datadir.Edit{Path: path, Was: p.local.Files[path], Content: p.content[path], Force: p.force})
-	}
-	state, err := p.next.edit()
-	state.Was, state.Force = p.last.text, p.force
-	return append(edits, state), err
 }

@@ -129,7 +129,7 @@ func unpullable(added []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return errors.New("nothing was pushed, as no pull could write these files:\n" + strings.Join(bounded(problems), "\n"))
+	return listed("nothing was pushed, as no pull could write these files:", problems)
 }
 
 func (p *Push) compare() error {
@@ -275,32 +275,25 @@ func creation(path string, tree *jsontree.Node) (first operation, refusesAnother
 // served is what a document serves to everybody else or, where that is no plain
 // value, any value of its type.
 func served(tree *jsontree.Node, t document.ValueType) *jsontree.Node {
-	value := jsontree.NewString("")
-	switch t {
-	case document.BoolValue:
-		value = jsontree.NewBool(false)
-	case document.IntValue, document.DoubleValue:
-		value = jsontree.NewInt(0)
-	case document.StringListValue:
-		value = jsontree.NewArray()
-	case document.JSONValue:
-		value = jsontree.NewObject()
-	case document.DurationValue:
-		value = jsontree.NewString("PT0S")
-	case document.LogLevelValue:
-		value = jsontree.NewString("INFO")
-	}
-	rules := tree.Get("default").Get("rules")
-	if rules == nil || len(rules.Items) == 0 {
+	value := cmp.Or(plain[t], jsontree.NewString(""))
+	rules := tree.Get("default").Get("rules").Elements()
+	if len(rules) == 0 {
 		return value
 	}
-	fallback := rules.Items[len(rules.Items)-1].Get("value")
+	fallback := rules[len(rules)-1].Get("value")
 	typed, _ := fallback.Get("type").Text()
 	content := fallback.Get("value")
-	if fallback == nil || document.ValueType(typed).Canonical() != t || len(fallback.Members) != 2 || content == nil || content.Kind != value.Kind && t != document.JSONValue {
+	if content == nil || document.ValueType(typed).Canonical() != t || len(fallback.Members) != 2 || content.Kind != value.Kind && t != document.JSONValue {
 		return value
 	}
 	return content
+}
+
+// plain is a value of each type; a string is "".
+var plain = map[document.ValueType]*jsontree.Node{
+	document.BoolValue: jsontree.NewBool(false), document.IntValue: jsontree.NewInt(0), document.DoubleValue: jsontree.NewInt(0),
+	document.StringListValue: jsontree.NewArray(), document.JSONValue: jsontree.NewObject(),
+	document.DurationValue: jsontree.NewString("PT0S"), document.LogLevelValue: jsontree.NewString("INFO"),
 }
 
 // Send sends what was changed, and remembers what came of it.
