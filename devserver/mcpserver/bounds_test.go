@@ -108,7 +108,7 @@ func TestArguments(t *testing.T) {
 		{"propose_revert", `{"commitSha":"abcd","items":[{"type":"config"}]}`, "/items/0/key", "missing"},
 		{"apply_proposal", `{"proposal":{"id":1}}`, "/proposal", "expected a string, not an object"},
 		{"verify", `{"strict":true}`, "/strict", "takes none"},
-		{"verify", `[]`, "", "a JSON object, not an array"},
+		{"verify", `[]`, "", "expected an object, not an array"},
 	} {
 		body, refused := c.call(tt.tool, json.RawMessage(tt.arguments))
 		issues := fmt.Sprint(body["details"])

@@ -21,8 +21,7 @@ type proposal struct {
 	// body is the change set, each of whose operations carries the commit that it was
 	// judged at.
 	body []byte
-	key  string          // its Idempotency-Key
-	done *remote.Changed // once it was carried out
+	key  string // its Idempotency-Key
 }
 
 // How many proposals are kept, and how many bytes of them: the last ones.
@@ -34,11 +33,11 @@ const (
 // proposals are the last ones of a client.
 type proposals struct {
 	lock sync.Mutex
-	kept []*proposal
+	kept []proposal
 }
 
-func (p *proposals) keep(body []byte) *proposal {
-	made := &proposal{id: "p-" + strings.ToLower(rand.Text()[:12]), body: body, key: rand.Text()}
+func (p *proposals) keep(body []byte) proposal {
+	made := proposal{id: "p-" + strings.ToLower(rand.Text()[:12]), body: body, key: rand.Text()}
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.kept = append(p.kept, made)
@@ -50,17 +49,6 @@ func (p *proposals) keep(body []byte) *proposal {
 		}
 	}
 	return made
-}
-
-func (p *proposals) find(id string) *proposal {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	for _, kept := range p.kept {
-		if kept.id == id {
-			return kept
-		}
-	}
-	return nil
 }
 
 func (s *server) proposeChange(ctx context.Context, arguments *jsontree.Node) (answer, error) {
@@ -191,21 +179,16 @@ func (s *server) touched(ctx context.Context, commit string) ([]*jsontree.Node, 
 
 func (s *server) applyProposal(ctx context.Context, arguments *jsontree.Node) (answer, error) {
 	id := text(arguments, "proposal")
-	p := s.proposals.find(id)
-	if p == nil {
+	s.proposals.lock.Lock()
+	kept := s.proposals.kept
+	s.proposals.lock.Unlock()
+	i := slices.IndexFunc(kept, func(p proposal) bool { return p.id == id })
+	if i < 0 {
 		return answer{}, &refusal{code: "NOT_FOUND", message: fmt.Sprintf("there is no proposal %s: propose_change and propose_revert make them, and the last %d are kept while this server runs", terminal.Quote(id), maxProposals)}
 	}
-	s.proposals.lock.Lock()
-	changed := p.done
-	s.proposals.lock.Unlock()
-	if changed == nil {
-		var err error
-		if changed, err = s.API.Change(ctx, remote.ChangeSet{Body: p.body, Key: p.key, Repeatable: true}); err != nil {
-			return answer{}, err
-		}
-		s.proposals.lock.Lock()
-		p.done = changed
-		s.proposals.lock.Unlock()
+	changed, err := s.API.Change(ctx, remote.ChangeSet{Body: kept[i].body, Key: kept[i].key, Repeatable: true})
+	if err != nil {
+		return answer{}, err
 	}
 	tree := node(changed)
 	tree.Set("results", results(changed))

@@ -129,12 +129,12 @@ var places = map[string]string{"feature_flag": "/flags/", "config": "/configs/",
 const recent = "5"
 
 func (s *server) getItem(ctx context.Context, arguments *jsontree.Node) (answer, error) {
-	if s.Directory != nil {
-		return s.Directory.item(ctx, arguments)
-	}
 	t, key := text(arguments, "type"), text(arguments, "key")
 	if t == string(document.LogLevel) {
 		key = document.LogLevelKey(key)
+	}
+	if s.Directory != nil {
+		return s.Directory.item(document.Type(t), key, arguments)
 	}
 	path := places[t] + url.PathEscape(key)
 	stored, err := s.API.Tree(ctx, path+"/document", query(arguments, "at"))
@@ -178,13 +178,9 @@ func withDocument(tree, stored, arguments *jsontree.Node) (answer, error) {
 	return answer{tree: tree}, nil
 }
 
-func (d *Directory) item(ctx context.Context, arguments *jsontree.Node) (answer, error) {
-	t, key := document.Type(text(arguments, "type")), text(arguments, "key")
+func (d *Directory) item(t document.Type, key string, arguments *jsontree.Node) (answer, error) {
 	if arguments.Get("at") != nil {
 		return answer{}, refuse(document.Issue{Pointer: "/at", Message: "a directory's earlier files are in git: git show tells them"})
-	}
-	if t == document.LogLevel {
-		key = document.LogLevelKey(key)
 	}
 	path := workspace.Path(t, key)
 	content, found := datadir.Look(d.Path).Files[path]

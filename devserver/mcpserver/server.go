@@ -140,12 +140,6 @@ func readArguments(text json.RawMessage, schema *document.Schema, known []string
 	if syntax := (*jsontree.SyntaxError)(nil); errors.As(err, &syntax) {
 		return nil, refuse(document.Issue{Pointer: syntax.Pointer, Message: syntax.Message}.Cut())
 	}
-	if err != nil {
-		return nil, refuse(document.Issue{Message: "the arguments are not JSON"})
-	}
-	if arguments.Kind != jsontree.Object {
-		return nil, refuse(document.Issue{Message: "the arguments are a JSON object, not " + arguments.Kind.String()})
-	}
 	var issues []document.Issue
 	for _, m := range arguments.Members {
 		if !slices.Contains(known, m.Name) {

@@ -113,8 +113,11 @@ func (c *connection) Read(ctx context.Context) (jsonrpc.Message, error) {
 			if err == nil && message != nil {
 				return message, nil
 			}
-			if err != nil && c.complain(err) != nil {
-				return nil, io.EOF // nobody listens
+			if err != nil { // which has no id to be answered by
+				text, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": err})
+				if c.send(text) != nil {
+					return nil, io.EOF // nobody listens
+				}
 			}
 		}
 	}
@@ -176,60 +179,32 @@ func keepID(request *jsonrpc.Request, line []byte) {
 	}
 }
 
-// complain answers what has no id to be answered by.
-func (c *connection) complain(err error) error {
-	text, problem := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": err})
-	if problem != nil {
-		return problem
-	}
-	return c.send(text)
-}
-
 // Write implements mcp.Connection.
 func (c *connection) Write(ctx context.Context, message jsonrpc.Message) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	text, err := jsonrpc.EncodeMessage(message)
-	response, is := message.(*jsonrpc.Response)
-	if id, kept := "", false; err == nil && is {
-		if id, kept = response.ID.Raw().(string); kept {
-			text, err = withID(text, id)
-		}
-	}
 	if err != nil {
 		return err
 	}
+	response, is := message.(*jsonrpc.Response)
+	if !is {
+		return c.send(text)
+	}
+	var encoded struct{ ID json.RawMessage }
+	if id, kept := response.ID.Raw().(string); kept && json.Unmarshal(text, &encoded) == nil { // as it was sent, see keepID
+		text = bytes.Replace(text, append([]byte(`"id":`), encoded.ID...), []byte(`"id":`+id), 1)
+	}
 	err = c.send(text)
-	if is {
-		c.lock.Lock()
-		delete(c.pending, response.ID)
-		c.lock.Unlock()
-		select {
-		case c.answered <- struct{}{}:
-		default:
-		}
+	c.lock.Lock()
+	delete(c.pending, response.ID)
+	c.lock.Unlock()
+	select {
+	case c.answered <- struct{}{}:
+	default:
 	}
 	return err
-}
-
-// withID is an answer with the id that the client sent; see keepID.
-func withID(answer []byte, id string) ([]byte, error) {
-	sent := struct {
-		Version string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Result  json.RawMessage `json:"result,omitempty"`
-		Error   json.RawMessage `json:"error,omitempty"`
-	}{}
-	if err := json.Unmarshal(answer, &sent); err != nil {
-		return nil, err
-	}
-	sent.ID = json.RawMessage(id)
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(sent)
-	return bytes.TrimSuffix(text.Bytes(), []byte{10}), err
 }
 
 func (c *connection) send(text []byte) error {
