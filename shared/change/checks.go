@@ -103,9 +103,8 @@ func touchesDifference(a *attempt) access.Write {
 	case after == nil:
 		return access.Edit(a.tierOf(before), a.batch.head.View.Scopes().Metadata())
 	}
-	names, _, _ := activity.TouchedScopes(before, after)
 	var scopes []access.Scope
-	for _, name := range names {
+	for _, name := range activity.TouchedScopes(before, after) {
 		scopes = append(scopes, a.batch.head.View.Scopes().Scope(name))
 	}
 	return access.Move(a.tierOf(before), a.tierOf(after), scopes...)

@@ -68,10 +68,10 @@ func (f ManifestFlag) document(schema string) (*jsontree.Node, error) {
 	}
 	creation := edit.Creation{Key: f.Key, ValueType: string(valueType), Value: f.DefaultValue, Name: textOr(f.Name, ""), Description: f.Description, Schema: schema}
 	if valueType != document.BoolValue {
-		return edit.NewFlag(creation)
+		return edit.New(document.Flag, creation)
 	}
 	creation.Value = nil // it is created switched off
-	tree, err := edit.NewFlag(creation)
+	tree, err := edit.New(document.Flag, creation)
 	if err != nil {
 		return nil, err
 	}

@@ -34,18 +34,12 @@ func (s *Writer) Create(ctx context.Context, c Creation) (*CreationResult, error
 }
 
 func (c Creation) write(s *Service) write {
-	creation := edit.Creation{Key: c.Key, ValueType: textOr(c.ValueType, ""), Value: c.Value, Name: c.Name,
-		Description: c.Description, Tags: c.Tags, Default: c.Default, Schema: s.settings.SchemaAddress}
-	create := edit.NewConfig
-	switch c.Type {
-	case document.Segment:
-		create = edit.NewSegment
-	case document.Flag:
-		if create = edit.NewFlag; c.ValueType != nil && *c.ValueType == "" {
-			creation.ValueType = " " // only a type left out is bool
-		}
+	leftOut := ""
+	if c.Type == document.Flag {
+		leftOut = string(document.BoolValue)
 	}
-	tree, err := create(creation)
+	tree, err := edit.New(c.Type, edit.Creation{Key: c.Key, ValueType: textOr(c.ValueType, leftOut), Value: c.Value, Name: c.Name,
+		Description: c.Description, Tags: c.Tags, Default: c.Default, Schema: s.settings.SchemaAddress})
 	return creates(c.Type, c.Request, c.Key, tree, err)
 }
 

@@ -164,39 +164,32 @@ func TestTouchedScopes(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, before, after string
-		want                string // scopes, "metadata" and "tier", as they apply
+		want                string
 	}{
 		{"the same", flag(documents.ServesTrue, "", `,"$schema":"a","n":1.0`), flag(documents.ServesTrue, "", `,"n":1,"$schema":"b"`), ""},
 		{"default", flag(documents.ServesTrue, "", ""), flag(documents.ServesFalse, "", ""), "default"},
 		{"environments", flag(documents.ServesTrue, entry("b", documents.ServesTrue, "")+","+entry("c", "", ""), ""), flag(documents.ServesTrue, entry("b", documents.ServesFalse, "")+","+entry("a", documents.ServesTrue, "")+","+entry("c", "", ""), ""), "a b"},
 		{"a first entry", documents.Flag("bool", documents.ServesTrue, ""), flag(documents.ServesTrue, entry("a", "", ""), ""), "a"},
 		{"an entry removed", flag(documents.ServesTrue, entry("a", "", ""), ""), documents.Flag("bool", documents.ServesTrue, ""), "a"},
-		{"an empty list of entries", flag(documents.ServesTrue, "", ""), documents.Flag("bool", documents.ServesTrue, ""), "default metadata"},
+		{"an empty list of entries", flag(documents.ServesTrue, "", ""), documents.Flag("bool", documents.ServesTrue, ""), "default"},
 		{"an unknown field of an entry", flag(documents.ServesTrue, entry("a", "", ""), ""), flag(documents.ServesTrue, entry("a", "", `,"x":1`), ""), "a"},
-		{"an unknown field of default", `{"default":{"rules":[]}}`, `{"default":{"rules":[],"x":1}}`, "default metadata"},
-		{"entries in another order", flag(documents.ServesTrue, entry("a", "", "")+","+entry("b", "", ""), ""), flag(documents.ServesTrue, entry("b", "", "")+","+entry("a", "", ""), ""), "default metadata"},
+		{"an unknown field of default", `{"default":{"rules":[]}}`, `{"default":{"rules":[],"x":1}}`, "default"},
+		{"entries in another order", flag(documents.ServesTrue, entry("a", "", "")+","+entry("b", "", ""), ""), flag(documents.ServesTrue, entry("b", "", "")+","+entry("a", "", ""), ""), "default"},
 		{"another order and an environment", flag(documents.ServesTrue, entry("a", "", "")+","+entry("b", "", ""), ""), flag(documents.ServesTrue, entry("b", documents.ServesTrue, "")+","+entry("a", "", ""), ""), "b"},
-		{"metadata and an environment", flag(documents.ServesTrue, entry("a", "", ""), ""), flag(documents.ServesTrue, entry("a", documents.ServesTrue, ""), `,"tags":["x"]`), "default a metadata"},
+		{"metadata and an environment", flag(documents.ServesTrue, entry("a", "", ""), ""), flag(documents.ServesTrue, entry("a", documents.ServesTrue, ""), `,"tags":["x"]`), "default a"},
 		{"the same id twice", flag(documents.ServesTrue, entry("a", "", ""), ""), flag(documents.ServesTrue, entry("a", "", "")+","+entry("a", documents.ServesTrue, ""), ""), "a"},
-		{"no entry at all", flag(documents.ServesTrue, "", ""), flag(documents.ServesTrue, "7", ""), "default metadata"},
-		{"an entry with the reserved name", flag(documents.ServesTrue, "", ""), flag(documents.ServesTrue, entry("default", "", "")+","+entry("a", "", ""), ""), "default a metadata"},
-		{"the tier", flag(documents.ServesTrue, "", ``), flag(documents.ServesTrue, "", `,"access":"support"`), "default metadata tier"},
-		{"the tier spelled out", flag(documents.ServesTrue, "", ``), flag(documents.ServesTrue, "", `,"access":"standard"`), "default metadata"},
-		{"no tier", flag(documents.ServesTrue, "", `,"access":"standard"`), flag(documents.ServesTrue, "", `,"access":7`), "default metadata tier"},
-		{"no object", flag(documents.ServesTrue, "", ``), `[]`, "default metadata"},
+		{"no entry at all", flag(documents.ServesTrue, "", ""), flag(documents.ServesTrue, "7", ""), "default"},
+		{"an entry with the reserved name", flag(documents.ServesTrue, "", ""), flag(documents.ServesTrue, entry("default", "", "")+","+entry("a", "", ""), ""), "default a"},
+		{"the tier", flag(documents.ServesTrue, "", ``), flag(documents.ServesTrue, "", `,"access":"support"`), "default"},
+		{"the tier spelled out", flag(documents.ServesTrue, "", ``), flag(documents.ServesTrue, "", `,"access":"standard"`), "default"},
+		{"no tier", flag(documents.ServesTrue, "", `,"access":"standard"`), flag(documents.ServesTrue, "", `,"access":7`), "default"},
+		{"no object", flag(documents.ServesTrue, "", ``), `[]`, "default"},
 	} {
-		scopes, metadata, tier := TouchedScopes(documents.Tree(t, tt.before), documents.Tree(t, tt.after))
-		if metadata {
-			scopes = append(scopes, "metadata")
-		}
-		if tier {
-			scopes = append(scopes, "tier")
-		}
-		if got := strings.Join(scopes, " "); got != tt.want {
+		if got := strings.Join(TouchedScopes(documents.Tree(t, tt.before), documents.Tree(t, tt.after)), " "); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	if scopes, metadata, _ := TouchedScopes(nil, documents.Tree(t, flag(documents.ServesTrue, entry("a", "", ""), ""))); !slices.Equal(scopes, []string{"default", "a"}) || !metadata {
+	if scopes := TouchedScopes(nil, documents.Tree(t, flag(documents.ServesTrue, entry("a", "", ""), ""))); !slices.Equal(scopes, []string{"default", "a"}) {
 		t.Errorf("created: %v", scopes)
 	}
 }

@@ -48,30 +48,28 @@ func mergedIDs(a, b map[string]entry) []string {
 	return ids
 }
 
-// TouchedScopes says what a write changes, for the question who may do it.
-// Scopes are the scopes whose rules differ, DefaultScope first; it is among
-// them too when metadata differs: anything that is no scope's, $schema aside.
-// TierMoved reports whether the access tier changes; a tier left out is standard.
+// TouchedScopes says what a write changes, for the question who may do it: the
+// scopes whose rules differ, DefaultScope first; it is among them too when metadata
+// differs: anything that is no scope's, $schema aside.
 // Documents that say the same touch nothing. The order of the entries of
 // environments touches nothing either, unless nothing else differs.
-func TouchedScopes(before, after *jsontree.Node) (scopes []string, metadata, tierMoved bool) {
+func TouchedScopes(before, after *jsontree.Node) (scopes []string) {
 	if document.SameDocument(before, after) {
-		return nil, false, false
+		return nil
 	}
 	was, is := entriesOf(before), entriesOf(after)
 	touched := slices.DeleteFunc(mergedIDs(is, was), func(id string) bool {
 		return slices.EqualFunc(was[id].nodes, is[id].nodes, jsontree.Equal)
 	})
 	scopes = slices.DeleteFunc(slices.Clone(touched), func(id string) bool { return id == document.DefaultScope })
-	defaults := !equalRules(document.StoredRules(before.Get("default")), document.StoredRules(after.Get("default")))
-	metadata = !jsontree.Equal(metadataOf(before), metadataOf(after)) ||
-		len(scopes) < len(touched) || // an entry with the reserved name
-		!defaults && len(scopes) == 0 // they differ somewhere
 	slices.Sort(scopes)
-	if defaults || metadata {
+	if !equalRules(document.StoredRules(before.Get("default")), document.StoredRules(after.Get("default"))) ||
+		!jsontree.Equal(metadataOf(before), metadataOf(after)) ||
+		len(scopes) < len(touched) || // an entry with the reserved name
+		len(scopes) == 0 { // they differ somewhere
 		scopes = slices.Insert(scopes, 0, document.DefaultScope)
 	}
-	return scopes, metadata, tierOf(before) != tierOf(after)
+	return scopes
 }
 
 // metadataOf is a document without its scopes' rules. Of environments, what is

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"slices"
 
 	"svc.example/svc/shared/document"
@@ -11,7 +12,7 @@ import (
 type Creation struct {
 	Key string
 	// ValueType is the type as asked for: one of the contract's, aliases
-	// included. "" is bool for a flag.
+	// included. A segment has none.
 	ValueType string
 	// Value is the bare value, nil when the request has none.
 	Value       *jsontree.Node
@@ -23,46 +24,26 @@ type Creation struct {
 	Schema string
 }
 
-// NewFlag makes the document of a new flag: one default rule for everyone, no
-// environments. A bool flag serves false and has both truths as variants; any
-// other serves the value, its one variant.
-func NewFlag(c Creation) (*jsontree.Node, error) {
-	if c.ValueType == "" {
-		c.ValueType = string(document.BoolValue)
-	}
-	return c.document(document.Flag, "/type")
-}
-
-// NewConfig makes the document of a new config, in the same way; its value is
-// always needed, and browsers are not sent it.
-func NewConfig(c Creation) (*jsontree.Node, error) {
-	return c.document(document.Config, "/valueType")
-}
-
-// NewSegment makes the document of a new segment: of its default rules, or of one
-// that keeps everybody out. Segments have no environments and no variants.
-func NewSegment(c Creation) (*jsontree.Node, error) {
-	if err := refuse(keyIssues(c.Key)...); err != nil {
-		return nil, err
-	}
-	tree, err := c.stored(document.Segment, document.BoolValue, valueObject(document.BoolValue, jsontree.NewBool(false)))
-	if c.Default != nil {
-		tree.Set("default", c.Default)
-	}
-	return tree, err
-}
-
-func (c Creation) document(kind document.Type, typePointer string) (*jsontree.Node, error) {
+// New makes the document of a new item: one default rule for everyone, no
+// environments. A bool flag serves false and has both truths as variants; any other
+// flag, and a config, serves the value, its one variant. Browsers are not sent a
+// config. A segment has its default rules, or one that keeps everybody out, and neither
+// environments nor variants.
+func New(kind document.Type, c Creation) (*jsontree.Node, error) {
+	no := valueObject(document.BoolValue, jsontree.NewBool(false))
 	issues := keyIssues(c.Key)
 	valueType := document.ValueType(c.ValueType).Canonical()
 	var value *jsontree.Node
 	switch {
+	case kind == document.Segment:
+		valueType, value = document.BoolValue, no
 	case !creatable[valueType]:
-		issues = append(issues, document.Issue{Pointer: typePointer, Message: "the type is one of bool, string, int, double, string_list, json, duration"})
+		pointer := map[document.Type]string{document.Flag: "/type", document.Config: "/valueType"}[kind]
+		issues = append(issues, document.Issue{Pointer: pointer, Message: "the type is one of bool, string, int, double, string_list, json, duration"})
 	case kind == document.Flag && valueType == document.BoolValue && c.Value != nil:
 		issues = append(issues, document.Issue{Pointer: "/value", Message: "a bool flag is created switched off; leave value out and enable it afterwards"})
 	case kind == document.Flag && valueType == document.BoolValue:
-		value = valueObject(document.BoolValue, jsontree.NewBool(false))
+		value = no
 	default:
 		var problem string
 		if value, problem = TypedValue(valueType, c.Value); problem != "" {
@@ -72,7 +53,7 @@ func (c Creation) document(kind document.Type, typePointer string) (*jsontree.No
 	if err := refuse(issues...); err != nil {
 		return nil, err
 	}
-	return c.stored(kind, valueType, value)
+	return c.stored(kind, valueType, value), nil
 }
 
 var creatable = map[document.ValueType]bool{
@@ -81,57 +62,39 @@ var creatable = map[document.ValueType]bool{
 }
 
 // stored writes the members in memberOrder.
-func (c Creation) stored(kind document.Type, valueType document.ValueType, value *jsontree.Node) (*jsontree.Node, error) {
+func (c Creation) stored(kind document.Type, valueType document.ValueType, value *jsontree.Node) *jsontree.Node {
 	tree := jsontree.NewObject()
 	set := func(name string, n *jsontree.Node) { setInOrder(tree, name, n) }
-	if c.Schema != "" {
-		set("$schema", jsontree.NewString(c.Schema))
+	for _, m := range [...]struct{ name, text string }{
+		{"$schema", c.Schema}, {"key", c.Key}, {"type", string(kind)}, {"valueType", string(valueType)},
+		{"name", c.Name}, {"description", c.Description}, {"access", "standard"},
+	} {
+		if m.text != "" {
+			set(m.name, jsontree.NewString(m.text))
+		}
 	}
-	set("key", jsontree.NewString(c.Key))
-	set("type", jsontree.NewString(string(kind)))
-	set("valueType", jsontree.NewString(string(valueType)))
-	if c.Name != "" {
-		set("name", jsontree.NewString(c.Name))
+	set("default", cmp.Or(c.Default, jsontree.NewObject(jsontree.Field("rules", jsontree.NewArray(unconditional(value))))))
+	if kind == document.Segment {
+		return tree
 	}
-	if c.Description != "" {
-		set("description", jsontree.NewString(c.Description))
+	tags := jsontree.NewArray()
+	for _, tag := range c.Tags {
+		tags.Items = append(tags.Items, jsontree.NewString(tag))
 	}
-	set("access", jsontree.NewString("standard"))
-	if kind != document.Segment {
-		set("tags", textList(c.Tags))
-	}
+	set("tags", tags)
+	set("environments", jsontree.NewArray())
 	if kind == document.Config {
 		set("sendToClientSdk", jsontree.NewBool(false))
 	}
-	set("default", jsontree.NewObject(jsontree.Field("rules", jsontree.NewArray(unconditional(value)))))
-	if kind == document.Segment {
-		return tree, nil
-	}
-	set("environments", jsontree.NewArray())
-	if kind != document.LogLevel {
-		set("variants", variantList(kind, valueType, value))
-	}
-	return tree, nil
-}
-
-func variantList(kind document.Type, valueType document.ValueType, value *jsontree.Node) *jsontree.Node {
-	variant := func(value *jsontree.Node) *jsontree.Node {
-		return jsontree.NewObject(jsontree.Field("value", value))
-	}
+	variants := jsontree.NewArray(jsontree.NewObject(jsontree.Field("value", value)))
 	if kind == document.Flag && valueType == document.BoolValue {
-		return jsontree.NewArray(
-			variant(valueObject(document.BoolValue, jsontree.NewBool(false))),
-			variant(valueObject(document.BoolValue, jsontree.NewBool(true))))
+		yes := valueObject(document.BoolValue, jsontree.NewBool(true))
+		variants.Items = append(variants.Items, jsontree.NewObject(jsontree.Field("value", yes)))
 	}
-	return jsontree.NewArray(variant(value))
-}
-
-func textList(texts []string) *jsontree.Node {
-	list := jsontree.NewArray()
-	for _, text := range texts {
-		list.Items = append(list.Items, jsontree.NewString(text))
+	if kind != document.LogLevel {
+		set("variants", variants)
 	}
-	return list
+	return tree
 }
 
 // NewLogLevel makes the first document of a service: one default rule that
@@ -151,7 +114,7 @@ func NewLogLevel(service, level, schema string) (*jsontree.Node, error) {
 	if err := refuse(issues...); err != nil {
 		return nil, err
 	}
-	return c.stored(document.LogLevel, document.LogLevelValue, value)
+	return c.stored(document.LogLevel, document.LogLevelValue, value), nil
 }
 
 func keyIssues(key string) []document.Issue {

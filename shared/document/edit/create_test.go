@@ -18,31 +18,31 @@ func TestNewFlagAndConfig(t *testing.T) {
 		return `"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":` + value + `}]},"environments":[],"variants":[`
 	}
 	for _, tt := range []struct {
-		name   string
-		create func(Creation) (*jsontree.Node, error)
-		c      Creation
-		value  string
-		want   string
+		name  string
+		kind  document.Type
+		c     Creation
+		value string
+		want  string
 	}{
-		{"bool flag", NewFlag, Creation{Key: "new-nav", Schema: stampAddress}, "",
+		{"bool flag", document.Flag, Creation{Key: "new-nav", ValueType: "bool", Schema: stampAddress}, "",
 			`{"$schema":"` + stampAddress + `","key":"new-nav","type":"feature_flag","valueType":"bool","access":"standard","tags":[],` +
 				served(`{"type":"bool","value":false}`) + `{"value":{"type":"bool","value":false}},{"value":{"type":"bool","value":true}}]}`},
-		{"boolean is bool", NewFlag, Creation{Key: "f", ValueType: "boolean", Description: "Nav", Tags: []string{"b", "a"}}, "",
+		{"boolean is bool", document.Flag, Creation{Key: "f", ValueType: "boolean", Description: "Nav", Tags: []string{"b", "a"}}, "",
 			`{"key":"f","type":"feature_flag","valueType":"bool","description":"Nav","access":"standard","tags":["b","a"],` +
 				served(`{"type":"bool","value":false}`) + `{"value":{"type":"bool","value":false}},{"value":{"type":"bool","value":true}}]}`},
-		{"double flag keeps its spelling", NewFlag, Creation{Key: "f", ValueType: "double"}, "1.50",
+		{"double flag keeps its spelling", document.Flag, Creation{Key: "f", ValueType: "double"}, "1.50",
 			`{"key":"f","type":"feature_flag","valueType":"double","access":"standard","tags":[],` +
 				served(`{"type":"double","value":1.50}`) + `{"value":{"type":"double","value":1.50}}]}`},
-		{"string-list is string_list", NewFlag, Creation{Key: "f", ValueType: "string-list"}, `["a"]`,
+		{"string-list is string_list", document.Flag, Creation{Key: "f", ValueType: "string-list"}, `["a"]`,
 			`{"key":"f","type":"feature_flag","valueType":"string_list","access":"standard","tags":[],` +
 				served(`{"type":"string_list","value":["a"]}`) + `{"value":{"type":"string_list","value":["a"]}}]}`},
-		{"bool config", NewConfig, Creation{Key: "c", ValueType: "bool", Schema: stampAddress}, `true`,
+		{"bool config", document.Config, Creation{Key: "c", ValueType: "bool", Schema: stampAddress}, `true`,
 			`{"$schema":"` + stampAddress + `","key":"c","type":"config","valueType":"bool","access":"standard","tags":[],"sendToClientSdk":false,` +
 				served(`{"type":"bool","value":true}`) + `{"value":{"type":"bool","value":true}}]}`},
-		{"json config may be null", NewConfig, Creation{Key: "c", ValueType: "json"}, `null`,
+		{"json config may be null", document.Config, Creation{Key: "c", ValueType: "json"}, `null`,
 			`{"key":"c","type":"config","valueType":"json","access":"standard","tags":[],"sendToClientSdk":false,` +
 				served(`{"type":"json","value":null}`) + `{"value":{"type":"json","value":null}}]}`},
-		{"duration config", NewConfig, Creation{Key: "c", ValueType: "duration"}, `"P1DT6H0.5S"`,
+		{"duration config", document.Config, Creation{Key: "c", ValueType: "duration"}, `"P1DT6H0.5S"`,
 			`{"key":"c","type":"config","valueType":"duration","access":"standard","tags":[],"sendToClientSdk":false,` +
 				served(`{"type":"duration","value":"P1DT6H0.5S"}`) + `{"value":{"type":"duration","value":"P1DT6H0.5S"}}]}`},
 	} {
@@ -50,7 +50,7 @@ func TestNewFlagAndConfig(t *testing.T) {
 			if tt.value != "" {
 				tt.c.Value = documents.Tree(t, tt.value)
 			}
-			tree, err := tt.create(tt.c)
+			tree, err := New(tt.kind, tt.c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,28 +71,28 @@ func TestNewFlagAndConfig(t *testing.T) {
 
 func TestRefusedCreations(t *testing.T) {
 	for _, tt := range []struct {
-		create   func(Creation) (*jsontree.Node, error)
+		kind     document.Type
 		c        Creation
 		value    string
 		pointers []string
 	}{
-		{NewFlag, Creation{Key: ""}, "", []string{"/key"}},
-		{NewFlag, Creation{Key: ".hidden", ValueType: "colour"}, "1", []string{"/key", "/type"}},
-		{NewFlag, Creation{Key: "a/b", ValueType: "string"}, "", []string{"/key", "/value"}},
-		{NewFlag, Creation{Key: strings.Repeat("k", 201)}, "", []string{"/key"}},
-		{NewFlag, Creation{Key: "line\n"}, "", []string{"/key"}},
-		{NewFlag, Creation{Key: "f", ValueType: "bool"}, "false", []string{"/value"}},
-		{NewFlag, Creation{Key: "f", ValueType: "log_level"}, `"INFO"`, []string{"/type"}},
-		{NewConfig, Creation{Key: "c"}, "1", []string{"/valueType"}},
-		{NewConfig, Creation{Key: "c", ValueType: "log_level"}, `"INFO"`, []string{"/valueType"}},
-		{NewConfig, Creation{Key: "c", ValueType: "bool"}, "", []string{"/value"}},
-		{NewConfig, Creation{Key: "c", ValueType: "int"}, "1.5", []string{"/value"}},
-		{NewConfig, Creation{Key: "c", ValueType: "duration"}, `"PT1.5M"`, []string{"/value"}},
+		{document.Flag, Creation{Key: "", ValueType: "bool"}, "", []string{"/key"}},
+		{document.Flag, Creation{Key: ".hidden", ValueType: "colour"}, "1", []string{"/key", "/type"}},
+		{document.Flag, Creation{Key: "a/b", ValueType: "string"}, "", []string{"/key", "/value"}},
+		{document.Flag, Creation{Key: strings.Repeat("k", 201), ValueType: "bool"}, "", []string{"/key"}},
+		{document.Flag, Creation{Key: "line\n", ValueType: "bool"}, "", []string{"/key"}},
+		{document.Flag, Creation{Key: "f", ValueType: "bool"}, "false", []string{"/value"}},
+		{document.Flag, Creation{Key: "f", ValueType: "log_level"}, `"INFO"`, []string{"/type"}},
+		{document.Config, Creation{Key: "c"}, "1", []string{"/valueType"}},
+		{document.Config, Creation{Key: "c", ValueType: "log_level"}, `"INFO"`, []string{"/valueType"}},
+		{document.Config, Creation{Key: "c", ValueType: "bool"}, "", []string{"/value"}},
+		{document.Config, Creation{Key: "c", ValueType: "int"}, "1.5", []string{"/value"}},
+		{document.Config, Creation{Key: "c", ValueType: "duration"}, `"PT1.5M"`, []string{"/value"}},
 	} {
 		if tt.value != "" {
 			tt.c.Value = documents.Tree(t, tt.value)
 		}
-		_, err := tt.create(tt.c)
+		_, err := New(tt.kind, tt.c)
 		var refused *RequestError
 		if !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", tt.c, err)
