@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -274,11 +275,7 @@ func (s *server) findContexts(ctx context.Context, arguments *jsontree.Node) (an
 }
 
 func (s *server) listEdits(ctx context.Context, arguments *jsontree.Node) (answer, error) {
-	since := text(arguments, "since")
-	if since == "" {
-		since = "HEAD"
-	}
-	edits, err := s.Directory.Edits(ctx, since)
+	edits, err := s.Directory.Edits(ctx, cmp.Or(text(arguments, "since"), "HEAD"))
 	if err != nil {
 		return answer{}, &refusal{code: "BAD_REQUEST", message: err.Error()}
 	}

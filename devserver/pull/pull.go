@@ -82,8 +82,10 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (pl
 		f.progress = func(int, int) {}
 	}
 	tag := last.Tag
-	if tag != "" && !p.holdsAll() {
-		tag = "" // what differs is compared
+	for path, was := range last.Files {
+		if local, here := p.local.Files[path]; tag != "" && (!here || sum(local) != was.SHA256) {
+			tag = "" // what differs is compared
+		}
 	}
 	files, omitted, tag, err := f.fetch(ctx, tag)
 	if err != nil {
@@ -149,16 +151,6 @@ func whose(ctx context.Context, api *remote.Client) (string, error) {
 		return "", remote.NoAnswer("/whoami", "it names no workspace")
 	}
 	return who.WorkspaceID, nil
-}
-
-// holdsAll reports whether the directory has what was pulled last.
-func (p *Plan) holdsAll() bool {
-	for path, was := range p.last.Files {
-		if local, here := p.local.Files[path]; !here || sum(local) != was.SHA256 {
-			return false
-		}
-	}
-	return true
 }
 
 func (p *Plan) compare(files map[string]file) error {

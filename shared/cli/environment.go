@@ -35,15 +35,15 @@ func newEnvironmentList(s Settings) *cobra.Command {
 		Short: "List the environments, archived ones too",
 		Args:  Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, _ []string) error {
-			all, declared, err := w.Environments(cmd.Context())
+			ws, err := w.Read(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if !declared {
+			if !ws.Declared {
 				fmt.Fprintln(s.Stderr, "the workspace has no svc.json: these are the environments that its documents name")
 			}
 			table := [][]string{{"NAME", "TYPE", "PROTECTED", "STATE"}}
-			for _, e := range all {
+			for _, e := range ws.Environments {
 				protected, state := "no", "active"
 				if e.Protected {
 					protected = "yes"

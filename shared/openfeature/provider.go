@@ -107,6 +107,9 @@ func (p *Provider) EventChannel() <-chan openfeature.Event { return p.events }
 // oldest events are forgotten.
 func (p *Provider) tell(e client.Event) {
 	details := openfeature.ProviderEventDetails{FlagChanges: e.Changed, EventMetadata: map[string]any{"version": e.Version}}
+	if e.Err != nil {
+		details.Message = e.Err.Error()
+	}
 	switch {
 	case e.Status == client.Ready:
 		if e.Was != client.Ready {
@@ -116,19 +119,11 @@ func (p *Provider) tell(e client.Event) {
 			p.put(openfeature.ProviderConfigChange, details)
 		}
 	case e.Status == client.Stale:
-		details.Message = message(e.Err)
 		p.put(openfeature.ProviderStale, details)
 	case e.Err != nil:
-		details.Message, details.ErrorCode = message(e.Err), openfeature.GeneralCode
+		details.ErrorCode = openfeature.GeneralCode
 		p.put(openfeature.ProviderError, details)
 	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 func (p *Provider) put(kind openfeature.EventType, details openfeature.ProviderEventDetails) {

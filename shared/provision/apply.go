@@ -178,9 +178,6 @@ func differences(path string, before, after []byte) []string {
 
 // parsed is nil for what is not there, and for what cannot be read.
 func parsed(text []byte) *jsontree.Node {
-	if text == nil {
-		return nil
-	}
 	tree, err := document.Parse(text)
 	if err != nil {
 		return nil

@@ -22,16 +22,6 @@ func (w *Workspace) Read(ctx context.Context) (*workspace.Workspace, error) {
 	return ws, nil
 }
 
-// Environments lists the environments, archived ones too, and reports whether the
-// workspace file declares them.
-func (w *Workspace) Environments(ctx context.Context) (all []workspace.Environment, declared bool, err error) {
-	ws, err := w.Read(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	return ws.Environments, ws.Declared, nil
-}
-
 // EnvironmentEdit changes what the workspace file says of one environment. What
 // is empty or nil stays as it is.
 type EnvironmentEdit struct {

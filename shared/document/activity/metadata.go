@@ -31,33 +31,37 @@ func (d *differ) metadata(before, after *jsontree.Node) {
 	if was, is := tierOf(before), tierOf(after); was != is {
 		d.say("", "access: moved from %s to %s", document.Words(was), document.Words(is))
 	}
-	d.tags(before.Get("tags"), after.Get("tags"))
-	d.variants(before.Get("variants"), after.Get("variants"))
+	d.list("tags", before, after, func(was, is []*jsontree.Node) (parts []string) {
+		if added := missing(is, was); len(added) > 0 {
+			parts = append(parts, "added "+tagWords(added))
+		}
+		if removed := missing(was, is); len(removed) > 0 {
+			parts = append(parts, "removed "+tagWords(removed))
+		}
+		return parts
+	})
+	d.list("variants", before, after, func(was, is []*jsontree.Node) (parts []string) { // counted only: what they hold may be secret, and is long
+		for _, part := range counted(was, is) {
+			parts = append(parts, plural(part.count, part.what, part.what))
+		}
+		return parts
+	})
 	if otherFieldsDiffer(before, after) {
 		d.say("", otherFields)
 	}
 }
 
-func (d *differ) tags(before, after *jsontree.Node) {
-	if jsontree.Equal(before, after) || len(before.Elements())+len(after.Elements()) == 0 {
+// list says what became of a member that is a list; without words it was reordered.
+func (d *differ) list(name string, before, after *jsontree.Node, words func(was, is []*jsontree.Node) []string) {
+	was, is := before.Get(name).Elements(), after.Get(name).Elements()
+	if jsontree.Equal(before.Get(name), after.Get(name)) || len(was)+len(is) == 0 {
 		return
 	}
-	var parts []string
-	for _, change := range []struct {
-		word string
-		tags []*jsontree.Node
-	}{
-		{"added ", missing(after.Elements(), before.Elements())},
-		{"removed ", missing(before.Elements(), after.Elements())},
-	} {
-		if len(change.tags) > 0 {
-			parts = append(parts, change.word+tagWords(change.tags))
-		}
-	}
+	parts := words(was, is)
 	if len(parts) == 0 {
 		parts = []string{"reordered"}
 	}
-	d.say("", "tags: %s", strings.Join(parts, ", "))
+	d.say("", "%s: %s", name, strings.Join(parts, ", "))
 }
 
 func tagWords(tags []*jsontree.Node) string {
@@ -74,22 +78,6 @@ func tagWords(tags []*jsontree.Node) string {
 	return strings.Join(words, ", ")
 }
 
-// variants counts them only: what they hold may be secret, and is long.
-func (d *differ) variants(before, after *jsontree.Node) {
-	was, is := before.Elements(), after.Elements()
-	if jsontree.Equal(before, after) || len(was)+len(is) == 0 {
-		return
-	}
-	var parts []string
-	for _, part := range counted(was, is) {
-		parts = append(parts, plural(part.count, part.what, part.what))
-	}
-	if len(parts) == 0 {
-		parts = []string{"reordered"}
-	}
-	d.say("", "variants: %s", strings.Join(parts, ", "))
-}
-
 // otherFieldsDiffer reports whether the documents differ in what no message is
 // about: in members this code does not know, wherever they stand.
 func otherFieldsDiffer(before, after *jsontree.Node) bool {
@@ -101,15 +89,13 @@ func otherFieldsDiffer(before, after *jsontree.Node) bool {
 		return true
 	}
 	for id := range was {
-		if now, both := is[id]; both && !slices.EqualFunc(was[id].nodes, now.nodes, sameButRules) {
+		if now, both := is[id]; both && !slices.EqualFunc(was[id].nodes, now.nodes, func(a, b *jsontree.Node) bool {
+			return jsontree.Equal(a.Without("rules"), b.Without("rules"))
+		}) {
 			return true
 		}
 	}
 	return false
-}
-
-func sameButRules(a, b *jsontree.Node) bool {
-	return jsontree.Equal(a.Without("rules"), b.Without("rules"))
 }
 
 // unsaid is what of a document's metadata has no message of its own.

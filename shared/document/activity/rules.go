@@ -191,7 +191,7 @@ func loggerLevels(rules []*jsontree.Node) (levels []project.LoggerLevel, others 
 	seen := map[string]bool{}
 	for _, rule := range rules {
 		level, prefixes := document.PlainLevel(rule.Get("value")), document.LoggerTargets(rule)
-		if level == "" || prefixes == nil || hidden(rule.Get("value")) || hidden(loggerMatch(rule)) {
+		if level == "" || prefixes == nil || hidden(rule.Get("value")) || hidden(rule.Get("criteria").Elements()[0].Get("valueToMatch")) {
 			others = append(others, rule)
 			continue
 		}
@@ -203,8 +203,4 @@ func loggerLevels(rules []*jsontree.Node) (levels []project.LoggerLevel, others 
 		}
 	}
 	return levels, others
-}
-
-func loggerMatch(rule *jsontree.Node) *jsontree.Node {
-	return rule.Get("criteria").Elements()[0].Get("valueToMatch")
 }

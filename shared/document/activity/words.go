@@ -94,6 +94,10 @@ func escaped(json string) string {
 // weight are never served and are left out, unless there is nothing else.
 func armWords(value *jsontree.Node) string {
 	arms := document.StoredArms(value)
+	weightless := func(arm *jsontree.Node) bool {
+		weight, ok := readWeight(arm)
+		return ok && weight == 0
+	}
 	if weighing := slices.DeleteFunc(slices.Clone(arms), weightless); len(weighing) > 0 {
 		arms = weighing
 	}
@@ -109,26 +113,16 @@ func armWords(value *jsontree.Node) string {
 			break
 		}
 		weight, _ := readWeight(arm)
+		if total != 0 { // weights written by hand need not make 100 %
+			weight = int64(math.Round(float64(weight) / total * document.FullWeight))
+		}
 		word := valueWords(arm.Get("value"))
 		if hidden(value) {
 			word = redacted
 		}
-		words = append(words, document.PercentText(shareOf(weight, total))+"% "+word)
+		words = append(words, document.PercentText(weight)+"% "+word)
 	}
 	return strings.Join(words, ", ")
-}
-
-// shareOf is a weight as it works: weights written by hand need not make 100 %.
-func shareOf(weight int64, total float64) int64 {
-	if total == 0 || total == document.FullWeight {
-		return weight
-	}
-	return int64(math.Round(float64(weight) / total * document.FullWeight))
-}
-
-func weightless(arm *jsontree.Node) bool {
-	weight, ok := readWeight(arm)
-	return ok && weight == 0
 }
 
 // servedWords says what a fallback serves, and to which contexts.
