@@ -24,7 +24,7 @@ const MaxToken = 64 << 10
 const tokenForm = `the token is base64 of a JSON object such as {"user":{"key":"u-1","plan":"pro"}}`
 
 // decodeToken takes a token back to JSON.
-func decodeToken(token string) ([]byte, *fault.Fault) {
+func decodeToken(token string) ([]byte, error) {
 	if token == "" {
 		return nil, fault.New(fault.BadRequest, "the token is missing; %s", tokenForm)
 	}

@@ -71,8 +71,7 @@ func newTable(sources []evaluation.Source, environment, version string) *Table {
 		}
 		return version + "-" + strconv.FormatInt(turn, 10)
 	}
-	compiled := b.compiler.Snapshot()
-	return b.complete(compiled, name, compiled.Turns())
+	return b.Table(name, b.compiler.Snapshot().Turns())
 }
 
 const testKey = "frontend"

@@ -51,7 +51,8 @@ func (t *Table) turn(now int64) *Table {
 		turned.until = next
 	}
 	turned.seed = seed(t.Environment, turned.Version)
-	turned.tails.native, turned.tails.ofrep = turned.nativeTail(), turned.ofrepTail()
+	turned.meta = quote([]byte(`{"version":`), turned.Version)
+	turned.meta = append(quote(append(turned.meta, `,"environment":`...), t.Environment), `}}`...)
 	return &turned
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
-	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/router"
 )
@@ -105,29 +105,18 @@ func TelemetryRoutes(handler http.Handler) []router.Route {
 }
 
 func (h *Handler) serve(e *answering, w http.ResponseWriter, r *http.Request) {
-	if !Takes(e.Method, r) {
-		if _, err := h.Tables(w, r, anyKey(r)); err != nil {
-			Refuse(w, r, fault.Of(err))
-			return
-		}
-		WriteMethodNotAllowed(w, r, e.Method)
-		return
-	}
 	key := e.key(r)
-	table, err := h.Tables(w, r, key)
-	if err != nil {
+	if table, err := h.Tables(w, r, key); err != nil {
 		Refuse(w, r, fault.Of(err))
-		return
+	} else if Takes(w, r, e.Method) {
+		e.answer(h, w, r, table, key)
 	}
-	e.answer(h, w, r, table, key)
 }
 
 func health(w http.ResponseWriter, r *http.Request) {
-	if !Takes(http.MethodGet, r) {
-		WriteMethodNotAllowed(w, r, http.MethodGet)
-		return
+	if Takes(w, r, http.MethodGet) {
+		WriteJSON(w, http.StatusOK, []byte(`{"status":"ok"}`))
 	}
-	WriteJSON(w, http.StatusOK, []byte(`{"status":"ok"}`))
 }
 
 // NotFound answers a path of no endpoint. Where a key is needed it is needed
@@ -148,48 +137,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table,
 		return
 	}
 	now := h.Now().UnixMilli()
-	tag := table.etag('n', now, token)
-	if match, known := h.known(r, tag); match == negotiation.ThisOne { // so this very token was read before
-		h.notModified(w, known)
-		return
-	}
-	text, bad := decodeToken(token)
-	if bad != nil {
-		Refuse(w, r, bad)
-		return
-	}
-	loaded, err := table.loaded(now)
-	if err != nil {
-		Refuse(w, r, fault.Of(err))
-		return
-	}
-	if table.load != nil { // what was loaded may be newer
-		tag = loaded.etag('n', now, token)
-	}
-	table = loaded
-	frame := table.snapshot.NewFrame(now, h.Random)
-	defer frame.Release()
-	if err := readNamed(text, frame); err != nil {
-		Refuse(w, r, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
-		return
-	}
-	if match, known := h.known(r, tag); match != negotiation.Neither {
-		h.notModified(w, known)
-		return
-	}
-	held, err := h.hold(r, table.size)
-	if err != nil {
-		Refuse(w, r, fault.Of(err))
-		return
-	}
-	defer held.Release()
-	b := buffer(table.size)
-	var whole bool
-	if *b, whole = table.appendNative(r.Context(), (*b)[:0], frame); !whole {
-		Refuse(w, r, abandoned())
-		return
-	}
-	h.writeEvaluated(w, r, tag, b)
+	h.poll(w, r, &question{native: true, table: table.at(now), token: token, now: now})
 }
 
 // hold takes the memory of an answer, or waits for it.
@@ -200,12 +148,6 @@ func (h *Handler) hold(r *http.Request, size int) (bodies.Held, error) {
 // owner is who takes turns with what is large.
 func (h *Handler) owner(r *http.Request) string {
 	return anyKey(r) + " " + h.Proxies.Address(r).String()
-}
-
-// abandoned answers a request that ended before its answer was whole: its
-// client has gone, or it has taken too long.
-func abandoned() *fault.Fault {
-	return fault.New(fault.Unavailable, "the request ended before its answer was complete; it can be repeated")
 }
 
 var (
@@ -231,17 +173,15 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	bodies.Write(w, body)
 }
 
-// Takes reports whether a request's method is the one that an endpoint takes. GET
-// goes with HEAD.
-func Takes(method string, r *http.Request) bool {
-	return r.Method == method || r.Method == http.MethodHead && method == http.MethodGet
-}
-
-// WriteMethodNotAllowed refuses a request of another method than an endpoint
-// takes.
-func WriteMethodNotAllowed(w http.ResponseWriter, r *http.Request, method string) {
+// Takes reports whether a request's method is the one that an endpoint takes, and
+// refuses any other. GET goes with HEAD.
+func Takes(w http.ResponseWriter, r *http.Request, method string) bool {
+	if r.Method == method || r.Method == http.MethodHead && method == http.MethodGet {
+		return true
+	}
 	w.Header().Set("Allow", method+", OPTIONS")
 	Refuse(w, r, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", method, r.Method))
+	return false
 }
 
 // Refuse writes a refusal in the form that clients of the path read.
@@ -251,7 +191,10 @@ func Refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 		return
 	}
 	code := general
-	if f.Kind == fault.BadRequest { // the body cannot be read
+	switch {
+	case errors.As(f.Cause, new(contextError)):
+		code = invalidContext
+	case f.Kind == fault.BadRequest: // the body cannot be read
 		code = parseError
 	}
 	writeRefusal(w, f, ofrepError{flagKey(r), code, f.Message})

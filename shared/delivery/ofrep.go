@@ -10,7 +10,6 @@ import (
 
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/fault"
-	"svc.example/svc/shared/negotiation"
 )
 
 // The error codes of OFREP that are answered here.
@@ -37,43 +36,10 @@ func flagKey(r *http.Request) string {
 // bulk evaluates every served item. The protocol's flagConfigEtag parameters
 // are hints for caches between client and server and change nothing here.
 func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table, key string) {
-	q, ok := h.receive(w, r, table)
-	if !ok {
-		return
+	if q, ok := h.receive(w, r, table); ok {
+		q.key = key
+		h.poll(w, r, q)
 	}
-	defer q.end()
-	tag := h.tag(q, key)
-	// A body of that tag was read before.
-	if match, known := h.known(r, tag); match == negotiation.ThisOne {
-		h.notModified(w, known)
-		return
-	}
-	if !h.understand(w, r, q) {
-		return
-	}
-	if table.load != nil { // what was loaded may be newer
-		tag = h.tag(q, key)
-	}
-	if match, known := h.known(r, tag); match != negotiation.Neither {
-		h.notModified(w, known)
-		return
-	}
-	streams := h.Streams.member(key, q.table.Environment)
-	size := q.table.size + len(streams)
-	held, err := h.hold(r, size)
-	if err != nil {
-		Refuse(w, r, fault.Of(err))
-		return
-	}
-	defer held.Release()
-	b := buffer(size)
-	var whole bool
-	if *b, whole = q.table.appendOFREP(r.Context(), (*b)[:0], q.frame, streams); !whole {
-		Refuse(w, r, abandoned())
-		return
-	}
-	q.leave()
-	h.writeEvaluated(w, r, tag, b)
 }
 
 // single evaluates one item.
@@ -84,7 +50,8 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table, _
 		return
 	}
 	defer q.end()
-	if !h.understand(w, r, q) {
+	if err := h.understand(q); err != nil {
+		Refuse(w, r, fault.Of(err))
 		return
 	}
 	table = q.table
@@ -92,51 +59,26 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table, _
 	var one []byte
 	if found {
 		answer := table.snapshot.Evaluate(item, q.frame)
-		held, err := h.hold(r, table.oneBytes(answer))
+		bytes := table.oneBytes(answer)
+		held, err := h.hold(r, bytes)
 		if err != nil {
 			Refuse(w, r, fault.Of(err))
 			return
 		}
 		defer held.Release()
-		one = table.one(item, answer)
+		one = table.appendOne(make([]byte, 0, 512+bytes), item, answer)
 	}
-	q.leave()
-	if one == nil {
+	q.place.Leave()
+	if len(one) == 0 { // nor one whose value is withheld
 		missing := fault.New(fault.NotFound, "no flag of that key is served in the environment %s", table.Environment)
 		writeRefusal(w, missing, ofrepError{key, flagNotFound, missing.Message})
 		return
 	}
+	one = quote(append(one[:len(one)-len(ofrepEnd)], `,"version":`...), table.Version)
+	one = append(one, `}}`...)
 	w.Header()["Cache-Control"] = cacheControl
 	one, _ = h.compressed(w, r, one)
 	WriteJSON(w, http.StatusOK, one)
-}
-
-// question is an OFREP request whose body was received.
-type question struct {
-	table *Table // of the moment
-	body  []byte
-	now   int64
-	leave func()            // lets the next large body in
-	frame *evaluation.Frame // once it is understood
-}
-
-// tag is that of the answer to a bulk evaluation. An answer that names streams is
-// another one for each key.
-func (h *Handler) tag(q *question, key string) string {
-	switch {
-	case h.Streams == nil:
-		return q.table.etag('o', q.now, string(q.body))
-	case h.Streams.Token == nil:
-		key = ""
-	}
-	return q.table.etag('e', q.now, h.Streams.URL, key, string(q.body))
-}
-
-func (q *question) end() {
-	if q.frame != nil {
-		q.frame.Release()
-	}
-	q.leave()
 }
 
 // receive reads the body of an OFREP request. When it is not ok it has answered.
@@ -147,70 +89,55 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, table *Table) 
 		return nil, false
 	}
 	now := h.Now().UnixMilli()
-	return &question{table: table.at(now), body: body, now: now, leave: place.Leave}, true
+	return &question{table: table.at(now), body: body, now: now, place: place}, true
 }
 
-// understand reads the context of an OFREP request. When it is not ok it has
-// answered.
-func (h *Handler) understand(w http.ResponseWriter, r *http.Request, q *question) (ok bool) {
-	table, err := q.table.loaded(q.now)
-	if err != nil {
-		Refuse(w, r, fault.Of(err))
-		return false
-	}
-	q.table, q.frame = table, table.snapshot.NewFrame(q.now, h.Random)
-	if code, err := readOFREP(q.body, q.frame); err != nil {
-		q.leave()
-		writeRefusal(w, fault.New(fault.BadRequest, ""), ofrepError{flagKey(r), code, explain(err)})
-		return false
-	}
-	return true
-}
+// contextError is JSON which is well-formed, and whose context is none.
+type contextError struct{ error }
+
+func (e contextError) Unwrap() error { return e.error }
 
 // readOFREP fills a frame from {"context": {...}}. Without a body, or without
-// a context in it, the context is empty. The code goes with the error.
-func readOFREP(body []byte, f *evaluation.Frame) (code string, err error) {
+// a context in it, the context is empty.
+func readOFREP(body []byte, f *evaluation.Frame) error {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return "", nil
+		return nil
 	}
 	if !utf8.Valid(body) {
-		return parseError, shapeError("not JSON: invalid UTF-8")
+		return shapeError("not JSON: invalid UTF-8")
 	}
 	r := newContextReader(body)
 	defer r.release()
 	if r.dec.PeekKind() != '{' {
-		return parseError, r.ofAnotherKind(`the body is an object such as {"context":{"targetingKey":"u-1"}}`)
+		return r.ofAnotherKind(`the body is an object such as {"context":{"targetingKey":"u-1"}}`)
 	}
-	code = parseError
-	err = r.object(func(name []byte) error {
+	err := r.object(func(name []byte) error {
 		if string(name) != "context" || r.dec.PeekKind() == 'n' {
 			return r.dec.SkipValue()
 		}
 		if r.dec.PeekKind() != '{' {
-			code = invalidContext
-			return r.ofAnotherKind("the context is an object of properties")
+			return contextError{r.ofAnotherKind("the context is an object of properties")}
 		}
-		return r.flatContext(f, &code)
+		return r.flatContext(f)
 	})
-	if err == nil {
-		err = r.end()
+	if err != nil {
+		return err
 	}
-	return code, err
+	return r.end()
 }
 
 const targetingKey = "targetingKey"
 
 // flatContext reads properties whose names carry their context before the
 // first dot. The targeting key stands in for user.key where that is missing.
-func (r *contextReader) flatContext(f *evaluation.Frame, code *string) error {
+func (r *contextReader) flatContext(f *evaluation.Frame) error {
 	var target evaluation.Property
 	err := r.object(func(name []byte) (err error) {
 		if string(name) != targetingKey {
 			return r.flatProperty(f, name)
 		}
 		if kind := r.dec.PeekKind(); kind != '"' && kind != 'n' && kind != jsontext.KindInvalid {
-			*code = invalidContext
-			return r.ofAnotherKind("targetingKey is a string")
+			return contextError{r.ofAnotherKind("targetingKey is a string")}
 		}
 		target, err = r.property()
 		return err

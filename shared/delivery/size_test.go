@@ -139,8 +139,7 @@ func TestTheSizeOfATable(t *testing.T) {
 				doc := document.View(tree)
 				b.Add(evaluation.Source{Key: doc.Key, Document: doc})
 			}
-			compiled := b.compiler.Snapshot()
-			table := b.complete(compiled, func(int64) string { return "0123456789" }, compiled.Turns())
+			table := b.Table(func(int64) string { return "0123456789" }, b.compiler.Snapshot().Turns())
 			b = nil
 			frame := table.snapshot.NewFrame(0, nil)
 			forgetExpressions(t)

@@ -56,11 +56,10 @@ func (s *Streams) member(key, environment string) string {
 // stream answers a request for an event stream.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 	stream, err := h.Streams.Follow(w, r, r.URL.Query().Get("token"))
-	switch {
-	case err == nil && !Takes(http.MethodGet, r):
-		WriteMethodNotAllowed(w, r, http.MethodGet)
-		return
-	case err == nil:
+	if err == nil {
+		if !Takes(w, r, http.MethodGet) {
+			return
+		}
 		stream.Address = h.Proxies.Address(r)
 		err = h.Streams.Hub.Serve(w, r, stream)
 	}

@@ -23,9 +23,9 @@ type Table struct {
 	snapshot *evaluation.Snapshot // of what is served
 	items    []item
 	answers  []answer
-	values   [][2]uint32 // per answer: from where to where the value reaches in its text
-	phrases  []string    // that end answers; few, as they repeat from item to item
-	tails    struct{ native, ofrep []byte }
+	values   [][2]uint32            // per answer: from where to where the value reaches in its text
+	phrases  []string               // that end answers; few, as they repeat from item to item
+	meta     []byte                 // that ends every answer to a whole poll
 	size     int                    // of the largest answer to a whole poll, so that one buffer does
 	bytes    int                    // of all native answers and phrases
 	configs  int                    // how many of the items are configs
@@ -159,16 +159,12 @@ func (b *Builder) phrase(p *phrase) uint32 {
 // Table is what was built. It ends the use of the Builder. The version is told
 // for the last moment at which a rule has turned, 0 for none.
 func (b *Builder) Table(version func(turn int64) string, turns evaluation.Turns) *Table {
-	return b.complete(b.compiler.Snapshot(), version, turns)
-}
-
-func (b *Builder) complete(compiled *evaluation.Snapshot, version func(turn int64) string, turns evaluation.Turns) *Table {
 	t := b.table
 	t.items, t.answers, t.values = fitted(t.items), fitted(t.answers), fitted(t.values)
-	t.snapshot = compiled
+	t.snapshot = b.compiler.Snapshot()
 	t.name, t.turns, t.turned = version, turns, &atomic.Pointer[Table]{}
 	first := t.turn(math.MinInt64)
-	first.size += len(first.tails.native) + len(first.tails.ofrep)
+	first.size += 2 * len(first.meta)
 	return first
 }
 
@@ -207,12 +203,6 @@ func quote(dst []byte, s string) []byte {
 
 const evaluationsHead = `{"evaluations":{`
 
-func (t *Table) nativeTail() []byte {
-	b := quote([]byte(`},"meta":{"version":`), t.Version)
-	b = quote(append(b, `,"environment":`...), t.Environment)
-	return append(b, `}}`...)
-}
-
 // An OFREP answer is ofrepHead, the key, ofrepValue, the value, and a phrase
 // that ends it; one without a value has only key and phrase.
 const (
@@ -220,43 +210,31 @@ const (
 	ofrepValue = `,"value":`
 )
 
-func (t *Table) ofrepTail() []byte {
-	b := quote([]byte(`,"metadata":{"version":`), t.Version)
-	b = quote(append(b, `,"environment":`...), t.Environment)
-	return append(b, `}}`...)
-}
-
-// appendNative writes the answer to a native poll. It is not whole when the
-// request is over before it is.
-func (t *Table) appendNative(ctx context.Context, b []byte, f *evaluation.Frame) (_ []byte, whole bool) {
-	b = append(b, evaluationsHead...)
-	empty := len(b)
+// appendAll writes the answer to a poll: a native one, or one of OFREP with the member
+// that names event streams. It is not whole when the request is over before it is.
+func (t *Table) appendAll(ctx context.Context, b []byte, f *evaluation.Frame, native bool, streams string) (_ []byte, whole bool) {
+	head, tail := `{"flags":[`, `]`+streams+`,"metadata":`
+	if native {
+		head, tail = evaluationsHead, `},"meta":`
+	}
+	b = append(b, head...)
 	for item := range t.snapshot.Keys {
 		if item%lookUpEvery == 0 && ctx.Err() != nil {
 			return b, false
 		}
-		if n := t.snapshot.Evaluate(item, f); n != evaluation.None {
+		n := t.snapshot.Evaluate(item, f)
+		if !native {
+			b = t.appendOne(b, item, n)
+		} else if n != evaluation.None {
 			if a := &t.answers[n]; a.from < a.to {
 				b = append(append(b, t.items[item].texts[a.from:a.to]...), t.phrases[a.native]...)
 			}
 		}
 	}
-	return append(withoutComma(b, empty), t.tails.native...), true
-}
-
-// appendOFREP writes the answer to an OFREP bulk evaluation, with the member that
-// names event streams. It is not whole when the request is over before it is.
-func (t *Table) appendOFREP(ctx context.Context, b []byte, f *evaluation.Frame, streams string) (_ []byte, whole bool) {
-	b = append(b, `{"flags":[`...)
-	empty := len(b)
-	for item := range t.snapshot.Keys {
-		if item%lookUpEvery == 0 && ctx.Err() != nil {
-			return b, false
-		}
-		b = t.appendOne(b, item, t.snapshot.Evaluate(item, f))
+	if len(b) > len(head) {
+		b = b[:len(b)-1] // the comma
 	}
-	b = append(append(withoutComma(b, empty), ']'), streams...)
-	return append(b, t.tails.ofrep...), true
+	return append(append(b, tail...), t.meta...), true
 }
 
 // lookUpEvery is after how many items a bulk evaluation looks whether anybody
@@ -285,23 +263,6 @@ func (t *Table) oneBytes(n int) int {
 		return 0
 	}
 	return int(t.answers[n].to - t.answers[n].from)
-}
-
-// one is an item's OFREP answer with its version, or nil when its value is withheld.
-func (t *Table) one(item, n int) []byte {
-	text := t.appendOne(make([]byte, 0, 512+t.oneBytes(n)), item, n)
-	if len(text) == 0 {
-		return nil
-	}
-	text = append(text[:len(text)-len(ofrepEnd)], `,"version":`...)
-	return append(quote(text, t.Version), `}}`...)
-}
-
-func withoutComma(b []byte, empty int) []byte {
-	if len(b) > empty {
-		return b[:len(b)-1]
-	}
-	return b
 }
 
 // Count is how many flags and configs are served.

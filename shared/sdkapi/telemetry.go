@@ -38,8 +38,7 @@ func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // it in.
 func AnswerReport(w http.ResponseWriter, r *http.Request, take func(http.ResponseWriter, *http.Request) (telemetry.Receipt, error),
 	refuse func(w http.ResponseWriter, r *http.Request, err error)) {
-	if !delivery.Takes(http.MethodPost, r) {
-		delivery.WriteMethodNotAllowed(w, r, http.MethodPost)
+	if !delivery.Takes(w, r, http.MethodPost) {
 		return
 	}
 	receipt, err := take(w, r)
