@@ -141,23 +141,17 @@ func (c *Client) ask(ctx context.Context, q request) (*http.Response, []byte, er
 			return nil, nil, refusal(answer, q.method+" "+q.path, body)
 		}
 		tries[status]++
-		c.tell(wait, wait == asked, status)
+		if c.Waiting != nil && wait >= 2*time.Second { // one of a second is not worth it: a large pull has some
+			why := fmt.Sprintf("the server answers %d", status)
+			if wait == asked {
+				why = "the server asks for it"
+			}
+			c.Waiting(fmt.Sprintf("waiting %.0f s, %s", wait.Seconds(), why))
+		}
 		if err := c.wait(ctx, wait); err != nil {
 			return nil, nil, err
 		}
 	}
-}
-
-// tell reports a wait. One of a second is not worth it: a large pull has some.
-func (c *Client) tell(wait time.Duration, asked bool, status int) {
-	if c.Waiting == nil || wait < 2*time.Second {
-		return
-	}
-	why := fmt.Sprintf("the server answers %d", status)
-	if asked {
-		why = "the server asks for it"
-	}
-	c.Waiting(fmt.Sprintf("waiting %.0f s, %s", wait.Seconds(), why))
 }
 
 // unreached is the error of a request that was not sent.
@@ -304,12 +298,9 @@ func (c *Client) Manifest(ctx context.Context) (flags []manifest.Flag, omitted i
 	if err != nil {
 		return nil, 0, err
 	}
-	var list struct{ Flags []manifest.Flag }
-	if json.Unmarshal(body, &list) != nil || list.Flags == nil {
-		return nil, 0, NoAnswer(q.path, `it lacks the list "flags"`)
-	}
 	omitted, _ = strconv.Atoi(answer.Header.Get("X-Manifest-Omitted"))
-	return list.Flags, omitted, nil
+	_, err = list(q.path, body, "flags", &flags)
+	return flags, omitted, err
 }
 
 // Pages reads a list that an answer holds as a member, page by page.
@@ -320,21 +311,21 @@ func (c *Client) Pages(ctx context.Context, path string, query url.Values, membe
 			return err
 		}
 		left -= len(body)
-		var answer map[string]json.RawMessage
-		var list []json.RawMessage
-		var next string
-		if json.Unmarshal(body, &answer) != nil || json.Unmarshal(answer[member], &list) != nil {
-			return NoAnswer(path, fmt.Sprintf("it lacks the list %q", member))
+		var rows []json.RawMessage
+		cursor, err := list(path, body, member, &rows)
+		if err != nil {
+			return err
 		}
-		for _, row := range list {
+		for _, row := range rows {
 			if err := each(row); err != nil {
 				return err
 			}
 		}
-		if answer["nextCursor"] == nil {
+		if cursor == nil {
 			return nil
 		}
-		if json.Unmarshal(answer["nextCursor"], &next) != nil || next == query.Get("cursor") {
+		var next string
+		if json.Unmarshal(cursor, &next) != nil || next == query.Get("cursor") {
 			return NoAnswer(path, "the list does not go on where its page ended")
 		}
 		query.Set("cursor", next)
@@ -372,21 +363,26 @@ func (c *Client) List(ctx context.Context, path string, query url.Values, member
 	if err != nil {
 		return err
 	}
+	next, err := list(path, body, member, into)
+	if err == nil && next != nil {
+		err = NoAnswer(path, "it holds only a part of the list, and the whole was asked for")
+	}
+	return err
+}
+
+// list takes the list out that an answer holds as a member, and where it goes on.
+func list(path string, body []byte, member string, into any) (next json.RawMessage, err error) {
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(body, &answer) != nil {
-		return NoAnswer(path, "it is not a JSON object")
+		return nil, NoAnswer(path, "it is not a JSON object")
 	}
-	list := answer[member]
-	if !bytes.HasPrefix(list, []byte("[")) {
-		return NoAnswer(path, fmt.Sprintf("it lacks the list %q", member))
+	if !bytes.HasPrefix(answer[member], []byte("[")) {
+		return nil, NoAnswer(path, fmt.Sprintf("it lacks the list %q", member))
 	}
-	if _, more := answer["nextCursor"]; more {
-		return NoAnswer(path, "it holds only a part of the list, and the whole was asked for")
+	if json.Unmarshal(answer[member], into) != nil {
+		return nil, NoAnswer(path, fmt.Sprintf("the list %q holds something else than was asked for", member))
 	}
-	if json.Unmarshal(list, into) != nil {
-		return NoAnswer(path, fmt.Sprintf("the list %q holds something else than was asked for", member))
-	}
-	return nil
+	return answer["nextCursor"], nil
 }
 
 // NoAnswer says that something other than the API must have answered.
