@@ -267,7 +267,6 @@ func (d *Directory) load(state datadir.State) (*loaded, []workspace.Problem) {
 		units[*at[source.Key]] = d.units.Maker().Make(source)
 	}
 	table := d.units.Builder()
-	table.Grow(units)
 	for _, unit := range units {
 		table.Put(unit)
 	}

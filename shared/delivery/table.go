@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"math"
-	"slices"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -94,22 +93,6 @@ func (b *Builder) Make(item evaluation.Source) *Unit {
 		b.maker.most = max(1, b.Max-b.Size())
 	}
 	return b.maker.Make(item)
-}
-
-// Grow makes room for documents that are about to be put.
-func (b *Builder) Grow(units []*Unit) {
-	t, items, answers := b.table, 0, 0
-	b.compiler.Grow(func(yield func(*evaluation.Unit) bool) {
-		for _, u := range units {
-			if u.noMatch != nil {
-				items, answers = items+1, answers+len(u.answers)
-			}
-			if u.rules != nil && !yield(u.rules) {
-				return
-			}
-		}
-	})
-	t.items, t.answers, t.values = slices.Grow(t.items, items), slices.Grow(t.answers, answers), slices.Grow(t.values, answers)
 }
 
 // Put is Add for a document that was compiled and encoded before.
@@ -255,14 +238,6 @@ func (t *Table) appendOne(b []byte, item, n int) []byte {
 	b = append(append(b, ofrepHead...), text[:t.items[item].key]...)
 	b = append(append(b, ofrepValue...), text[value[0]:value[1]]...)
 	return append(b, t.phrases[a.ofrep]...)
-}
-
-// oneBytes is about how many bytes an answer to OFREP has.
-func (t *Table) oneBytes(n int) int {
-	if n == evaluation.None {
-		return 0
-	}
-	return int(t.answers[n].to - t.answers[n].from)
 }
 
 // Count is how many flags and configs are served.

@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"encoding/binary"
-	"iter"
 	"math"
 	"regexp"
 	"slices"
@@ -44,20 +43,6 @@ func NewCompiler() Compiler {
 		testAt:    map[*condition]int32{},
 		listAt:    map[string]int32{},
 	}}
-}
-
-// Grow makes room for documents that are about to be added.
-func (c Compiler) Grow(units iter.Seq[*Unit]) {
-	keys, rules := 0, 0
-	for u := range units {
-		if !u.segment {
-			keys, rules = keys+1, rules+len(u.rules)
-		}
-	}
-	out := c.compiler.out
-	out.Keys = slices.Grow(out.Keys, keys)
-	out.items = slices.Grow(out.items, keys)
-	out.serves = slices.Grow(out.serves, rules)
 }
 
 // Add adds a document. Documents come in the order of their keys, segments at any
