@@ -21,9 +21,12 @@ const (
 // before this one does, and nothing would bring the client back soon. A relay that
 // follows an event stream itself is no such moment behind.
 func (e *environment) catchUp(r *http.Request) {
-	heard := heardOf(r)
 	s := e.state.Load()
-	if heard == "" || s == nil || e.streaming.Load() || s.table.VersionAt(time.Now().UnixMilli()) == heard {
+	if s == nil || e.streaming.Load() {
+		return
+	}
+	heard := strings.Trim(strings.TrimPrefix(r.URL.Query().Get("flagConfigEtag"), "W/"), `"`)
+	if heard == "" || s.table.VersionAt(time.Now().UnixMilli()) == heard {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), behindTime)
@@ -41,14 +44,6 @@ func (e *environment) catchUp(r *http.Request) {
 			return
 		}
 	}
-}
-
-// heardOf is the version that an event has told to the client of a bulk evaluation.
-func heardOf(r *http.Request) string {
-	if !strings.Contains(r.URL.RawQuery, "flagConfigEtag") {
-		return ""
-	}
-	return strings.Trim(strings.TrimPrefix(r.URL.Query().Get("flagConfigEtag"), "W/"), `"`)
 }
 
 // lookSoon has the service asked now, but not too often.

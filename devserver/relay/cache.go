@@ -83,10 +83,6 @@ func seal(key access.Key, state []byte) []byte {
 	return fmt.Appendf(nil, "%x\n", mac.Sum(nil))
 }
 
-// touch notes that what was kept is still the present state. That it fails says the
-// next state that is kept.
-func (c *cache) touch(key access.ID, at time.Time) { _ = os.Chtimes(c.statePath(key), at, at) }
-
 // state is what was kept with a key, nothing when that is nothing, and when it was last
 // known to be the present one.
 func (c *cache) state(key access.Key) (body []byte, at time.Time, err error) {

@@ -2,14 +2,13 @@ package relay
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -51,7 +50,7 @@ type environment struct {
 
 	// Of its goroutine.
 	health  upstream.Health
-	skipped string
+	skipped upstream.Skipped
 	streams string
 	touched time.Time // when the cache's time was set
 }
@@ -195,7 +194,9 @@ func (e *environment) load(body []byte) error {
 			version.Client = versions.Version(told)
 		}
 	}
-	e.warn(skipped)
+	if text, news := e.skipped.Note(skipped); news {
+		e.logger.Warn("entries that cannot be read are left out; is the service of a newer version than this relay?", "skipped", text)
+	}
 	text := body
 	if bytes.ContainsAny(body, "\r\n") { // of somebody in between
 		var line bytes.Buffer
@@ -240,17 +241,6 @@ func (e *environment) watch(of *upstream.Documents) {
 	numbers.Gauge("svc_relay_telemetry_batches_waiting", "Batches of telemetry that could not be passed on yet.", labels, func() float64 { return float64(e.uploads.Waiting()) })
 }
 
-func (e *environment) warn(skipped []string) {
-	text := ""
-	if len(skipped) > 0 {
-		text = fmt.Sprintf("%d entries, the first: %s", len(skipped), skipped[0])
-	}
-	if text != "" && text != e.skipped {
-		e.logger.Warn("entries that cannot be read are left out; is the service of a newer version than this relay?", "skipped", text)
-	}
-	e.skipped = text
-}
-
 // Confirm notes that the state is the present one.
 func (e *environment) Confirm() {
 	now := time.Now()
@@ -264,7 +254,7 @@ func (e *environment) Confirm() {
 	}
 	if cache := e.relay.cache; cache != nil && now.Sub(e.touched) > time.Minute {
 		e.touched = now
-		cache.touch(e.key.ID(), now)
+		_ = os.Chtimes(cache.statePath(e.key.ID()), now, now) // that it fails says the next state that is kept
 	}
 }
 
@@ -303,12 +293,6 @@ func (e *environment) Streams(are bool, why string) {
 	}
 	e.streams = said
 	e.logger.Info(said, "reason", why)
-}
-
-// run follows the environment until ctx is done.
-func (e *environment) run(ctx context.Context) {
-	e.restore()
-	e.follower.Run(ctx)
 }
 
 // restore serves what the cache has.

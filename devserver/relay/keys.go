@@ -316,13 +316,6 @@ func (k *keys) put(c credential) (access.KeyRecord, error) {
 	return record, nil
 }
 
-// restore remembers keys that were good once.
-func (k *keys) restore(records []access.KeyRecord) {
-	for _, record := range records {
-		k.good.Put(byID(record.ID), known{record: record}, rememberedBytes)
-	}
-}
-
 // all are the records of the keys that were good, the ones used last first.
 func (k *keys) all() []access.KeyRecord {
 	var records []access.KeyRecord

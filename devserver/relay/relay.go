@@ -102,7 +102,9 @@ func Open(options Options) (*Relay, error) {
 		if err != nil {
 			options.Logger.Error("the keys that were kept cannot be read; going on without", "error", err)
 		}
-		r.keys.restore(records)
+		for _, record := range records {
+			r.keys.good.Put(byID(record.ID), known{record: record}, rememberedBytes)
+		}
 	}
 	if options.Streams > 0 {
 		r.hub = events.NewHub(options.Streams, turnEvery)
@@ -111,8 +113,18 @@ func Open(options Options) (*Relay, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	for _, e := range r.environments {
-		r.running.Go(func() { e.run(ctx) })
-		r.running.Go(func() { e.upload(ctx) })
+		r.running.Go(func() {
+			e.restore()
+			e.follower.Run(ctx)
+		})
+		r.running.Go(func() { // passes telemetry on, and what is left at the end
+			for backoff.Sleep(ctx, uploadEvery) == nil {
+				e.flush()
+				e.uploads.Send(ctx)
+			}
+			e.flush()
+			e.uploads.Close()
+		})
 	}
 	r.running.Go(func() { r.keepKeys(ctx) })
 	return r, nil

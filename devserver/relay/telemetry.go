@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
@@ -130,7 +129,11 @@ func (e *environment) pass(body []byte, secret bool) {
 	if !p.size.plus(more).fits() {
 		full = p.take()
 	}
-	events = without(events, p.events)
+	known := map[string]bool{} // the reports of which some events wait already
+	for _, event := range p.events {
+		known[event.Report] = event.Report != ""
+	}
+	events = slices.DeleteFunc(events, func(event upstream.Event) bool { return known[event.Report] })
 	p.events, p.size = append(p.events, events...), p.size.plus(more)
 	p.mu.Unlock()
 	if len(full) > 0 {
@@ -164,15 +167,6 @@ func (e *environment) identified(events []json.RawMessage, report telemetry.Repo
 	return named
 }
 
-// without leaves out the events of reports that wait already.
-func without(events, waiting []upstream.Event) []upstream.Event {
-	known := map[string]bool{}
-	for _, event := range waiting {
-		known[event.Report] = true
-	}
-	return slices.DeleteFunc(events, func(event upstream.Event) bool { return event.Report != "" && known[event.Report] })
-}
-
 // flush hands on what waits.
 func (e *environment) flush() {
 	e.pending.mu.Lock()
@@ -181,14 +175,4 @@ func (e *environment) flush() {
 	if len(events) > 0 {
 		e.uploads.AddReported(events, 0)
 	}
-}
-
-// upload passes telemetry on until ctx is done, and then what is left.
-func (e *environment) upload(ctx context.Context) {
-	for backoff.Sleep(ctx, uploadEvery) == nil {
-		e.flush()
-		e.uploads.Send(ctx)
-	}
-	e.flush()
-	e.uploads.Close()
 }

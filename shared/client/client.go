@@ -170,8 +170,16 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	o = o.withDefaults()
 	c := &Client{options: o, now: o.now, first: make(chan struct{}), status: Starting, listeners: map[int]func(Event){}}
 	c.global.Replace(o.Global)
-	from, err := c.source()
-	if err != nil {
+	var from source
+	if o.URL != "" {
+		connection := upstream.Connect(o.URL, o.Key, o.HTTP)
+		if o.Telemetry {
+			c.telemetry = newTelemetry(c, connection)
+		}
+		from = &hosted{connection: connection}
+	} else if d, err := newDirectory(o); err == nil {
+		from = d
+	} else {
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.Background())
@@ -188,17 +196,6 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 		c.startAnyway(err)
 	}
 	return c, nil
-}
-
-func (c *Client) source() (source, error) {
-	if c.options.URL == "" {
-		return newDirectory(c.options)
-	}
-	connection := upstream.Connect(c.options.URL, c.options.Key, c.options.HTTP)
-	if c.options.Telemetry {
-		c.telemetry = newTelemetry(c, connection)
-	}
-	return &hosted{connection: connection}, nil
 }
 
 func (c *Client) await(ctx context.Context, failed <-chan error) error {

@@ -61,18 +61,7 @@ func (c *Client) tell(e Event) {
 
 // serve swaps a state in, whole.
 func (c *Client) serve(t *table) {
-	if recovered := c.swap(t); recovered {
-		c.sayRecovered()
-	}
-	if missing := t.unresolved(); missing != "" && missing != c.missing {
-		c.missing = missing
-		c.options.Log.Warn("svc: values that cannot be had; callers get their defaults", "values", missing)
-	}
-}
-
-func (c *Client) swap(t *table) (recovered bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	before := c.table.Load()
 	e := Event{Status: Ready, Was: c.status, Version: t.version}
 	if before == nil {
@@ -88,7 +77,15 @@ func (c *Client) swap(t *table) (recovered bool) {
 	c.status = Ready
 	c.tell(e)
 	c.cause = nil
-	return c.health.Good()
+	recovered := c.health.Good()
+	c.mu.Unlock()
+	if recovered {
+		c.sayRecovered()
+	}
+	if missing := t.unresolved(); missing != "" && missing != c.missing {
+		c.missing = missing
+		c.options.Log.Warn("svc: values that cannot be had; callers get their defaults", "values", missing)
+	}
 }
 
 // confirm notes that what is served is still what the source has.
@@ -125,10 +122,8 @@ func (c *Client) sourceFailed(err error) (news bool) {
 
 // Await waits until there is a state to serve, or ctx is done.
 func (c *Client) Await(ctx context.Context) error {
-	select {
-	case <-c.first:
+	if c.table.Load() != nil {
 		return nil
-	default:
 	}
 	select {
 	case <-c.first:

@@ -38,20 +38,17 @@ func (p *prepared) take(now func() int64) *lease {
 			l = new(lease)
 		}
 	}
-	if !p.table.timed {
-		return l.filled(p, 0)
+	var at, phase int64
+	if p.table.timed {
+		at = now()
+		phase = p.table.snapshot.Phase(at)
 	}
-	at := now()
-	if phase := p.table.snapshot.Phase(at); l.frame != nil && phase != l.phase {
+	if l.frame != nil && phase != l.phase {
 		l.frame.Release()
 		l.frame = nil
 	}
-	return l.filled(p, at)
-}
-
-func (l *lease) filled(p *prepared, at int64) *lease {
 	if l.frame == nil {
-		l.phase = p.table.snapshot.Phase(at)
+		l.phase = phase
 		l.frame = p.table.snapshot.NewFrame(at, func() float64 {
 			l.rolled = true
 			return random()

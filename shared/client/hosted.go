@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/upstream"
@@ -13,8 +12,8 @@ type hosted struct {
 	client     *Client
 	connection *upstream.Connection
 	hopeless   func(error) // nil once it was called
-	skipped    string      // what was last said of entries that could not be read
-	said       string      // what was last said of the event stream
+	skipped    upstream.Skipped
+	said       string // what was last said of the event stream
 }
 
 func (h *hosted) run(ctx context.Context, c *Client, hopeless func(error)) {
@@ -33,14 +32,9 @@ func (h *hosted) Take(body []byte) error {
 		return err
 	}
 	c := h.client
-	text := ""
-	if len(skipped) > 0 {
-		text = fmt.Sprintf("%d entries, the first: %s", len(skipped), skipped[0])
-	}
-	if text != "" && text != h.skipped {
+	if text, news := h.skipped.Note(skipped); news {
 		c.options.Log.Warn("svc: entries that cannot be read are left out", "skipped", text)
 	}
-	h.skipped = text
 	if before := c.table.Load(); before != nil && from.version != "" && before.version == from.version && before.environment == from.environment {
 		c.confirm() // a server without entity tags
 		return nil

@@ -77,16 +77,6 @@ func (t *table) logLevel(service string) int {
 	return -1
 }
 
-// levelKeys are the log-level documents there are.
-func (t *table) levelKeys() string {
-	keys := make([]string, len(t.levels))
-	for n, i := range t.levels {
-		keys[n] = t.items[i].key
-	}
-	slices.Sort(keys)
-	return strings.Join(keys, ", ")
-}
-
 // warnOfLevels says that no log-level document applies although one is meant
 // to: once for each state.
 func (c *Client) warnOfLevels(t *table) {
@@ -98,8 +88,13 @@ func (c *Client) warnOfLevels(t *table) {
 	if service != "" {
 		why = fmt.Sprintf("Options.Service %q names no log-level document", service)
 	}
+	var keys []string
+	for _, i := range t.levels {
+		keys = append(keys, t.items[i].key)
+	}
+	slices.Sort(keys)
 	// A getter must not wait for a log, which may be one that asks for a level itself.
-	go c.options.Log.Warn("svc: no log level applies, and callers get their defaults: " + why + "; there are: " + cmp.Or(t.levelKeys(), "none"))
+	go c.options.Log.Warn("svc: no log level applies, and callers get their defaults: " + why + "; there are: " + cmp.Or(strings.Join(keys, ", "), "none"))
 }
 
 // Handler filters by the log level of one logger, and hands what passes on. It

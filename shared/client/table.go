@@ -161,8 +161,8 @@ func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
 	case depth > maxSeals:
 		return tooDeep
 	}
-	key, found := t.holder(a.sealed.with)
-	if !found {
+	key, found := t.index[a.sealed.with]
+	if !found || t.items[key].kind != document.Config { // nothing else holds one, as nobody is asked for the permission to use it
 		return a.sealed.fail("there is no such config")
 	}
 	by := t.snapshot.Evaluate(key, f)
@@ -174,13 +174,6 @@ func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
 		return a.sealed.failed(fmt.Sprintf("it is behind more than %d keys that are encrypted themselves, or decryptWith is a cycle", maxSeals))
 	}
 	return opened
-}
-
-// holder finds the config that holds a decryption key: nothing else holds one,
-// as nobody is asked for the permission to use it.
-func (t *table) holder(key string) (item int, found bool) {
-	item, found = t.index[key]
-	return item, found && t.items[item].kind == document.Config
 }
 
 // open is the value under a key. What it comes to is kept by the key's own

@@ -126,13 +126,12 @@ func inText(kind document.ValueType, text string) *jsontree.Node {
 
 // variables are the environment variables that provided values may read.
 type variables struct {
-	get     func(name string) (value string, set bool)
-	only    []string // their names
-	limited bool     // to those
+	get  func(name string) (value string, set bool)
+	only []string // their names; nil is any
 }
 
 func (o Options) variables() variables {
-	return variables{o.Getenv, o.EnvironmentVariables, o.EnvironmentVariables != nil}
+	return variables{o.Getenv, o.EnvironmentVariables}
 }
 
 // provided resolves a value that the environment provides.
@@ -148,7 +147,7 @@ func provided(v document.Value, kind document.ValueType, from variables) value {
 	if source != "ENV_VAR" {
 		return fail("the value is provided by a source that is not known here; known is ENV_VAR")
 	}
-	if from.limited && !slices.Contains(from.only, name) {
+	if from.only != nil && !slices.Contains(from.only, name) {
 		return fail("the value is provided by the environment variable " + name + ", which Options.EnvironmentVariables does not name")
 	}
 	text, set := from.get(name)

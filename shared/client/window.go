@@ -11,13 +11,12 @@ import (
 	"svc.example/svc/shared/contexts"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
-	"svc.example/svc/shared/upstream"
 )
 
 // What a window takes at most. What is beyond is counted, or left out.
 const (
 	maxExamples   = 500
-	maxWindow     = 512 << 10 // bytes of examples
+	maxWindow     = 512 << 10 // bytes of examples: what one batch can hold
 	maxExample    = 64 << 10
 	maxContexts   = 16 // of an example
 	maxShapes     = 100
@@ -39,27 +38,20 @@ func newWindow(start int64) *window {
 	return &window{start: start, shapes: map[string]map[string]int{}, seen: map[string]bool{}}
 }
 
-// reportable are the contexts that telemetry tells of. Those of loggers are
-// made by the client itself.
-func reportable(set *contexts.Set) func(func(contexts.Context) bool) {
-	return func(yield func(contexts.Context) bool) {
-		n := 0
-		for c := range set.All() {
-			if c.Name() == loggerContext || len(c.Name()) > maxName {
-				continue
-			}
-			if n++; n > maxContexts || !yield(c) {
-				return
-			}
-		}
-	}
-}
-
 func (w *window) see(set *contexts.Set, now int64) {
 	var id strings.Builder
-	for c := range reportable(set) {
+	var keyed []contexts.Context
+	n := 0
+	for c := range set.All() {
+		if c.Name() == loggerContext || len(c.Name()) > maxName { // those of loggers are made by the client itself
+			continue
+		}
+		if n++; n > maxContexts {
+			break
+		}
 		w.shape(c)
 		if key, ok := c.Key(); ok && len(key) <= maxText {
+			keyed = append(keyed, c)
 			fmt.Fprintf(&id, "%d %s %d %s ", len(c.Name()), c.Name(), len(key), key)
 		}
 	}
@@ -67,11 +59,9 @@ func (w *window) see(set *contexts.Set, now int64) {
 		return
 	}
 	w.seen[id.String()] = true
-	e := example{Timestamp: now} // of the contexts that have a key
-	for c := range reportable(set) {
-		if key, ok := c.Key(); ok && len(key) <= maxText {
-			e.ContextSet.Contexts = append(e.ContextSet.Contexts, exampleContext{c.Name(), valuesOf(c)})
-		}
+	e := example{Timestamp: now}
+	for _, c := range keyed {
+		e.ContextSet.Contexts = append(e.ContextSet.Contexts, exampleContext{c.Name(), valuesOf(c)})
 	}
 	text, _ := json.Marshal(e)
 	if len(text) > maxExample {
@@ -175,27 +165,10 @@ func (w *window) events() []json.RawMessage {
 	for some := range slices.Chunk(shapes, 5) {
 		events = append(events, event("contextShapes", map[string]any{"shapes": some}))
 	}
-	for some := range chunks(w.examples) {
+	for some := range slices.Chunk(w.examples, 100) {
 		events = append(events, event("exampleContexts", map[string]any{"examples": some}))
 	}
 	return events
-}
-
-// chunks parts examples so that each part fits into a batch.
-func chunks(examples []json.RawMessage) func(func([]json.RawMessage) bool) {
-	return func(yield func([]json.RawMessage) bool) {
-		for len(examples) > 0 {
-			n, size := 0, 0
-			for n < len(examples) && (n == 0 || size+len(examples[n]) < upstream.MaxBatch) {
-				size += len(examples[n])
-				n++
-			}
-			if !yield(examples[:n]) {
-				return
-			}
-			examples = examples[n:]
-		}
-	}
 }
 
 func event(kind string, content any) json.RawMessage {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -84,19 +85,9 @@ const maxBytes = 64 << 20
 
 // Do asks for something. Its error tells nothing of the address and the key.
 func (c *Connection) Do(ctx context.Context, method, path string, body []byte, header http.Header) (Reply, error) {
-	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	answer, err := c.send(ctx, c.http, method, path, body, header)
 	if err != nil {
-		return Reply{}, errors.New("the request cannot be made")
-	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
-	r.Header.Set("User-Agent", agent)
-	r.Header.Set("Accept", "application/json")
-	r.SetBasicAuth("1", c.key)
-	answer, err := c.http.Do(r)
-	if err != nil {
-		return Reply{}, plain(err)
+		return Reply{}, err
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxBytes+1))
@@ -109,7 +100,22 @@ func (c *Connection) Do(ctx context.Context, method, path string, body []byte, h
 	return Reply{answer.StatusCode, answer.Header, text}, nil
 }
 
-const agent = "svc-go/1"
+// send sends a request, by default for JSON.
+func (c *Connection) send(ctx context.Context, through *http.Client, method, path string, body []byte, header http.Header) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("the request cannot be made")
+	}
+	r.Header.Set("Accept", "application/json")
+	maps.Copy(r.Header, header)
+	r.Header.Set("User-Agent", "svc-go/1")
+	r.SetBasicAuth("1", c.key)
+	answer, err := through.Do(r)
+	if err != nil {
+		return nil, plain(err)
+	}
+	return answer, nil
+}
 
 // plain leaves the URL out of an error, as messages name the host by then.
 func plain(err error) error {

@@ -64,6 +64,19 @@ func (d *Documents) Entries(visit func(Entry)) (skipped []string) {
 	return skipped
 }
 
+// Skipped is what a log was last told of entries that were skipped.
+type Skipped string
+
+// Note says how a log has those that are skipped now, and whether that is news.
+func (s *Skipped) Note(entries []string) (text string, news bool) {
+	if len(entries) > 0 {
+		text = fmt.Sprintf("%d entries, the first: %s", len(entries), entries[0])
+	}
+	news = text != "" && text != string(*s)
+	*s = Skipped(text)
+	return text, news
+}
+
 // decodeEntry reads an entry as the stored document that it was made of, with
 // the rules of one environment.
 func decodeEntry(text []byte, environment string) (Entry, string) {

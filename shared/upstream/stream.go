@@ -78,21 +78,15 @@ func (f *Follower) follow(ctx context.Context, poll time.Duration) (next time.Du
 
 // stream opens the event stream, or says why there is none.
 func (c *Connection) stream(ctx context.Context, version string) (*http.Response, string) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+endpoints.DocumentEvents.Path, nil)
-	if err != nil {
-		return nil, "the request cannot be made"
-	}
-	r.Header.Set("User-Agent", agent)
-	r.Header.Set("Accept", "text/event-stream")
+	header := http.Header{"Accept": {"text/event-stream"}}
 	if version != "" {
-		r.Header.Set("Last-Event-ID", version)
+		header.Set("Last-Event-ID", version)
 	}
-	r.SetBasicAuth("1", c.key)
 	patient := *c.http
 	patient.Timeout = 0 // a stream goes on
-	answer, err := patient.Do(r)
+	answer, err := c.send(ctx, &patient, http.MethodGet, endpoints.DocumentEvents.Path, nil, header)
 	if err != nil {
-		return nil, plain(err).Error()
+		return nil, err.Error()
 	}
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if answer.StatusCode != http.StatusOK || kind != "text/event-stream" {

@@ -97,31 +97,21 @@ func (u *Uploader) Send(ctx context.Context) {
 	u.sending.Lock()
 	defer u.sending.Unlock()
 	for !u.Off() && !time.Now().Before(u.resume) && ctx.Err() == nil {
-		b := u.first()
-		if b == nil {
+		u.queued.Lock()
+		queue := u.queue
+		u.queued.Unlock()
+		if len(queue) == 0 {
 			return
 		}
-		if done := u.deliver(ctx, b); done || time.Since(b.born) > maxAge {
-			u.drop(b)
+		b := queue[0]
+		if done := u.deliver(ctx, b); !done && time.Since(b.born) <= maxAge {
+			continue
 		}
-	}
-}
-
-func (u *Uploader) first() *batch {
-	u.queued.Lock()
-	defer u.queued.Unlock()
-	if len(u.queue) == 0 {
-		return nil
-	}
-	return u.queue[0]
-}
-
-// drop takes a batch out, unless it had to make room.
-func (u *Uploader) drop(b *batch) {
-	u.queued.Lock()
-	defer u.queued.Unlock()
-	if len(u.queue) > 0 && u.queue[0] == b {
-		u.queue = u.queue[1:]
+		u.queued.Lock()
+		if len(u.queue) > 0 && u.queue[0] == b { // it did not have to make room
+			u.queue = u.queue[1:]
+		}
+		u.queued.Unlock()
 	}
 }
 
