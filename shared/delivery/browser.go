@@ -29,14 +29,12 @@ func LocalBrowser(r *http.Request) string {
 	}
 	// A page of the same origin sends no Origin, and the Host may be the proxy's choice.
 	page, err := url.Parse(cmp.Or(r.Header.Get("Origin"), r.Referer()))
-	if err != nil || !local(page.Hostname()) {
+	if err != nil {
+		return ""
+	}
+	name := hostName(page.Hostname())
+	if ip := net.ParseIP(name); name != "localhost" && !strings.HasSuffix(name, ".localhost") && !ip.IsLoopback() {
 		return ""
 	}
 	return Browser(r)
-}
-
-func local(name string) bool {
-	name = hostName(name)
-	ip := net.ParseIP(name)
-	return name == "localhost" || strings.HasSuffix(name, ".localhost") || ip != nil && ip.IsLoopback()
 }

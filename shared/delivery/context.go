@@ -144,19 +144,13 @@ func (r *contextReader) property() (evaluation.Property, error) {
 		return evaluation.Text(string(text)), err
 	case '0':
 		return evaluation.NumberLiteral(string(raw)), nil
-	}
-	return r.composite(raw)
-}
-
-// composite reads a property that is not a string or a number, without making
-// a tree of it: an array may have as many elements as fit into a request.
-func (r *contextReader) composite(raw jsontext.Value) (evaluation.Property, error) {
-	switch raw.Kind() {
 	case 'n':
 		return evaluation.Property{}, nil
 	case 't', 'f':
 		return evaluation.Bool(raw.Kind() == 't'), nil
 	}
+	// No tree is made of the others: an array may have as many elements as fit into a
+	// request.
 	r.inner.Reset(bytes.NewBuffer(raw), lenient)
 	texts := []string{}
 	for {
@@ -173,24 +167,16 @@ func (r *contextReader) composite(raw jsontext.Value) (evaluation.Property, erro
 			}
 			return evaluation.List(texts), nil
 		case depth == 1 && raw.Kind() == '[' && len(texts) <= evaluation.MaxItems:
-			texts = appendScalar(texts, token)
+			switch token.Kind() { // the text by which a scalar compares
+			case '"', 't', 'f':
+				texts = append(texts, token.String())
+			case '0':
+				if p := evaluation.NumberLiteral(token.String()); p.Kind == evaluation.NumberProperty {
+					texts = append(texts, p.Text)
+				}
+			}
 		}
 	}
-}
-
-// appendScalar appends the text by which a scalar compares.
-func appendScalar(texts []string, token jsontext.Token) []string {
-	var p evaluation.Property
-	switch token.Kind() {
-	case '"', 't', 'f':
-		return append(texts, token.String())
-	case '0':
-		p = evaluation.NumberLiteral(token.String())
-	}
-	if p.Kind == evaluation.NumberProperty {
-		texts = append(texts, p.Text)
-	}
-	return texts
 }
 
 // readNamed fills a frame from {"<context>": {"<property>": value}}.

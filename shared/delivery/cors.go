@@ -49,7 +49,12 @@ func (c cors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if allowed {
-		preflight(header, r.Header)
+		header.Set("Access-Control-Allow-Methods", allowMethods)
+		header.Set("Access-Control-Allow-Headers", allowHeaders+otherHeaders(r.Header.Get("Access-Control-Request-Headers")))
+		header.Set("Access-Control-Max-Age", maxAge)
+		if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+			header.Set("Access-Control-Allow-Private-Network", "true")
+		}
 	}
 	header.Set("Allow", allowMethods)
 	w.WriteHeader(http.StatusNoContent)
@@ -73,15 +78,6 @@ func (c cors) allow(header http.Header, origin string) bool {
 	return true
 }
 
-func preflight(header, request http.Header) {
-	header.Set("Access-Control-Allow-Methods", allowMethods)
-	header.Set("Access-Control-Allow-Headers", allowHeaders+otherHeaders(request.Get("Access-Control-Request-Headers")))
-	header.Set("Access-Control-Max-Age", maxAge)
-	if request.Get("Access-Control-Request-Private-Network") == "true" {
-		header.Set("Access-Control-Allow-Private-Network", "true")
-	}
-}
-
 // otherHeaders are those a browser asks for beyond the usual, as long as they
 // are header names and not too many.
 func otherHeaders(asked string) string {
@@ -92,23 +88,15 @@ func otherHeaders(asked string) string {
 	var more strings.Builder
 	for _, name := range strings.Split(asked, ",") {
 		name = strings.TrimSpace(name)
-		if isToken(name) && !strings.Contains(strings.ToLower(allowHeaders), strings.ToLower(name)) {
+		if name != "" && strings.Trim(name, tokens) == "" && !strings.Contains(strings.ToLower(allowHeaders), strings.ToLower(name)) {
 			more.WriteString(", " + name)
 		}
 	}
 	return more.String()
 }
 
-func isToken(name string) bool {
-	for i := range len(name) {
-		b := name[i]
-		letter := b|0x20 >= 'a' && b|0x20 <= 'z'
-		if !letter && (b < '0' || b > '9') && strings.IndexByte("!#$%&'*+-.^_`|~", b) < 0 {
-			return false
-		}
-	}
-	return name != ""
-}
+// tokens is what the names of headers are made of.
+const tokens = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 
 // CheckOrigin says what is wrong with a value that should be an origin as a
 // browser sends it, or nil.

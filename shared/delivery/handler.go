@@ -72,16 +72,14 @@ func (h *Handler) Routes() []router.Route {
 	if h.Streams != nil && h.Streams.Hub != nil {
 		return append(routes, router.Route{Path: endpoints.EvaluationEvents.Path, Handler: http.HandlerFunc(h.stream)})
 	}
+	// There are none, whatever the key: who asks for one polls instead.
+	noStreams := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Refuse(w, r, fault.New(fault.NotFound, "this server has no event streams; poll it"))
+	})
 	for _, e := range []endpoints.Endpoint{endpoints.EvaluationEvents, endpoints.DocumentEvents} {
-		routes = append(routes, router.Route{Path: e.Path, Handler: http.HandlerFunc(noStreams)})
+		routes = append(routes, router.Route{Path: e.Path, Handler: noStreams})
 	}
 	return routes
-}
-
-// noStreams says that there are no event streams, whatever the key: who asks for one
-// polls instead.
-func noStreams(w http.ResponseWriter, r *http.Request) {
-	Refuse(w, r, fault.New(fault.NotFound, "this server has no event streams; poll it"))
 }
 
 // Mux serves the protocol and nothing beside it.

@@ -59,7 +59,10 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table, _
 	var one []byte
 	if found {
 		answer := table.snapshot.Evaluate(item, q.frame)
-		bytes := table.oneBytes(answer)
+		bytes := 0 // about
+		if answer != evaluation.None {
+			bytes = int(table.answers[answer].to - table.answers[answer].from)
+		}
 		held, err := h.hold(r, bytes)
 		if err != nil {
 			Refuse(w, r, fault.Of(err))

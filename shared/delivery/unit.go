@@ -192,13 +192,6 @@ func withholds(v document.Value) string {
 	return ""
 }
 
-func appendServed(b []byte, v document.Value) []byte {
-	if n := v.Served(); n != nil {
-		return n.AppendCompact(b)
-	}
-	return append(b, "null"...)
-}
-
 // appendText writes one member of evaluations as far as its item and value go, and
 // says from where to where the value reaches in it.
 func appendText(b []byte, item evaluation.Source, a *evaluation.Answer) (_ []byte, value [2]uint32) {
@@ -206,7 +199,11 @@ func appendText(b []byte, item evaluation.Source, a *evaluation.Answer) (_ []byt
 	b = append(quote(b, item.Key), `:{"value":{"type":`...)
 	b = append(quote(b, string(a.Value.Type)), `,"value":`...)
 	value[0] = uint32(len(b) - begin)
-	b = appendServed(b, a.Value)
+	if n := a.Value.Served(); n != nil {
+		b = n.AppendCompact(b)
+	} else {
+		b = append(b, "null"...)
+	}
 	value[1] = uint32(len(b) - begin)
 	b = append(b, `},"configId":`...)
 	id := item.Document.ID

@@ -91,11 +91,10 @@ func (t *tables) describeKey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	record, err := t.keyAsked(r)
-	if err != nil {
-		t.options.refuse(w, r, err)
-		return
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(KeyDescription{record.ID, record.Kind, record.Environment, record.WorkspaceID})
 	}
-	body, err := json.Marshal(KeyDescription{record.ID, record.Kind, record.Environment, record.WorkspaceID})
 	if err != nil {
 		t.options.refuse(w, r, err)
 		return

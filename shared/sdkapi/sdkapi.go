@@ -24,11 +24,9 @@ type Options struct {
 	Service *control.Service
 	// Intake takes telemetry; Delivery needs none.
 	Intake *telemetry.Intake
-	// Origins may read the answers to public keys; nil is any.
-	Origins []string
-	Now     func() time.Time // nil is time.Now
-	Random  func() float64   // nil is math/rand/v2
-	Logger  *slog.Logger     // of causes that no client is told; nil is silent
+	Now    func() time.Time // nil is time.Now
+	Random func() float64   // nil is math/rand/v2
+	Logger *slog.Logger     // of causes that no client is told; nil is silent
 	// TellBroken has the log told of documents that are not served as they are
 	// at the head, once for each commit, where nobody else tells.
 	TellBroken bool
@@ -67,18 +65,13 @@ var (
 )
 
 func (o Options) complete() Options {
-	if o.Origins == nil {
-		o.Origins = []string{delivery.AnyOrigin}
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -101,7 +94,7 @@ func Delivery(o Options) http.Handler {
 // Telemetry takes telemetry in and serves nothing else.
 func Telemetry(o Options) http.Handler {
 	o = o.complete()
-	return router.New(o.telemetry(), o.public(func(w http.ResponseWriter, _ *http.Request) {
+	return router.New(o.telemetry(), public(func(w http.ResponseWriter, _ *http.Request) {
 		delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", endpoints.ReportContexts.Path))
 	}))
 }
@@ -112,7 +105,7 @@ func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
 	t := &tables{options: o, guard: o.guard(endpoints.Evaluate), byName: lru.New[[2]string, *environment](cmp.Or(o.CacheBytes, defaultCacheBytes)),
 		told: lru.New[string, string](toldBytes)}
 	protocol := &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random, Proxies: o.Proxies, Compress: true, Streams: t.streams()}
-	routes = o.publicRoutes(protocol.Routes())
+	routes = publicRoutes(protocol.Routes())
 	// No CORS headers here: a secret key in a page must not work.
 	routes = append(routes, router.Route{Path: endpoints.Documents.Path, Handler: Named(t.configs)})
 	if o.Service.FindsKeys() {
@@ -121,25 +114,25 @@ func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
 	if o.Streams != nil {
 		routes = append(routes, router.Route{Path: endpoints.DocumentEvents.Path, Handler: Named(t.streamDocuments)})
 	}
-	return routes, o.public(protocol.NotFound)
+	return routes, public(protocol.NotFound)
 }
 
 func (o Options) telemetry() []router.Route {
 	if o.Intake == nil {
-		return o.publicRoutes(delivery.NoTelemetry())
+		return publicRoutes(delivery.NoTelemetry())
 	}
 	i := &intake{options: o, guard: o.guard(endpoints.ReportContexts), slots: make(chan struct{}, atOnce)}
-	return delivery.TelemetryRoutes(o.public(i.ServeHTTP))
+	return delivery.TelemetryRoutes(public(i.ServeHTTP))
 }
 
-// public serves what pages of the allowed origins may read.
-func (o Options) public(serve http.HandlerFunc) http.Handler {
-	return Named(delivery.CORS(o.Origins, serve).ServeHTTP)
+// public serves what pages of every origin may read.
+func public(serve http.HandlerFunc) http.Handler {
+	return Named(delivery.CORS([]string{delivery.AnyOrigin}, serve).ServeHTTP)
 }
 
-func (o Options) publicRoutes(routes []router.Route) []router.Route {
+func publicRoutes(routes []router.Route) []router.Route {
 	for i, route := range routes {
-		routes[i].Handler = o.public(route.Handler.ServeHTTP)
+		routes[i].Handler = public(route.Handler.ServeHTTP)
 	}
 	return routes
 }

@@ -12,7 +12,6 @@ import (
 	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
-	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/brief"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/evaluation"
@@ -253,7 +252,11 @@ func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.De
 		hash := maphash.String(seed, stored.Key) ^ maphash.Bytes(seed, stored.Brief)
 		unit, known := before.of[hash]
 		if !known {
-			unit = b.Make(evaluation.Source{Key: stored.Key, Document: inBrief(&reader, stored, d.Environment())})
+			document, err := reader.Read(stored.Brief, d.Environment())
+			if err != nil {
+				document = stored.Read().View
+			}
+			unit = b.Make(evaluation.Source{Key: stored.Key, Document: document})
 		}
 		b.Put(unit)
 		if after.bytes += unitBytes + unit.Size(); b.Max == 0 || b.Size()+after.bytes <= b.Max {
@@ -271,12 +274,4 @@ func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.De
 	}
 	e.units = after
 	return b.Table(v.ClientAfter, v.Turns), 0
-}
-
-// inBrief is what an environment is served of a document.
-func inBrief(r *brief.Reader, stored workspace.Stored, environment string) *document.Document {
-	if d, err := r.Read(stored.Brief, environment); err == nil {
-		return d
-	}
-	return stored.Read().View
 }
