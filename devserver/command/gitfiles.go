@@ -124,9 +124,13 @@ func (g gitDirectory) exactly(ctx context.Context, revision string) (string, err
 		}
 	}
 	objects := ""
-	if isID := strings.Trim(name, "0123456789abcdefABCDEF") == ""; err == nil && len(refs) > 0 && isID && len(name) >= 4 {
+	id := name
+	if i := strings.LastIndex(name, "-g"); i >= 0 { // as git describe writes one
+		id = name[i+len("-g"):]
+	}
+	if isID := strings.Trim(id, "0123456789abcdefABCDEF") == ""; err == nil && len(refs) > 0 && isID && len(id) >= 4 {
 		var found []byte
-		found, err = g.Run(ctx, nil, "rev-parse", "--disambiguate="+name)
+		found, err = g.Run(ctx, nil, "rev-parse", "--disambiguate="+id)
 		objects = string(found)
 	}
 	switch {

@@ -563,7 +563,8 @@ func TestANameOfSeveralIsRefused(t *testing.T) {
 	short := c.base[:10]
 	c.git("update-ref", "refs/remotes/origin/main", c.base)
 	c.git("branch", "-q", "side", c.base)
-	for _, tag := range []string{"side", "origin/main", short} {
+	described := "v1-0-g" + short
+	for _, tag := range []string{"side", "origin/main", short, described} {
 		c.git("tag", tag, c.head)
 	}
 	c.write(".git/lone", c.head+"\n")
@@ -571,7 +572,7 @@ func TestANameOfSeveralIsRefused(t *testing.T) {
 	c.git("update-ref", "refs/heads/HEAD", c.base)
 	c.write(".git/"+c.base[:9], c.head+"\n")
 	for revision, says := range map[string]string{
-		"side": "refs/heads/side, refs/tags/side;", "side~0": "refs/heads/side, refs/tags/side;", "origin/main": "refs/remotes/origin/main, refs/tags/origin/main;", short: "refs/tags/" + short + ", " + c.base + ";",
+		"side": "refs/heads/side, refs/tags/side;", "side~0": "refs/heads/side, refs/tags/side;", "origin/main": "refs/remotes/origin/main, refs/tags/origin/main;", short: "refs/tags/" + short + ", " + c.base + ";", described: "refs/tags/" + described + ", " + c.base + ";",
 		"refs/heads/side": "", "refs/remotes/origin/main": "", "refs/heads/side~0": "", c.base: "", "lone": "refs/heads/lone, lone;", c.base[:9]: c.base[:9] + ", " + c.base + ";", "main~1": "", "HEAD~1": "", "@~1": "",
 	} {
 		out, said := run(t, t.Context(), c.dir, nil, "diff", revision, "HEAD", "--datadir", ".")
