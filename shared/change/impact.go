@@ -3,6 +3,8 @@ package change
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"svc.example/svc/shared/evaluation"
@@ -51,7 +53,7 @@ func (s *Service) impact(ctx context.Context, state *State, p *plan) (Impact, er
 	within, stop := context.WithTimeout(ctx, s.ImpactTime)
 	defer stop()
 	all := Impact{}
-	change, err := impact.Compare(within, before, after)
+	change, err := impact.Compare(within, before, after, slices.Collect(maps.Keys(texts))...)
 	if err != nil { // whatever it reaches, nothing has been looked at there
 		for _, environment := range after.Active() {
 			all[environment] = nothingSeen()

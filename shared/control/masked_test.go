@@ -218,3 +218,25 @@ func TestAGuessThatIsTakenBackIsNotAnswered(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatARuleComparesWithIsNotGuessed: whom a rule is for can be asked, and not whether
+// a text is the confidential one that it compares with.
+func TestWhatARuleComparesWithIsNotGuessed(t *testing.T) {
+	for kind, at := range map[document.Type]string{document.Flag: path("o"), document.Segment: "segments/o.json"} {
+		text := func(operand string) string {
+			return `{"key":"o","type":"` + string(kind) + `","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.email","valueToMatch":{"type":"string_list","value":["` + operand +
+				`"],"confidential":true}}],"value":{"type":"bool","value":true}},{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}}`
+		}
+		w := newWorld(t, map[string]string{at: text("hunter2"), "feature-flags/uses.json": `{"key":"uses","type":"feature_flag","valueType":"bool","default":{"rules":[` +
+			`{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"o"}}],"value":{"type":"bool","value":true}},{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}}`})
+		var answers []string
+		for _, guess := range []string{"hunter2", "hunter3"} {
+			put := change.Put(kind, "o", change.DocumentPut{Document: node(t, text(guess))})
+			r := must[*change.ChangeSetResult](t)(w.boss().Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true}, Operations: []change.Operation{put}}))
+			answers = append(answers, wire(t, r))
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("a right guess: %s\na wrong one: %s", answers[0], answers[1])
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 // Change is what two states of a workspace serve differently.
 type Change struct {
 	before, after state
+	tried         []string
 	// Environments are those that it reaches, in the order in which environments
 	// are listed.
 	Environments []string
@@ -60,10 +61,11 @@ func With(ws *workspace.Workspace, texts map[string][]byte) *workspace.Workspace
 	return &next
 }
 
-// Compare compares two states of a workspace, as they are served. Its error is the
-// context's.
-func Compare(ctx context.Context, before, after *workspace.Workspace) (*Change, error) {
-	c := &Change{before: stateOf(before), after: stateOf(after), reached: map[string][]string{}}
+// Compare compares two states of a workspace, as they are served. What was tried are paths
+// of documents that are taken for others if they have confidential values: that one is the
+// same would tell that a guess is right. Its error is the context's.
+func Compare(ctx context.Context, before, after *workspace.Workspace, tried ...string) (*Change, error) {
+	c := &Change{before: stateOf(before), after: stateOf(after), tried: tried, reached: map[string][]string{}}
 	items, segments := c.differing()
 	if err := c.follow(ctx, before, after, items, segments); err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func Compare(ctx context.Context, before, after *workspace.Workspace) (*Change, 
 			continue
 		}
 		for _, environment := range environments {
-			if isServed(earlier) != isServed(later) || !sameRules(earlier, later, environment) ||
+			if isServed(earlier) != isServed(later) || !c.sameRules(earlier, later, environment) ||
 				refers(earlier, environment, segments) || refers(later, environment, segments) {
 				c.reached[environment] = append(c.reached[environment], key)
 			}
@@ -101,12 +103,12 @@ func (c *Change) differing() (items, segments map[string]bool) {
 		if isServed(earlier) || isServed(later) {
 			items[key] = true
 		}
-		if isSegment(earlier) != isSegment(later) || isSegment(earlier) && !sameRules(earlier, later, "") {
+		if isSegment(earlier) != isSegment(later) || isSegment(earlier) && !c.sameRules(earlier, later, "") {
 			segments[key] = true
 		}
 	}
 	for key, later := range c.after {
-		if earlier := c.before[key]; earlier == nil || earlier.Path != later.Path || !bytes.Equal(earlier.Text, later.Text) {
+		if earlier := c.before[key]; earlier == nil || earlier.Path != later.Path || !bytes.Equal(earlier.Text, later.Text) || slices.Contains(c.tried, later.Path) {
 			differ(key)
 		}
 	}
@@ -168,7 +170,10 @@ func rulesOf(item *workspace.Item, environment string) (own, common *jsontree.No
 	return own, item.Tree.At("/default/rules")
 }
 
-func sameRules(a, b *workspace.Item, environment string) bool {
+func (c *Change) sameRules(a, b *workspace.Item, environment string) bool {
+	if b != nil && b.View.Confidential && slices.Contains(c.tried, b.Path) {
+		return false
+	}
 	ownA, commonA := rulesOf(a, environment)
 	ownB, commonB := rulesOf(b, environment)
 	return jsontree.Equal(ownA, ownB) && jsontree.Equal(commonA, commonB)
