@@ -21,6 +21,7 @@ type clone struct {
 	top, dir          string
 	base, head, other string // commits; the other one shows the directory as it is at head
 	marker            string // that what is run leaves behind
+	lost              string // a file that is removed once all is committed, "" for none
 }
 
 const (
@@ -312,6 +313,13 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			c.gitIn(c.dir, "add", "-A")
 			c.gitIn(c.dir, "commit", "-qm", "x")
 		}},
+		"a repository among the files of another one, whose index is missing": {"our-config", "has a repository of its own", func(c *clone) {
+			c.write("svc/our-config/feature-flags/pay.json", flagOff)
+			c.gitIn(c.dir, "init", "-q", "--initial-branch=main")
+			c.gitIn(c.dir, "add", "-A")
+			c.gitIn(c.dir, "commit", "-qm", "x")
+			c.lost = ".git/index"
+		}},
 		"a submodule in the directory's own place": {"", "submodule", func(c *clone) {
 			c.git("rm", "-rq", "--cached", "svc/our-config")
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config")
@@ -331,6 +339,11 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			c.git("commit", "-qm", "hidden")
 			_ = exec.Command("git", "-C", c.top, "checkout", "-q", "-f", "HEAD", "--", "svc").Run() // as far as it can
 			hidden := c.git("rev-parse", "HEAD")
+			if c.lost != "" {
+				if err := os.Remove(filepath.Join(c.top, c.lost)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}, {"eval", "pay", "--at", hidden, "--environment", "production"}}
 			for _, args := range commands {
 				out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...)

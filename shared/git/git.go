@@ -115,6 +115,11 @@ func (r *Repository) outermost(ctx context.Context) error {
 	}
 	outer := &Repository{dir: around.Top, top: around.Top}
 	entries, err := outer.Run(ctx, nil, "ls-files", "-s", "-z", "--", filepath.ToSlash(below))
+	if err == nil && len(entries) == 0 { // an index that is missing says nothing of what is committed
+		if committed, none := outer.Run(ctx, nil, "ls-tree", "-z", "HEAD", "--", filepath.ToSlash(below)); none == nil { // else there is no commit
+			entries = committed
+		}
+	}
 	switch {
 	case err != nil || len(entries) == 0:
 	case strings.HasPrefix(string(entries), "160000 "):
