@@ -116,7 +116,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		PublicURL:     options.PublicURL,
 		Used:          s.uses.Used,
 		Contexts:      seen,
-		Evaluations:   present{seen},
+		Evaluations:   present{seen}, EvaluationsLocal: true,
 	})
 	if err := s.route(options); err != nil {
 		return nil, errors.Join(err, ledger.Close())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -226,18 +227,35 @@ func environmentEvaluations(counted []telemetry.EvaluatedDay, first telemetry.Da
 	return e
 }
 
+// ReadEvaluated begins to read when items were evaluated last, beside what a list waits
+// for anyway, unless they are on this machine.
+func (s *Session) ReadEvaluated(ctx context.Context) {
+	counts := s.service.settings.Evaluations
+	if s.lastEvaluated != nil || counts == nil {
+		return
+	}
+	workspace := s.caller.entry.Workspace.ID
+	read := func() *telemetry.Evaluated {
+		read, err := counts.Evaluated(ctx, workspace)
+		if err != nil {
+			return nil
+		}
+		return read
+	}
+	if s.lastEvaluated = sync.OnceValue(read); !s.service.settings.EvaluationsLocal {
+		go s.lastEvaluated()
+	}
+}
+
 // evaluated is on which day items were evaluated last. A list does without where that
 // cannot be read: it is of items, and telemetry is beside it.
 func (s *Session) evaluated(ctx context.Context) *telemetry.Evaluated {
-	if s.lastEvaluated == nil {
-		s.lastEvaluated = &telemetry.Evaluated{}
-		if counts := s.service.settings.Evaluations; counts != nil {
-			if read, err := counts.Evaluated(ctx, s.caller.entry.Workspace.ID); err == nil {
-				s.lastEvaluated = read
-			}
+	if s.ReadEvaluated(ctx); s.lastEvaluated != nil {
+		if read := s.lastEvaluated(); read != nil {
+			return read
 		}
 	}
-	return s.lastEvaluated
+	return &telemetry.Evaluated{}
 }
 
 // EvaluatedVersion numbers what lists say of evaluations.

@@ -44,6 +44,9 @@ type Settings struct {
 	Contexts SavedContexts
 	// Evaluations has what was counted of evaluations; nil where nothing is.
 	Evaluations Evaluations
+	// EvaluationsLocal: Evaluations are on this machine, where reading them takes
+	// less time than starting to read them in parallel.
+	EvaluationsLocal bool
 	// NoLists says that nobody lists documents: what lists are made of is then
 	// not remembered, about half of what a workspace takes here.
 	NoLists bool

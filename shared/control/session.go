@@ -19,8 +19,8 @@ type Session struct {
 	caller  Caller
 	use     Use
 	opened  *served.Head
-	// lastEvaluated is what lists say of evaluations; nil: nobody has asked yet.
-	lastEvaluated *telemetry.Evaluated
+	// lastEvaluated waits for what lists say of evaluations; nil: nobody has asked yet.
+	lastEvaluated func() *telemetry.Evaluated
 }
 
 // Open reads everything at the head, which is in memory most of the time. The number of

@@ -24,6 +24,9 @@ func kept(work handler) handler { return keptWith(work, false) }
 // so that they stay the same for long.
 func keptWith(work handler, evaluations bool) handler {
 	return func(ctx context.Context, c *call) (any, error) {
+		if evaluations {
+			c.session.ReadEvaluated(ctx)
+		}
 		if c.kept == nil || len(c.request.URL.RawQuery)+len(c.request.URL.Path) > maxTarget {
 			return work(ctx, c)
 		}
