@@ -44,6 +44,7 @@ func TestWhatOtherProgramsObeyIsRefused(t *testing.T) {
 		"docs/HEAD": "x", "docs/objects/": "", "docs/refs/": "", "src/HEAD": "no", "a/b/c/d/head": "x", "a/b/c/d/commondir": "x", ".git/HEAD": "no", ".git/objects/": "", ".git/refs/": "",
 	})
 	checkProblems(t, Overlooked(dir), []string{
+		"fatal .: git does not say what it hides: not a git repository",
 		"error .svc-write.json: versions before the first release take this for a change that was cut short",
 		"error HEAD: git takes HEAD, config, objects and refs in a directory for a repository, whose settings say what it runs",
 		"error a/b/c/d: git takes HEAD,", "error config: git takes HEAD,", "error configs/sub: git takes HEAD,", "warning configs/sub: this folder is left out", "error docs: git takes HEAD,",
