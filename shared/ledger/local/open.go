@@ -97,6 +97,9 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if _, err := l.registry.current(); err != nil {
 		return err // before anything is touched
 	}
+	if err := refuseForeign(l.dir); err != nil {
+		return err
+	}
 	if err := l.checkWritable(); err != nil {
 		return err
 	}

@@ -1,14 +1,17 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/terminal"
 )
 
 const (
@@ -41,10 +44,24 @@ type registryStore struct {
 // be serving.
 func OpenRegistry(dir string) (*Registry, error) {
 	r := newRegistry(filesystem{}, dir)
-	if _, err := r.current(); err != nil {
+	_, err := r.current()
+	if err = cmp.Or(err, refuseForeign(dir)); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// refuseForeign refuses what is no file where svc writes into one: a link, whose target may
+// be anything of the user's, and a pipe, which is waited for. A data directory may have come
+// with other files.
+func refuseForeign(dir string) error {
+	for _, path := range []string{serveLock, writeLock, writeTurn, auditName, cacheName, filepath.Base(DatabaseIn(dir).Path)} {
+		path = filepath.Join(dir, path)
+		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return fmt.Errorf("%s is no file but a link, a pipe or the like, and svc writes into it: look who has put it there, and remove it", terminal.Escape(path))
+		}
+	}
+	return nil
 }
 
 // Close lets go of the file that was read last.
