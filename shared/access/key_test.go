@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 const (
@@ -31,10 +32,7 @@ var keyPattern = regexp.MustCompile(`^svc_(uk|sa|pk|sk)_[0-9a-hjkmnp-tv-z]{48}_[
 // newKey makes the same key whenever it is called with the same seed.
 func newKey(t testing.TB, kind access.Kind, seed byte) access.Key {
 	t.Helper()
-	key, err := access.NewKey(rand.NewChaCha8([32]byte{seed}), kind, workspaceID, principalID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(access.NewKey(rand.NewChaCha8([32]byte{seed}), kind, workspaceID, principalID))(t)
 	return key
 }
 
@@ -58,10 +56,7 @@ func TestKeyFormatIsPinned(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			key, err := access.NewKey(bytes.NewReader(test.random), test.kind, workspaceID, principalID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			key := must.Get(access.NewKey(bytes.NewReader(test.random), test.kind, workspaceID, principalID))(t)
 			if got := key.Reveal(); got != test.text {
 				t.Errorf("text\n%s, want\n%s", got, test.text)
 			}
@@ -79,18 +74,12 @@ func TestKeyRoundTrip(t *testing.T) {
 		kind := rapid.SampledFrom(kinds).Draw(t, "kind")
 		workspace, _ := access.NewID(random)
 		principal, _ := access.NewID(random)
-		made, err := access.NewKey(random, kind, workspace, principal)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(access.NewKey(random, kind, workspace, principal))(t)
 		text := made.Reveal()
 		if len(text) != access.KeyLength || !keyPattern.MatchString(text) || !strings.HasPrefix(text, kind.Prefix()) {
 			t.Fatalf("%q has not the form of a %s key", text, kind)
 		}
-		read, err := access.ParseKey(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must.Get(access.ParseKey(text))(t)
 		if read.Kind() != kind || read.Workspace() != workspace || read.Principal() != principal || read.ID() != made.ID() {
 			t.Fatalf("read %v, made %v", read, made)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -87,10 +88,7 @@ func TestRelabelledKeyIsNotAdmitted(t *testing.T) {
 
 func TestKeyRecordAsJSON(t *testing.T) {
 	key := newKey(t, access.KindPublicSDK, 1)
-	digest, err := key.Digest().MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
+	digest := must.Get(key.Digest().MarshalText())(t)
 	record := access.RecordOf(key, "web", noon)
 	start := `{"id":"` + string(key.ID()) + `","kind":"public_sdk","name":"web","principalId":"ghjkmnpqrstvwxyz",` +
 		`"workspaceId":"0123456789abcdef",`
@@ -113,27 +111,19 @@ func TestPrincipalAsJSON(t *testing.T) {
 
 func checkJSON[T any](t *testing.T, value T, want string) {
 	t.Helper()
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := must.Get(json.Marshal(value))(t)
 	if string(encoded) != want {
 		t.Errorf("encoded\n%s, want\n%s", encoded, want)
 	}
 	var decoded T
-	if err := json.Unmarshal(encoded, &decoded); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(encoded, &decoded))
 	if !reflect.DeepEqual(decoded, value) {
 		t.Errorf("decoded %+v, want %+v", decoded, value)
 	}
 }
 
 func TestMalformedDigestIsRefused(t *testing.T) {
-	good, err := newKey(t, access.KindUser, 1).Digest().MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(newKey(t, access.KindUser, 1).Digest().MarshalText())(t)
 	for _, text := range []string{"", "00", string(good[1:]), string(good) + "00", "g" + string(good[1:])} {
 		digest := access.Digest{1}
 		if err := digest.UnmarshalText([]byte(text)); err == nil || digest != (access.Digest{1}) {

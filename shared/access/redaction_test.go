@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 // around holds keys in the places where careless printing finds them.
@@ -107,16 +108,10 @@ func TestKeyIsRedactedWhenEncoded(t *testing.T) {
 	key := newKey(t, access.KindSecretSDK, 5)
 	secret := forms(t, key)
 	for _, value := range []any{key, &key, wrap(key), []access.Key{key}, map[string]any{"k": key}} {
-		encoded, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := must.Get(json.Marshal(value))(t)
 		checkHidden(t, fmt.Sprintf("JSON of %T", value), string(encoded), secret)
 	}
-	encoded, err := xml.Marshal(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := must.Get(xml.Marshal(key))(t)
 	checkHidden(t, "XML", string(encoded), secret)
 	if got, err := json.Marshal(key); err != nil || string(got) != `"`+key.String()+`"` {
 		t.Errorf("JSON is %s, %v", got, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 // memory is a store. Answers of that many updates get lost: the edit is stored,
@@ -46,10 +47,7 @@ var registryNow = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 
 func newRegistry(t *testing.T) (*memory, *access.Registry) {
 	t.Helper()
-	w, err := access.NewWorkspace(rand.Reader, "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(access.NewWorkspace(rand.Reader, "shop"))(t)
 	m := &memory{state: access.NewState(w)}
 	return m, access.NewRegistry(m, rand.Reader, func() time.Time { return registryNow }).By("Ada")
 }
@@ -128,9 +126,7 @@ func TestAnEditWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 		func() error { return r.SetRoles(t.Context(), ada.ID, []string{"engineer"}) },
 	} {
 		m.lost = 1
-		if err := edit(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, edit())
 	}
 	if m.edits != 3 || len(m.state.Principals) != 1 || len(m.state.Keys) != 1 || m.state.Keys[0].Admits(issued, registryNow) != nil {
 		t.Errorf("%d edits, %+v", m.edits, m.state)

@@ -8,21 +8,16 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestTokens(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	id := func() access.ID {
-		id, err := access.NewID(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must.Get(access.NewID(rand.Reader))(t)
 		return id
 	}
-	key, err := access.NewKey(rand.Reader, access.KindPublicSDK, id(), id())
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(access.NewKey(rand.Reader, access.KindPublicSDK, id(), id()))(t)
 	record := access.RecordOf(key, "web", now)
 	record.Environment = "production"
 	good := access.TokenOf(key.ID(), key.Digest(), "production").String()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/provision"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/versions"
 )
 
@@ -17,14 +18,8 @@ func TestTwoApply(t *testing.T) {
 	var plans []*provision.Plan
 	for _, key := range []string{"x", "y", "z"} {
 		dir := directory(t, "a", key)
-		other, err := s.Find(ctx, w.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := other.Plan(ctx, dir, plainPath)
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must.Get(s.Find(ctx, w.ID))(t)
+		p := must.Get(other.Plan(ctx, dir, plainPath))(t)
 		plans = append(plans, p)
 	}
 	key(t, w)
@@ -58,10 +53,7 @@ func TestVersionsAreToldOfEveryCommit(t *testing.T) {
 	w := s.create(t, "acme", directory(t, "a"))
 	told := func() string {
 		t.Helper()
-		head, err := w.ledger.Head(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		head := must.Get(w.ledger.Head(ctx))(t)
 		known, found := versions.Find(head.Versions, "production")
 		if !found {
 			t.Fatal("no versions are told")
@@ -69,15 +61,11 @@ func TestVersionsAreToldOfEveryCommit(t *testing.T) {
 		return known.SDK.String()
 	}
 	first := told()
-	if _, err := w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true, Did: "added"}, ada()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true, Did: "added"}, ada()))(t)
 	if added := told(); added != first {
 		t.Errorf("%s became %s with another environment", first, added)
 	}
-	if _, err := w.Reindex(ctx, "", Checking{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Reindex(ctx, "", Checking{}))(t)
 	if again := told(); again != first {
 		t.Errorf("%s became %s with new rows", first, again)
 	}

@@ -19,29 +19,22 @@ import (
 	"svc.example/svc/shared/backup"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // furnish gives a workspace something of everything that a backup holds.
 func furnish(t testing.TB, s *service, w *Workspace) (keys []access.Key) {
 	t.Helper()
 	s.edit(t, w, 5)
-	if _, err := w.Compact(ctx, Compacting{All: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Compact(ctx, Compacting{All: true}))(t)
 	s.edit(t, w, 2)
 	for i := range 3 {
 		k, _, err := w.IssueKey(ctx, "Ada", access.KeyRequest{Kind: access.KindUser, Name: fmt.Sprint("Ada", i), Email: fmt.Sprint("ada", i, "@acme.example"), Roles: []string{"engineer"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		keys = append(keys, k)
-		if err := s.Stores.table.MarkUsed(ctx, w.id(), k.ID(), "2026-11-22"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Stores.table.MarkUsed(ctx, w.id(), k.ID(), "2026-11-22"))
 	}
-	if _, err := w.Registry().By("Ada").RevokeKey(ctx, keys[2].ID(), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Registry().By("Ada").RevokeKey(ctx, keys[2].ID(), time.Now()))(t)
 	report(t, w, 40, 0)
 	return keys
 }
@@ -125,9 +118,7 @@ func same(t testing.TB, got, want told) {
 func archive(t testing.TB, w *Workspace) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := w.Backup(ctx, &b, t.TempDir(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Backup(ctx, &b, t.TempDir(), nil))(t)
 	return b.Bytes()
 }
 
@@ -151,18 +142,13 @@ func TestOneFormOfArchives(t *testing.T) {
 	git(t, filepath.Join(dir, "repository.git"), "fsck", "--strict")
 	git(t, filepath.Join(dir, "repository.git"), "branch", "side")
 	var b bytes.Buffer
-	if _, err := backup.Write(ctx, dir, &b, t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(backup.Write(ctx, dir, &b, t.TempDir()))(t)
 	to.create(t, "acme", directory(t))
 	if _, err := to.Restore(ctx, bytes.NewReader(b.Bytes()), Restoration{}); err == nil || !strings.Contains(err.Error(), "--name") {
 		t.Errorf("beside another one of its name: %v", err)
 	}
 	to = newService(t)
-	back, err := to.Restore(ctx, &b, Restoration{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(to.Restore(ctx, &b, Restoration{}))(t)
 	clean(t, back.Workspace)
 	if !slices.Equal(back.References, []string{"refs/heads/side"}) {
 		t.Errorf("%v are left out", back.References)
@@ -229,10 +215,7 @@ func TestRestoresThatAreInterrupted(t *testing.T) {
 			t.Fatal("it was not interrupted")
 		}
 	}
-	r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(to.Restore(ctx, bytes.NewReader(text), Restoration{}))(t)
 	clean(t, r.Workspace)
 	same(t, tell(t, r.Workspace), want)
 	if _, err := to.Stores.table.Authenticate(ctx, extra, ""); !errors.Is(err, access.ErrNotFound) {
@@ -297,24 +280,16 @@ func TestHostedBackupsBesideWriters(t *testing.T) {
 	var archives [][]byte
 	var before []int64
 	for range rounds {
-		h, err := w.ledger.Head(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(w.ledger.Head(ctx))(t)
 		before = append(before, h.Sequence)
 		archives = append(archives, archive(t, w))
 		time.Sleep(50 * time.Millisecond)
 	}
 	end()
 	for range 4 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		must.Report(t, <-done)
 	}
-	last, err := w.ledger.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := must.Get(w.ledger.Head(ctx))(t)
 	t.Logf("%d commits and %d edits of keys beside %d backups, in %d ms", last.Sequence, last.Access, rounds, time.Since(began).Milliseconds())
 	for i, text := range archives {
 		to := newService(t)

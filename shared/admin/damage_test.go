@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/testing/must"
 )
 
 type row = map[string]types.AttributeValue
@@ -56,10 +57,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 	packs := func(spoil func(t *testing.T, s *service, w *Workspace, packs []string)) damage {
 		return func(t *testing.T, s *service, w *Workspace) {
-			packs, err := w.ledger.Packs(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			packs := must.Get(w.ledger.Packs(ctx))(t)
 			spoil(t, s, w, packs)
 		}
 	}
@@ -95,9 +93,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		})},
 		"a pack is damaged": {"is damaged", true, packs(func(t *testing.T, s *service, w *Workspace, packs []string) { s.damage(t, w, packs[0]) })},
 		"a pack was merged, and the table does not know": {"is not in the bucket", false, packs(func(t *testing.T, s *service, w *Workspace, packs []string) {
-			if _, err := w.objects.Merge(ctx, packs, 0, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.objects.Merge(ctx, packs, 0, nil))(t)
 			for _, name := range packs {
 				s.deleteBelow(t, w.prefix()+"objects/pack/pack-"+name)
 			}
@@ -110,9 +106,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			clean(t, w)
 			c.damage(t, s, w)
 			found, left, err := s.workspace(w.Workspace.Workspace).Repair(ctx, Checking{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if !slices.ContainsFunc(found.Problems, func(p Problem) bool { return strings.Contains(p.What, c.found) }) {
 				t.Errorf("found is %+v, and not %q", found.Problems, c.found)
 			}
@@ -142,9 +136,7 @@ func (s *service) damage(t testing.TB, w *Workspace, pack string) {
 		content[len(content)/2] ^= 1
 		_, err = s.bucket.Put(ctx, path, bucket.Bytes(content))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func (s *service) deleteBelow(t testing.TB, prefix string) {
@@ -154,9 +146,7 @@ func (s *service) deleteBelow(t testing.TB, prefix string) {
 		if err == nil {
 			err = s.bucket.Delete(ctx, info.Key)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		n++
 	}
 	if n == 0 {
@@ -189,10 +179,7 @@ func TestMaintain(t *testing.T) {
 		s.clock.Pass(25 * time.Hour)
 	}
 	// What is wrong is told, with every run until it is mended.
-	head, err := two.ledger.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := must.Get(two.ledger.Head(ctx))(t)
 	s.edit(t, two, 2)
 	rows := s.rows(t, "log/"+two.ID)
 	for _, r := range rows {

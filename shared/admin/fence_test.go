@@ -22,6 +22,7 @@ import (
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/testing/faultproxy"
 	"svc.example/svc/shared/testing/meter"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -44,10 +45,7 @@ type site struct {
 func newSite(t *testing.T, ahead time.Duration) *site {
 	t.Helper()
 	s := &site{service: newService(t), t: t, asked: meter.New(), written: map[string]string{}}
-	var err error
-	if s.clock, err = faultproxy.StartClock(standin.S3(t), ahead); err != nil {
-		t.Fatal(err)
-	}
+	s.clock = must.Get(faultproxy.StartClock(standin.S3(t), ahead))(t)
 	t.Cleanup(func() { s.clock.Close() })
 	s.Stores = s.open(standin.DynamoDB(t), s.clock.URL())
 	return s
@@ -56,14 +54,8 @@ func newSite(t *testing.T, ahead time.Duration) *site {
 // open opens the stores by other ways.
 func (s *site) open(table, objects string) *Stores {
 	s.t.Helper()
-	forTable, err := standin.Config(ctx, table)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	forBucket, err := standin.Config(ctx, objects)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	forTable := must.Get(standin.Config(ctx, table))(s.t)
+	forBucket := must.Get(standin.Config(ctx, objects))(s.t)
 	// The SDK would sign with the time that it is told, and the server behind the
 	// clock has another one.
 	forBucket.DisableClockSkewCorrection = true
@@ -89,10 +81,7 @@ func (s *site) actor(w *Workspace) *actor {
 	a := &actor{}
 	var urls []string
 	for _, target := range []string{standin.DynamoDB(s.t), s.clock.URL()} {
-		proxy, err := faultproxy.Start(target, faultproxy.Plan{Before: a.before})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		proxy := must.Get(faultproxy.Start(target, faultproxy.Plan{Before: a.before}))(s.t)
 		s.t.Cleanup(func() { proxy.Close() })
 		urls = append(urls, proxy.URL())
 	}
@@ -138,9 +127,7 @@ func (s *site) orphan(w *Workspace) {
 	if err == nil {
 		err = w.objects.PutPack(ctx, p.Name, p.Bytes, p.Index)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 }
 
 // write commits files, again as long as others are faster, with the same draft
@@ -255,9 +242,7 @@ func (s *site) end(w *Workspace, round string) {
 		s.t.Fatalf("%s, or a round before it: %v", round, err)
 	}
 	git(s.t, target, "fsck", "--strict")
-	if err := os.RemoveAll(target); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, os.RemoveAll(target))
 }
 
 // TestPausesLoseNothing holds a sweep up at each of its requests for four days,

@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -36,14 +37,9 @@ func newService(t *testing.T) *service {
 	t.Helper()
 	db, s3 := standin.DynamoDBClient(t), standin.S3Client(t)
 	s := &service{db: db, table: standin.Table(t, db), bucketName: standin.Bucket(t, s3)}
-	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t)))(t)
 	s.Stores = Open(cfg, s.table, s.bucketName)
-	if err := s.CreateTable(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.CreateTable(ctx))
 	return s
 }
 
@@ -51,10 +47,7 @@ func newService(t *testing.T) *service {
 // refuse it.
 func (s *service) asking(t testing.TB, ask func() error) *Stores {
 	t.Helper()
-	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t)))(t)
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Ask", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (out middleware.InitializeOutput, data middleware.Metadata, err error) {
 			if err = ask(); err != nil {
@@ -88,12 +81,8 @@ func git(t testing.TB, dir string, args ...string) string {
 func write(t testing.TB, dir, path, text string) {
 	t.Helper()
 	path = filepath.Join(dir, filepath.FromSlash(path))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 // flag is a document that verifies.
@@ -126,14 +115,8 @@ func directory(t testing.TB, flags ...string) string {
 // create makes a workspace from a directory or a repository.
 func (s *service) create(t testing.TB, name, from string) *Workspace {
 	t.Helper()
-	source, err := source.Read(ctx, from, plainPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := s.Create(ctx, Creation{Name: name, Source: &source, Author: ada()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(source.Read(ctx, from, plainPath))(t)
+	w := must.Get(s.Create(ctx, Creation{Name: name, Source: &source, Author: ada()}))(t)
 	return w
 }
 
@@ -141,18 +124,12 @@ func (s *service) create(t testing.TB, name, from string) *Workspace {
 func (s *service) edit(t testing.TB, w *Workspace, n int) {
 	t.Helper()
 	for i := range n {
-		base, err := w.Snapshot(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(w.Snapshot(ctx))(t)
 		text := strings.Replace(flag("a", i%2 == 0), `"tags": []`, fmt.Sprintf(`"tags": ["t%d"]`, i), 1)
-		_, err = w.repo.Commit(ctx, base, repository.Draft{
+		must.Get(w.repo.Commit(ctx, base, repository.Draft{
 			Changes: []repository.Change{{Path: "feature-flags/a.json", Content: []byte(text)}},
 			Author:  ada(), Committer: ada(), Message: fmt.Sprintf("Edit %d\n", i),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 }
 
@@ -162,10 +139,7 @@ func (s *service) rows(t testing.TB, prefix string) []map[string]types.Attribute
 	var found []map[string]types.AttributeValue
 	pages := dynamodb.NewScanPaginator(s.db, &dynamodb.ScanInput{TableName: &s.table})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(pages.NextPage(ctx))(t)
 		for _, row := range page.Items {
 			if strings.HasPrefix(row["pk"].(*types.AttributeValueMemberS).Value, prefix) {
 				found = append(found, row)
@@ -180,26 +154,18 @@ func (s *service) rows(t testing.TB, prefix string) []map[string]types.Attribute
 
 func (s *service) deleteRow(t testing.TB, row map[string]types.AttributeValue) {
 	t.Helper()
-	_, err := s.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.table, Key: map[string]types.AttributeValue{"pk": row["pk"], "sk": row["sk"]}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.table, Key: map[string]types.AttributeValue{"pk": row["pk"], "sk": row["sk"]}}))(t)
 }
 
 func (s *service) putRow(t testing.TB, row map[string]types.AttributeValue) {
 	t.Helper()
-	if _, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.table, Item: row}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.table, Item: row}))(t)
 }
 
 // clean fails the test when fsck finds anything.
 func clean(t testing.TB, w *Workspace) Checked {
 	t.Helper()
-	found, err := w.Check(ctx, Checking{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(w.Check(ctx, Checking{}))(t)
 	for _, p := range found.Problems {
 		t.Errorf("fsck: %s", p.What)
 	}
@@ -211,8 +177,6 @@ func plainPath(path string) string { return path }
 func key(t testing.TB, w *Workspace) access.Key {
 	t.Helper()
 	k, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"engineer"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return k
 }

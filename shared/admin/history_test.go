@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -30,9 +31,7 @@ func drawHistory(t testing.TB, r *rapid.T, dir string) {
 			write(t, dir, "docs/note.md", fmt.Sprint(n))
 		case 2:
 			write(t, dir, "tools/run.sh", fmt.Sprint(n))
-			if err := os.Chmod(filepath.Join(dir, "tools", "run.sh"), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chmod(filepath.Join(dir, "tools", "run.sh"), 0o777))
 		default:
 			write(t, dir, path, strings.Replace(flag(key, n%2 == 0), `"tags": []`, fmt.Sprintf(`"tags": ["t%d"]`, n), 1))
 		}
@@ -87,9 +86,7 @@ func TestHistoriesComeAndGoUnchanged(t *testing.T) {
 		drawHistory(t, r, from)
 		w := s.create(t, fmt.Sprint("w", n), from)
 		clean(t, w)
-		if _, err := w.Export(ctx, to, nil); err != nil {
-			r.Fatal(err)
-		}
+		must.Get(w.Export(ctx, to, nil))(r)
 		git(t, to, "fsck", "--strict")
 		form := "--format=raw"
 		if had, has := git(t, from, "log", form), git(t, to, "log", form); had != has {
@@ -110,8 +107,6 @@ func fewer(t *testing.T, checks int) {
 	if f.Value.String() != f.DefValue {
 		return
 	}
-	if err := f.Value.Set(strconv.Itoa(checks)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Value.Set(strconv.Itoa(checks)))
 	t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
 }

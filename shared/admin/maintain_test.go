@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 // budget is a context whose deadline comes with a request: after so many.
@@ -99,10 +100,7 @@ func TestACheckMissesEachRow(t *testing.T) {
 
 func headOf(t *testing.T, w *Workspace) string {
 	t.Helper()
-	head, err := w.ledger.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := must.Get(w.ledger.Head(ctx))(t)
 	return head.Commit
 }
 
@@ -141,9 +139,7 @@ func TestAnIdleWorkspaceCostsTwoReads(t *testing.T) {
 	if _, _, checked := settles(); checked == 0 {
 		t.Error("what was written after that was not checked")
 	}
-	if _, err := w.Reindex(ctx, "", Checking{Dir: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Reindex(ctx, "", Checking{Dir: t.TempDir()}))(t)
 	rows := 0
 	for range 8 {
 		done, _ := run()

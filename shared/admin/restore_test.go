@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestTwoRestoresAtOnce of one workspace, of different archives: one of them at most, and
@@ -39,10 +41,7 @@ func TestTwoRestoresAtOnce(t *testing.T) {
 			want = second
 		}
 		ended++
-		found, err := to.Find(ctx, w.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(to.Find(ctx, w.ID))(t)
 		clean(t, found)
 		same(t, tell(t, found), want)
 		if rows := to.rows(t, "access/"); len(rows) != len(want.Keys)+len(want.Principals) {
@@ -58,28 +57,16 @@ func TestABackupOfDamage(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
 	s.edit(t, w, 3)
-	packs, err := w.ledger.Packs(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, err := w.ledger.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packs := must.Get(w.ledger.Packs(ctx))(t)
+	head := must.Get(w.ledger.Head(ctx))(t)
 	if _, err := w.objects.Merge(ctx, packs, head.Fence+1, nil); err != nil { // which the table does not name
 		t.Fatal(err)
 	}
 	s.damage(t, w, packs[0])
 	to, text := newService(t), archive(t, w)
-	r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(to.Restore(ctx, bytes.NewReader(text), Restoration{}))(t)
 	clean(t, r.Workspace)
-	stored, err := w.objects.List(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Get(w.objects.List(ctx))(t)
 	for _, name := range stored {
 		if name != packs[0] {
 			s.damage(t, w, name)
@@ -92,9 +79,6 @@ func TestABackupOfDamage(t *testing.T) {
 	// In the bucket of the damage a restore makes whole what the archive has.
 	damaged := *newService(t).Stores
 	damaged.bucket = s.Stores.bucket
-	r, err = damaged.Restore(ctx, bytes.NewReader(text), Restoration{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = must.Get(damaged.Restore(ctx, bytes.NewReader(text), Restoration{}))(t)
 	clean(t, r.Workspace)
 }

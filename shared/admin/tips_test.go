@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -17,24 +18,13 @@ import (
 func TestWhatIsFoundInTheBucketStays(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
-	base, err := w.ledger.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(w.ledger.Head(ctx))(t)
 	s.edit(t, w, 3)
-	head, err := w.ledger.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Reindex(ctx, base.Commit, Checking{}); err != nil {
-		t.Fatal(err)
-	}
+	head := must.Get(w.ledger.Head(ctx))(t)
+	must.Get(w.Reindex(ctx, base.Commit, Checking{}))(t)
 	stays := func(when string) {
 		t.Helper()
-		now, err := w.now(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := must.Get(w.now(ctx))(t)
 		if book, err := w.editUpkeep(ctx, now, func(*upkeep) {}); err != nil || len(book.Retired) != 3 {
 			t.Errorf("%s: %d packs stay, %v", when, len(book.Retired), err)
 		}
@@ -64,26 +54,18 @@ func TestCommitsThatLostARace(t *testing.T) {
 	began := time.Now()
 	commit := func(message string, after time.Duration) string {
 		t.Helper()
-		base, err := w.Snapshot(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(w.Snapshot(ctx))(t)
 		who := ada()
 		who.When = began.Add(after)
-		made, err := w.repo.Commit(ctx, base, repository.Draft{
+		made := must.Get(w.repo.Commit(ctx, base, repository.Draft{
 			Changes: []repository.Change{{Path: "feature-flags/a.json", Content: []byte(flag("a", false) + fmt.Sprintf("%*s", len(message), ""))}},
 			Author:  who, Committer: who, Message: message + "\n",
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return made.Head.Commit
 	}
 	back := func(to string) {
 		t.Helper()
-		if _, err := w.Reindex(ctx, to, Checking{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Reindex(ctx, to, Checking{}))(t)
 	}
 	base := commit("base", 0)
 	commit("a loser", 2*time.Second)
@@ -103,14 +85,9 @@ func TestCommitsThatLostARace(t *testing.T) {
 		t.Helper()
 		other := *s
 		other.table = standin.Table(t, s.db)
-		cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must.Get(standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t)))(t)
 		stores := Open(cfg, other.table, s.bucketName)
-		if err := stores.CreateTable(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, stores.CreateTable(ctx))
 		return stores
 	}
 	if _, tips, err := lost().Recover(ctx, Recovery{ID: access.ID(w.ID), Name: "acme"}); !errors.Is(err, ErrTips) || tips[0].SHA != head || tips[1].SHA != loser || tips[1].Rival {

@@ -8,16 +8,14 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/gitobjects"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAnEnormousFileIsNotImported: a history is read object by object, and one
 // of them must not take all memory.
 func TestAnEnormousFileIsNotImported(t *testing.T) {
 	for size, want := range map[int]string{5 << 20: "", revwalk.LargestFile + 1: "huge.png: object"} {
-		from, err := disk.Init(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := must.Get(disk.Init(t.TempDir()))(t)
 		blob := gitobjects.Blob(strings.Repeat("x", size))
 		tree := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "huge.png", ID: blob.ID})
 		commit := gitobjects.Commit(tree)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 const module = "svc.example/svc/"
@@ -30,13 +32,8 @@ func list(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Doc,Imports,Deps", module+"...")
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	var packages []pkg
 	for dec := json.NewDecoder(out); ; {
 		var p pkg
@@ -47,9 +44,7 @@ func list(t *testing.T) []pkg {
 		}
 		packages = append(packages, p)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Wait())
 	return packages
 }
 
@@ -288,10 +283,7 @@ func forbidden(paths, named []string) []string {
 
 func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	for _, p := range list(t) {
-		files, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob(filepath.Join(p.Dir, "*.go")))(t)
 		if !slices.ContainsFunc(files, hasPackageComment) {
 			t.Errorf("%s has no package comment", p.ImportPath)
 		}
@@ -312,10 +304,7 @@ func TestTheBinaryStaysSmall(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	t.Logf("svc is %.1f MB stripped", float64(info.Size())/1e6)
 	if info.Size() > maxBytes {
 		t.Errorf("svc is %d bytes stripped, at most %d are allowed", info.Size(), maxBytes)

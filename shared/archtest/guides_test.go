@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 )
 
 // maxSays is how many characters the map has for a package.
@@ -84,7 +85,7 @@ var (
 // testedSnippets are the snippets that tests take, as "<guide> <name>".
 func testedSnippets(t *testing.T) map[string]bool {
 	tested := map[string]bool{}
-	err := filepath.WalkDir(guides.Root(t), func(file string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(guides.Root(t), func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -102,10 +103,7 @@ func testedSnippets(t *testing.T) map[string]bool {
 			tested[string(found[1])+" "+string(found[2])] = true
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return tested
 }
 
@@ -177,16 +175,10 @@ func TestTheTestsThatGuidesRunAreThere(t *testing.T) {
 // testsOf are the names of a package's tests.
 func testsOf(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(guides.Root(t), dir, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(guides.Root(t), dir, "*_test.go")))(t)
 	var names []string
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		for _, found := range function.FindAllStringSubmatch(string(text), -1) {
 			names = append(names, found[1])
 		}

@@ -8,20 +8,17 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"old", "target"} {
-		if err := os.WriteFile(path(name), []byte("old"), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path(name), []byte("old"), 0o640))
 	}
 	if err := os.Symlink("target", path("link")); err != nil {
 		t.Skip(err)
@@ -45,9 +42,7 @@ func TestReplace(t *testing.T) {
 	if err := Replace(root, "nowhere/x", nil, 0); err == nil {
 		t.Error("a file without a folder is written")
 	}
-	if err := os.MkdirAll(path("folder/full"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(path("folder/full"), 0o777))
 	if err := Replace(root, "folder", []byte("x"), 0); err == nil {
 		t.Error("a folder is replaced")
 	}
@@ -59,14 +54,9 @@ func TestReplace(t *testing.T) {
 // TestErrorsNameWhatWasAskedFor, and no file that was to take its place.
 func TestErrorsNameWhatWasAskedFor(t *testing.T) {
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
-	if err := os.MkdirAll(filepath.Join(dir, "folder/full"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "folder/full"), 0o777))
 	missing := filepath.Join(dir, "nowhere", "x.tar")
 	whole := filepath.Join(dir, "x.tar")
 	nothing := func(io.Writer, string) error { return nil }

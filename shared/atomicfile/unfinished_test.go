@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestWhatAKilledOneLeftIsRemoved by the next one, and nothing else is.
@@ -18,18 +20,12 @@ func TestWhatAKilledOneLeftIsRemoved(t *testing.T) {
 	left := dir + ".unfinished-123"
 	kept := []string{dir + ".unfinished-mine", dir + ".unfinished-", dir + "2.unfinished-123"}
 	for _, path := range append(kept, left) {
-		if err := os.MkdirAll(filepath.Join(path, "repository.git"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(path, "repository.git"), 0o777))
 	}
 	first, discard, err := Unfinished(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	second, discardSecond, err := Unfinished(dir) // while the first is being filled
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
 	}
@@ -39,17 +35,11 @@ func TestWhatAKilledOneLeftIsRemoved(t *testing.T) {
 		}
 	}
 	discardSecond()
-	if err := os.Rename(first, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(first, dir))
 	discard()
 	archive := filepath.Join(filepath.Dir(dir), ".svc.unfinished-123")
-	if err := os.MkdirAll(filepath.Join(archive, "another.tar"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := Fill(dir+".tar", func(io.Writer, string) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(archive, "another.tar"), 0o777))
+	must.Do(t, Fill(dir+".tar", func(io.Writer, string) error { return nil }))
 	for path, want := range map[string]bool{first: false, second: false, dir: true, archive: false} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)

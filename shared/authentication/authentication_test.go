@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/testing/must"
 )
 
 // ledger knows some keys, and counts how often it is asked.
@@ -32,18 +33,9 @@ func (l *ledger) Authenticate(_ context.Context, key access.Key, _ string) (cont
 
 func newKey(t *testing.T, kind access.Kind) access.Key {
 	t.Helper()
-	workspace, err := access.NewID(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	principal, err := access.NewID(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := access.NewKey(rand.Reader, kind, workspace, principal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	workspace := must.Get(access.NewID(rand.Reader))(t)
+	principal := must.Get(access.NewID(rand.Reader))(t)
+	key := must.Get(access.NewKey(rand.Reader, kind, workspace, principal))(t)
 	return key
 }
 

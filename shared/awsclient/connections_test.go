@@ -21,6 +21,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/awsclient"
+	"svc.example/svc/shared/testing/must"
 )
 
 // late is a connection whose writer finds out that it has written a body when
@@ -125,9 +126,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			var took []int64
 			for range 20 {
 				made, config := connect(t, c.answer, awsclient.KeepAlive, awsclient.KeepAlive)
-				if err := c.ask(config); err != nil {
-					t.Error(err)
-				}
+				must.Report(t, c.ask(config))
 				if took = append(took, made.Load()); made.Load() <= requests/2 {
 					return
 				}

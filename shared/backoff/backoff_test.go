@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestTheBoundDoubles(t *testing.T) {
@@ -30,9 +32,7 @@ func TestAWaitEndsWithTheContext(t *testing.T) {
 	if err := Sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := Sleep(context.Background(), 0); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, Sleep(context.Background(), 0))
 }
 
 // TestWhatFailsIsDoneLessOften, down to once an hour; what succeeds at every tick.

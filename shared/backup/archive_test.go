@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/gitobjects"
+	"svc.example/svc/shared/testing/must"
 )
 
 var at = time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
@@ -35,9 +36,7 @@ func made(t testing.TB, names ...string) []byte {
 	if err == nil {
 		err = w.close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return b.Bytes()
 }
 
@@ -89,9 +88,7 @@ func TestWhatIsNoBackup(t *testing.T) {
 func other(t *testing.T) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	if err := errors.Join(w.WriteHeader(&tar.Header{Name: "x", Size: 0, Typeflag: tar.TypeReg, Mode: 0o600}), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(w.WriteHeader(&tar.Header{Name: "x", Size: 0, Typeflag: tar.TypeReg, Mode: 0o600}), w.Close()))
 	return b.Bytes()
 }
 
@@ -122,9 +119,7 @@ func TestHostileArchives(t *testing.T) {
 	} {
 		test.h.Name = "registry.json"
 		text := bytes.NewBuffer(slices.Clone(made(t)[:2*blockSize]))
-		if err := tar.NewWriter(text).WriteHeader(&test.h); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tar.NewWriter(text).WriteHeader(&test.h))
 		if _, err := files(text.Bytes()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test.h, err)
 		}
@@ -135,17 +130,13 @@ func TestHostileArchives(t *testing.T) {
 func TestVerifyGitReadsEachObject(t *testing.T) {
 	for _, changed := range []string{"", "changed"} {
 		git := t.TempDir()
-		if _, err := disk.Init(git); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(disk.Init(git))(t)
 		blob := gitobjects.Blob("text")
 		tree := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "x", ID: blob.ID})
 		commit := gitobjects.Commit(tree)
 		blob.Content = append(blob.Content, changed...)
 		gitobjects.StoreIn(t, git, blob, tree, commit)
-		if err := os.WriteFile(filepath.Join(git, "packed-refs"), []byte(commit.ID.String()+" refs/heads/main\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(git, "packed-refs"), []byte(commit.ID.String()+" refs/heads/main\n"), 0o666))
 		if err := VerifyGit(t.Context(), git, commit.ID.String()); (err == nil) != (changed == "") {
 			t.Errorf("%q: %v", changed, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/turns"
 )
 
@@ -26,10 +27,7 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 			_, place, err := b.Read(httptest.NewRecorder(), body.WithContext(ctx), anybody)
 			return place.Leave, err
 		}
-		leave, err := read(t.Context(), Max)
-		if err != nil {
-			t.Fatal(err)
-		}
+		leave := must.Get(read(t.Context(), Max))(t)
 		if _, err := read(t.Context(), turns.Small); err != nil {
 			t.Errorf("a small body waits: %v", err)
 		}

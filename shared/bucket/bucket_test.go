@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -37,9 +38,7 @@ func want(t *testing.T, what string, err, kind error) {
 func TestConditions(t *testing.T) {
 	b := open(t)
 	first, err := b.Create(ctx, "a/b", bucket.Bytes([]byte("one")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = b.Create(ctx, "a/b", bucket.Bytes([]byte("two")))
 	want(t, "created twice", err, fs.ErrExist)
 	second, err := b.Replace(ctx, "a/b", first, bucket.Bytes([]byte("three")))
@@ -67,9 +66,7 @@ func TestRanges(t *testing.T) {
 	b := open(t)
 	content := bytes.Repeat([]byte("0123456789"), 100)
 	for key, content := range map[string][]byte{"long": content, "empty": nil} {
-		if _, err := b.Put(ctx, key, bucket.Bytes(content)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Put(ctx, key, bucket.Bytes(content)))(t)
 	}
 	for _, test := range []struct {
 		key            string
@@ -102,9 +99,7 @@ func TestMissing(t *testing.T) {
 	want(t, "range", err, fs.ErrNotExist)
 	_, err = b.Stat(ctx, "missing")
 	want(t, "stat", err, fs.ErrNotExist)
-	if err := b.Delete(ctx, "missing"); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, b.Delete(ctx, "missing"))
 	gone := bucket.New(standin.S3Client(t), standin.Name())
 	if _, _, err := gone.Get(ctx, "key"); !errors.Is(err, bucket.ErrNoBucket) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, bucket.ErrBusy) {
 		t.Errorf("a bucket that does not exist: %v", err)
@@ -114,9 +109,7 @@ func TestMissing(t *testing.T) {
 func TestStrangeKeys(t *testing.T) {
 	b := open(t)
 	for _, key := range []string{"a b", "a+b", "ä/ö%2F", "q?x=1&y", "#hash"} {
-		if _, err := b.Put(ctx, key, bucket.Bytes([]byte(key))); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Put(ctx, key, bucket.Bytes([]byte(key))))(t)
 		if got, _, err := b.Get(ctx, key); err != nil || string(got) != key {
 			t.Errorf("%q holds %q, %v", key, got, err)
 		}
@@ -137,14 +130,10 @@ func TestListsOfAnyLength(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if _, err := b.Put(ctx, "many/sub/x", bucket.Bytes(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Put(ctx, "many/sub/x", bucket.Bytes(nil)))(t)
 	keys := map[string]int{}
 	for info, err := range b.List(ctx, "many/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		keys[info.Key]++
 	}
 	if len(keys) != n+1 || keys["many/00000"] != 1 || keys["many/02299"] != 1 {
@@ -152,9 +141,7 @@ func TestListsOfAnyLength(t *testing.T) {
 	}
 	folders, objects := 0, 0
 	for info, err := range b.Folder(ctx, "many/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if info.Folder {
 			folders++
 		} else {

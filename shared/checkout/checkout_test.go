@@ -11,16 +11,14 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/testing/gitobjects"
+	"svc.example/svc/shared/testing/must"
 )
 
 // commit writes a root with objects, which it returns the directory of.
 func commit(t *testing.T, root []object.TreeEntry, objects ...pack.Object) (target string, err error) {
 	t.Helper()
 	target = filepath.Join(t.TempDir(), "out")
-	git, err := checkout.Init(target, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	git := must.Get(checkout.Init(target, ""))(t)
 	tree := gitobjects.Tree(t, root...)
 	commit := gitobjects.Commit(tree)
 	gitobjects.StoreIn(t, git, append(objects, tree, commit)...)
@@ -92,10 +90,7 @@ func TestNothingIsHandedOnThatMovesFiles(t *testing.T) {
 	const next, journal = ".svc-next-ABCDEFGHIJKLMNOPQRSTUVWX23", ".svc-write.json"
 	text := gitobjects.Blob("text")
 	inner := gitobjects.Tree(t, file(next, text), file(journal, text))
-	target, err := commit(t, []object.TreeEntry{file(next, text), file(journal, text), folder("conf", inner), file("kept", text)}, text, inner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(commit(t, []object.TreeEntry{file(next, text), file(journal, text), folder("conf", inner), file("kept", text)}, text, inner))(t)
 	for path, want := range map[string]bool{"kept": true, next: true, journal: false, "conf/" + next: true, "conf/" + journal: false} {
 		if _, err := os.Lstat(filepath.Join(target, path)); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
@@ -124,9 +119,7 @@ func TestWrite(t *testing.T) {
 		t.Error("a directory that was not there is there now")
 	}
 	file, link := filepath.Join(there, "file"), filepath.Join(t.TempDir(), "link")
-	if err := errors.Join(os.WriteFile(file, []byte("precious"), 0o666), os.Symlink("nowhere", link)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(file, []byte("precious"), 0o666), os.Symlink("nowhere", link)))
 	for path, why := range map[string]string{
 		file:  "exists and is not a directory; name a new one",
 		link:  "is a symbolic link to nowhere, which does not exist; name a directory that is new",

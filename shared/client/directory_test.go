@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestEditsOfADatadirAreServed(t *testing.T) {
@@ -62,9 +64,7 @@ func TestEnvironments(t *testing.T) {
 	if got := value(Options{}); got != "production" {
 		t.Errorf("from the variable: %s", got)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "svc.json"), []byte(`{"environments":["staging"]}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "svc.json"), []byte(`{"environments":["staging"]}`), 0o644))
 	if _, err := Open(t.Context(), Options{Datadir: dir}); err == nil || !strings.Contains(err.Error(), `"production"`) || !strings.Contains(err.Error(), "declared are staging") {
 		t.Errorf("an environment that is not declared: %v", err)
 	}
@@ -78,9 +78,7 @@ func TestAnArchivedEnvironmentIsNotServed(t *testing.T) {
 	dir := datadirOf(t, switched("true"))
 	declare := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "svc.json"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "svc.json"), []byte(text), 0o666))
 	}
 	declare(archived)
 	const want = `the environment "staging" (Options.Environment, else $SVC_ENVIRONMENT, else development) is archived, so that nothing is served there; declared are development`
@@ -112,9 +110,7 @@ func TestTheDatadirIsDiscovered(t *testing.T) {
 func TestALinkOutOfADatadirIsLeftOutAndLogged(t *testing.T) {
 	var j journal
 	dir, far := datadirOf(t, switched("true"), planFlag()), filepath.Join(t.TempDir(), "f.json")
-	if err := os.Rename(filepath.Join(dir, "feature-flags", "f.json"), far); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(filepath.Join(dir, "feature-flags", "f.json"), far))
 	if err := os.Symlink(far, filepath.Join(dir, "feature-flags", "f.json")); err != nil {
 		t.Skip(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/contexts"
+	"svc.example/svc/shared/testing/must"
 )
 
 type props = map[string]any
@@ -209,10 +210,7 @@ func TestDetailsNeverShowASecret(t *testing.T) {
 	if d.Value != secret || !d.Secret || c.String(t.Context(), "password", "") != secret {
 		t.Fatalf("a secret key's holder does not get the value: %v", d)
 	}
-	text, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(d))(t)
 	var j journal
 	j.log().Info("x", "details", d, "pointer", &d)
 	for what, shown := range map[string]string{

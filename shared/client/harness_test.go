@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -35,9 +36,7 @@ func write(t testing.TB, dir, text string) {
 		t.Fatalf("%v in %s", err, text)
 	}
 	path := filepath.Join(dir, folders[head.Type], head.Key+".json")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	if err := atomicfile.ReplaceAt(path, []byte(text), 0o644); err != nil { // or the file could be seen empty
 		t.Fatal(err)
 	}
@@ -54,10 +53,7 @@ func open(t testing.TB, o Options) *Client {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Open(context.Background(), o))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }

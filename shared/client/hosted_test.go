@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/contexts"
 	"svc.example/svc/shared/endpoints"
 	service "svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 const sdkKey = "svc_sk_test"
@@ -317,9 +318,7 @@ func TestStartAnyway(t *testing.T) {
 		t.Error("a log level before the first state")
 	}
 	s.reply(nil)
-	if err := c.Await(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Await(t.Context()))
 	if !c.Bool(t.Context(), "f", false) {
 		t.Error("the late first state is not served")
 	}
@@ -377,9 +376,7 @@ func TestDecode(t *testing.T) {
 		{"key":"inner","type":"config","valueType":"json","default":{"rules":[` + always(`{"type":"json","value":{"confidential":true,"type":"x"}}`) + `]}}
 	],"meta":{"version":"v","environment":"production","workspaceId":"w"}}`
 	from, skipped, err := decode([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	table := newTable(from, variables{get: environment(nil)})
 	var keys []string
 	for _, i := range table.items {

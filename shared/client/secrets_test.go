@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/contexts"
+	"svc.example/svc/shared/testing/must"
 )
 
 const plaintext = "correct horse battery staple"
@@ -26,14 +27,8 @@ func TestCiphertextFormat(t *testing.T) {
 // TestACiphertextOpensInItsOwnItemOnly: also when the key is the right one.
 func TestACiphertextOpensInItsOwnItemOnly(t *testing.T) {
 	key := NewKey()
-	sealed, err := Encrypt(key, "payments.token", plaintext)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := Encrypt(key, "by.flag", plaintext)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sealed := must.Get(Encrypt(key, "payments.token", plaintext))(t)
+	other := must.Get(Encrypt(key, "by.flag", plaintext))(t)
 	config := func(name, value string) string { return documentOf("config", name, "string", always(value)) }
 	c := open(t, Options{Getenv: environment(map[string]string{"KEY": key}), Datadir: datadirOf(t, config("key", providedValue("KEY")),
 		config("payments.token", encryptedValue("string", sealed, "key")), config("mine", encryptedValue("string", sealed, "key")),
@@ -175,10 +170,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	key := NewKey()
 	other := NewKey()
 	seal := func(name, text string) string {
-		sealed, err := Encrypt(key, name, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sealed := must.Get(Encrypt(key, name, text))(t)
 		return sealed
 	}
 	config := func(name, kind, value string) string { return documentOf("config", name, kind, always(value)) }
@@ -244,16 +236,10 @@ func TestSecretsStaySecret(t *testing.T) {
 func TestEndlessKeys(t *testing.T) {
 	key := NewKey()
 	config := func(name, with string) string {
-		sealed, err := Encrypt(key, name, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sealed := must.Get(Encrypt(key, name, key))(t)
 		return documentOf("config", name, "string", always(encryptedValue("string", sealed, with)))
 	}
-	sealed, err := Encrypt(key, "turn", key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sealed := must.Get(Encrypt(key, "turn", key))(t)
 	docs := []string{config("self", "self"), config("a", "b"), config("b", "a"), config("outside", "b"), config("turned", "turn"), config("above", "turned"),
 		documentOf("config", "k0", "string", always(providedValue("KEY"))),
 		documentOf("config", "turn", "string", when("user.plan", "pro", providedValue("KEY")), always(encryptedValue("string", sealed, "turned")))}

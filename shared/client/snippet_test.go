@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -18,9 +19,7 @@ func TestGuideSnippet(t *testing.T) {
 	testenv.Slow(t)
 	program := guides.Snippet(t, "shared/client/README.md", "go-client")
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "our-config"), os.DirFS(sample)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(filepath.Join(dir, "our-config"), os.DirFS(sample)))
 	out, err := exec.Command(build(t, []byte(program), dir)).Output()
 	if err == nil {
 		t.Fatalf("it ran outside of its directory: %s", out)
@@ -35,16 +34,11 @@ func TestGuideSnippet(t *testing.T) {
 // build compiles a program as if it lay in this module.
 func build(t *testing.T, source []byte, dir string) string {
 	t.Helper()
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(os.Getwd())(t)
 	text, overlay, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
 	replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "readme", "main.go"): text}})
 	for path, content := range map[string][]byte{text: source, overlay: replace} {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, content, 0o644))
 	}
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-overlay", overlay, "-o", program, "./readme")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -51,9 +52,7 @@ func TestTheBundleIsWhatThePackagesMake(t *testing.T) {
 	testenv.Program(t, "on Debian, apt-get install nodejs", "node") // esbuild's command is a script
 	for name, want := range map[string][]byte{"console.js": bundled(t), "console.js.LICENSE.txt": licences(t), "style.css": read(t, "app/style.css")} {
 		if *record {
-			if err := os.WriteFile("bundle/"+name+".gz", packed(t, want), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile("bundle/"+name+".gz", packed(t, want), 0o666))
 		} else if !bytes.Equal(unpacked(t, name), want) {
 			t.Errorf("bundle/%s.gz is not what the sources and the packages make. Make it again:\n  %s", name, howToRecord)
 		}
@@ -71,10 +70,7 @@ func bundled(t *testing.T) []byte {
 	banner := "/*! svc console, with " + strings.Join(with, ", ") + ": see console.js.LICENSE.txt.\n * Made of shared/console/app, whose scripts are " + sources(t) + "\n */"
 	cmd := exec.Command(filepath.Join(packages, ".bin", "esbuild"), "--bundle", "--format=esm", "--preserve-symlinks", "--target=es2022", "--charset=utf8",
 		"--legal-comments=none", "--log-level=warning", "--banner:js="+banner, "app/main.tsx")
-	where, err := filepath.Abs(packages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	where := must.Get(filepath.Abs(packages))(t)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+where)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -124,19 +120,13 @@ func version(t *testing.T, name string) string {
 
 func read(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(name))(t)
 	return text
 }
 
 func unpacked(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := negotiation.Decompress(read(t, "bundle/"+name+".gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(negotiation.Decompress(read(t, "bundle/"+name+".gz")))(t)
 	return text
 }
 
@@ -147,8 +137,6 @@ func packed(t *testing.T, text []byte) []byte {
 	if err == nil {
 		_, err = w.Write(text)
 	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, w.Close()))
 	return b.Bytes()
 }

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/testing/must"
 )
 
 // ask asks for a path of a console.
@@ -27,10 +28,7 @@ func ask(environment, method, path string, header ...string) *http.Response {
 
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(r.Body))(t)
 	return string(text)
 }
 

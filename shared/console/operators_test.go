@@ -7,14 +7,12 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/testing/must"
 )
 
 // The console's table of operators has those that are evaluated, and no others.
 func TestTheConsoleHasEveryOperator(t *testing.T) {
-	text, err := os.ReadFile("app/operators.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("app/operators.ts"))(t)
 	var names []string
 	for _, row := range regexp.MustCompile(`(?m)^    ([A-Z_]+): \[`).FindAllStringSubmatch(string(text), -1) {
 		names = append(names, row[1])

@@ -10,7 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/served"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestWhoIsLetIn(t *testing.T) {
@@ -100,16 +100,11 @@ func TestUsedHearsOfKeysThatWereLetIn(t *testing.T) {
 	service := control.New(settings)
 	user, sdk, revoked := w.key(access.KindUser), w.key(access.KindPublicSDK), w.key(access.KindUser)
 	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
-	forged, err := access.NewKey(newRandom(99), access.KindUser, user.Workspace(), user.Principal())
-	if err != nil {
-		t.Fatal(err)
-	}
+	forged := must.Get(access.NewKey(newRandom(99), access.KindUser, user.Workspace(), user.Principal()))(t)
 	for _, key := range []access.Key{user, revoked, forged} {
 		_, _ = service.SessionOf(ctx, key.Reveal())
 	}
-	if _, err := service.DeliveryOf(ctx, sdk.Reveal()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(service.DeliveryOf(ctx, sdk.Reveal()))(t)
 	if len(heard) != 2 || heard[user.ID()] != 1 || heard[sdk.ID()] != 1 {
 		t.Errorf("%v", heard)
 	}
@@ -130,14 +125,12 @@ func TestDelivery(t *testing.T) {
 	w := newWorld(t, files)
 	key := w.key(access.KindPublicSDK)
 	changeKey(w, key, func(r *access.KeyRecord) { r.Environment = "staging" })
-	d := must[*control.Delivery](t)(w.service.DeliveryOf(ctx, key.Reveal()))
+	d := must.Get(w.service.DeliveryOf(ctx, key.Reveal()))(t)
 	if d.Environment() != "staging" || d.Key().Kind != access.KindPublicSDK || d.WorkspaceID() != workspaceID || d.Head() != w.repo.Head() {
 		t.Errorf("%s %s %s %v", d.Environment(), d.Key().Kind, d.WorkspaceID(), d.Head())
 	}
-	ws, err := must[*served.Head](t)(d.Open(ctx)).Effective(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ws, err := must.Get(d.Open(ctx))(t).Effective(ctx)
+	must.Do(t, err)
 	var keys []string
 	for _, item := range ws.Items {
 		keys = append(keys, item.Path)
@@ -165,7 +158,7 @@ func TestIdentityNeedsNoReading(t *testing.T) {
 	if got, want := wire(t, s.Workspaces()), `{"workspaces":[{"id":"0123456789abcdef","name":"Shop"}]}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := wire(t, must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{}))); got != `{"contexts":[]}` {
+	if got := wire(t, must.Get(s.Contexts(ctx, control.ContextQuery{}))(t)); got != `{"contexts":[]}` {
 		t.Errorf("got %s", got)
 	}
 	_, err := s.Contexts(ctx, control.ContextQuery{Limit: ptr(101)})

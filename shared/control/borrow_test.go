@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 )
 
 const (
@@ -48,7 +48,7 @@ func configWith(key, more string, rules ...string) string {
 // putConfig replaces a config under its current token.
 func (w *world) putConfig(role, key, text string) (*change.PutResult, error) {
 	w.t.Helper()
-	stored := must[*control.StoredDocument](w.t)(w.boss().Document(ctx, document.Config, key, nil))
+	stored := must.Get(w.boss().Document(ctx, document.Config, key, nil))(w.t)
 	return w.enter(role).Changes().PutDocument(ctx, document.Config, key, change.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &stored.CommitSHA})
 }
 
@@ -165,7 +165,7 @@ func TestALookupIsAWarningAndMayBeGuarded(t *testing.T) {
 func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	w := vault(t, guardedReferences)
 	patch := func(key, scope, value string) *change.PatchResult {
-		return must[*change.PatchResult](t)(w.enter("engineer").Changes().Patch(ctx, document.Config, key, scope, change.ValuePatch{Value: node(t, value)}))
+		return must.Get(w.enter("engineer").Changes().Patch(ctx, document.Config, key, scope, change.ValuePatch{Value: node(t, value)}))(t)
 	}
 	for _, c := range []struct{ key, scope, value, want string }{
 		{"looked", "staging", `"plain"`, "/environments/0/rules/0/value"}, // the default rules' lookup has held there until now
@@ -188,7 +188,7 @@ func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	// The server encrypts nothing: a switch over a ciphertext is plain too.
 	sealedBool := strings.Replace(sealed("b2xk", "master"), `"type":"string"`, `"type":"bool"`, 1)
 	w.repo.Push(ada, "a sealed flag", map[string]string{path("sealed"): boolFlag("sealed", "", sealedBool)})
-	on := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "sealed", "default", change.ValuePatch{Enabled: ptr(true)}))
+	on := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "sealed", "default", change.ValuePatch{Enabled: ptr(true)}))(t)
 	if len(on.Warnings) != 1 || on.Warnings[0].Pointer != "/default/rules/0/value" {
 		t.Errorf("a switch over a ciphertext: %s", wire(t, on))
 	}

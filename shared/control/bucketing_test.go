@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestOffAndOnAgainKeepsWhereUsersAre: a rollout goes on with the property of
@@ -28,17 +28,17 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 	gone := func(w *world) { w.repo.Push(ada, "by hand", map[string]string{path("f"): ""}) }
 	patch := func(scope string, p change.ValuePatch) step {
 		return func(w *world) {
-			must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", scope, p))
+			must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", scope, p))(t)
 		}
 	}
 	enabled := func(scope string, on bool) step { return patch(scope, change.ValuePatch{Enabled: &on}) }
 	tagged := func(n int) step {
 		return func(w *world) {
 			for range n {
-				stored := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", nil))
+				stored := must.Get(w.boss().Document(ctx, document.Flag, "f", nil))(t)
 				next := stored.Document.Clone()
 				next.Set("name", node(t, fmt.Sprintf(`"name %d"`, w.repo.Head().Sequence)))
-				must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: next, ExpectedCommitSHA: &stored.CommitSHA}))
+				must.Get(w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: next, ExpectedCommitSHA: &stored.CommitSHA}))(t)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 			rollout := change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}
 			asked, read := w.repo.Count("History"), w.repo.Count("At")
 			rollout.DryRun = true
-			would := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", c.scope, rollout))
+			would := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", c.scope, rollout))(t)
 			looked := c.read >= 0
 			if n := w.repo.Count("At") - read; n != max(c.read, 0) {
 				t.Errorf("%d documents were read, want %d", n, c.read)
@@ -86,7 +86,7 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 				t.Errorf("the history was asked for %d times", n)
 			}
 			rollout.DryRun = false
-			did := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", c.scope, rollout))
+			did := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", c.scope, rollout))(t)
 			stored := node(t, w.stored(path("f")))
 			if got := edit.SplitProperty(stored, c.scope); got != c.want || wire(t, did.Rules) != wire(t, would.Rules) || !strings.Contains(wire(t, did.Rules), `"`+c.want+`"`) {
 				t.Errorf("sticky by %s, want %s: %s, a dry run %s", got, c.want, wire(t, did.Rules), wire(t, would.Rules))

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -48,9 +49,9 @@ func issues(f *fault.Fault) string {
 func TestAChangeSetIsOneCommit(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", ""), path("c"): boolFlag("c", "")})
 	start, n := w.last().SHA, len(w.repo.Commits)
-	r := must[*change.ChangeSetResult](t)(w.change("Launch\n\nAll of it.",
+	r := must.Get(w.change("Launch\n\nAll of it.",
 		enable("a", "production", true), created("new"), enable("new", "staging", true), deleted("b"),
-		w.putOf(document.Flag, "c", boolFlag("c", `,"name":"C"`)), enable("c", "default", false)))
+		w.putOf(document.Flag, "c", boolFlag("c", `,"name":"C"`)), enable("c", "default", false)))(t)
 	if len(w.repo.Commits) != n+1 || r.CommitSHA != w.last().SHA || r.PreviousCommitSHA != start || !r.Changed || len(r.Results) != 6 {
 		t.Fatalf("%d commits, %+v", len(w.repo.Commits)-n, r)
 	}
@@ -63,7 +64,7 @@ func TestAChangeSetIsOneCommit(t *testing.T) {
 	if got := feed.MessageOf(w.last().Commit); !strings.HasPrefix(got, "Launch\n\nAll of it.\n\nflag \"a\": production: ") || !strings.Contains(got, "\nflag \"new\" created (and ") || !strings.Contains(got, "\nflag \"b\" deleted\n") {
 		t.Errorf("the commit says %s", got)
 	}
-	entries := must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{})).Activity
+	entries := must.Get(w.boss().Feed().Activity(ctx, feed.ActivityQuery{}))(t).Activity
 	var of []string
 	for _, a := range entries[:4] {
 		of = append(of, a.Action+" "+*a.Key+" "+a.Messages[0].Message)
@@ -74,7 +75,7 @@ func TestAChangeSetIsOneCommit(t *testing.T) {
 	if got := strings.Join(of, "\n"); !strings.Contains(got, "updated a production: ") || !strings.Contains(got, `created new flag "new" created`) || !strings.Contains(got, `deleted b flag "b" deleted`) || !strings.Contains(got, "updated c name: ") {
 		t.Errorf("the feed says\n%s", got)
 	}
-	again := must[*change.ChangeSetResult](t)(w.change("", enable("a", "production", true)))
+	again := must.Get(w.change("", enable("a", "production", true)))(t)
 	if again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" || len(w.repo.Commits) != n+1 {
 		t.Errorf("%+v", again)
 	}
@@ -94,7 +95,7 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 		"feature-flags/late.json": boolFlag("late", ""),
 	})
 	old := w.last().SHA
-	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "late", "default", change.ValuePatch{Enabled: ptr(true)}))
+	must.Get(w.boss().Changes().Patch(ctx, document.Flag, "late", "default", change.ValuePatch{Enabled: ptr(true)}))(t)
 	set := func(key string, value string) change.Operation {
 		return change.Patch(document.Config, key, "default", change.ValuePatch{Value: node(t, value)})
 	}
@@ -168,10 +169,10 @@ func TestWhatOnlyAChangeSetCanDo(t *testing.T) {
 		return change.Patch(document.Config, "limit", "default", change.ValuePatch{Value: node(t, value), ExpectedCommitSHA: &old})
 	}
 	in := strings.Replace(targets("x", "bool", "true"), `"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["x"]}`, `"IN_SEG","valueToMatch":{"type":"string","value":"late"}`, 1)
-	must[*change.ChangeSetResult](t)(w.change("", raise("9"), w.putOf(workspace.SchemaType, "small", `{"maximum":10}`), raise("10"),
+	must.Get(w.change("", raise("9"), w.putOf(workspace.SchemaType, "small", `{"maximum":10}`), raise("10"),
 		change.Delete(workspace.SchemaType, "other", change.Deletion{}), w.putOf(workspace.SchemaType, "new", `{}`),
 		w.putOf(document.Flag, "kept", boolFlag("kept", "", in, serves("bool", "false"))), change.Create(change.Creation{Type: document.Segment, Key: "late"}),
-		deleted("gone"), change.Create(change.Creation{Type: document.Config, Key: "gone", ValueType: ptr("int"), Value: node(t, "1")})))
+		deleted("gone"), change.Create(change.Creation{Type: document.Config, Key: "gone", ValueType: ptr("int"), Value: node(t, "1")})))(t)
 	if got := w.stored("configs/limit.json"); !strings.Contains(got, "10") {
 		t.Error(got)
 	}
@@ -179,12 +180,12 @@ func TestWhatOnlyAChangeSetCanDo(t *testing.T) {
 		t.Error(got)
 	}
 	n := len(w.repo.Commits)
-	r := must[*change.ChangeSetResult](t)(w.change("", enable("kept", "staging", true), created("brief"), deleted("brief"),
-		change.Revert(document.Flag, "kept", change.Reversion{CommitSHA: w.last().SHA, Mode: "restore"})))
+	r := must.Get(w.change("", enable("kept", "staging", true), created("brief"), deleted("brief"),
+		change.Revert(document.Flag, "kept", change.Reversion{CommitSHA: w.last().SHA, Mode: "restore"})))(t)
 	if r.Changed || len(w.repo.Commits) != n || !r.Results[0].Changed || !r.Results[3].Changed {
 		t.Errorf("what ends as it began is %+v", r)
 	}
-	must[*change.ChangeSetResult](t)(w.change("", change.Delete(document.Config, "gone", change.Deletion{}), change.Revert(document.Flag, "gone", change.Reversion{CommitSHA: old, Mode: "restore"})))
+	must.Get(w.change("", change.Delete(document.Config, "gone", change.Deletion{}), change.Revert(document.Flag, "gone", change.Reversion{CommitSHA: old, Mode: "restore"})))(t)
 	if got := w.stored(path("gone")); got != boolFlag("gone", "") {
 		t.Error(got)
 	}
@@ -197,7 +198,7 @@ func TestAnItemThatWasNotThere(t *testing.T) {
 		return refusal(err)
 	}
 	seen := w.last().SHA
-	must[*change.ChangeSetResult](t)(w.change("", enable("a", "staging", true)))
+	must.Get(w.change("", enable("a", "staging", true)))(t)
 	for _, tt := range []struct{ key, token, text, want string }{
 		{"new", strings.Repeat("0", 40), `{}`, "409 CONFLICT STALE_COMMIT_SHA"},
 		{"new", seen, `{}`, "ok"},
@@ -240,7 +241,7 @@ func TestAChangeSetIsBounded(t *testing.T) {
 	if !strings.Contains(issues(f), "read and write more than 32 MiB") || strings.Contains(issues(f), "\n") {
 		t.Error(issues(f))
 	}
-	must[*change.ChangeSetResult](t)(w.change("", toggles...))
+	must.Get(w.change("", toggles...))(t)
 	var reversions []change.Operation
 	for i := range 501 {
 		reversions = append(reversions, change.Revert(document.Flag, fmt.Sprint("f", i), change.Reversion{CommitSHA: w.last().Parent, Mode: "undo"}))
@@ -273,9 +274,9 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 	}
 	w := newWorld(t, files)
 	token := w.last().SHA
-	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f7", "staging", change.ValuePatch{Enabled: ptr(true)}))
-	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f8", "staging", change.ValuePatch{Enabled: ptr(true)}))
-	must[*change.ChangeSetResult](t)(w.change("", change.Revert(document.Flag, "f8", change.Reversion{CommitSHA: token, Mode: "restore"})))
+	must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f7", "staging", change.ValuePatch{Enabled: ptr(true)}))(t)
+	must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f8", "staging", change.ValuePatch{Enabled: ptr(true)}))(t)
+	must.Get(w.change("", change.Revert(document.Flag, "f8", change.Reversion{CommitSHA: token, Mode: "restore"})))(t)
 	var operations []change.Operation
 	for i := range 50 {
 		operations = append(operations, change.Patch(document.Flag, fmt.Sprint("f", i), "production", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))
@@ -290,7 +291,7 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 	if asked := w.repo.Count("At") - n; asked > 4 { // of both that were touched, and for the words of what was done to one
 		t.Errorf("%d documents were asked for", asked)
 	}
-	must[*change.ChangeSetResult](t)(w.change("", operations...))
+	must.Get(w.change("", operations...))(t)
 }
 
 // TestChangeSetsInSmallRoom are refused where what they lead to has no place, by the
@@ -316,7 +317,7 @@ func TestChangeSetsWithoutAWorkspaceFile(t *testing.T) {
 	entry := `,"environments":[{"id":"canary","rules":[` + serves("bool", "true") + `]}]`
 	_, err := w.change("", enable("a", "canary", false))
 	wantRefusal(t, err, "404 NOT_FOUND")
-	must[*change.ChangeSetResult](t)(w.change("", w.putOf(document.Flag, "a", boolFlag("a", entry)), enable("a", "canary", false)))
+	must.Get(w.change("", w.putOf(document.Flag, "a", boolFlag("a", entry)), enable("a", "canary", false)))(t)
 }
 
 // TestASchemasTierIsThatOfTheConfigsSoFar: who binds a config to a schema, or frees
@@ -353,17 +354,17 @@ func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
 		operations = append(operations, created(fmt.Sprint("f", i)))
 	}
 	told := func() string {
-		return wire(t, must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}})).Activity[0].Messages)
+		return wire(t, must.Get(w.boss().Feed().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}}))(t).Activity[0].Messages)
 	}
-	must[*change.ChangeSetResult](t)(w.change("  New team\n\nTheir flags.\n", operations...))
+	must.Get(w.change("  New team\n\nTheir flags.\n", operations...))(t)
 	if got := told(); got != `[{"scope":"","message":"New team"},{"scope":"","message":"30 items in one commit: 30 created"}]` {
 		t.Error(got)
 	}
 	if got := feed.MessageOf(w.last().Commit); !strings.HasPrefix(got, "New team\n\nTheir flags.\n\nflag \"f0\" created (and 1 more)\n") || !strings.HasSuffix(got, "\nand 10 more items") {
 		t.Error(got)
 	}
-	must[*change.ChangeSetResult](t)(w.change("Why\n\nSvc-Principal: user/evil", enable("f0", "production", true)))
-	if got := wire(t, must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{})).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
+	must.Get(w.change("Why\n\nSvc-Principal: user/evil", enable("f0", "production", true)))(t)
+	if got := wire(t, must.Get(w.boss().Feed().Activity(ctx, feed.ActivityQuery{}))(t).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
 		t.Error(got)
 	}
 }

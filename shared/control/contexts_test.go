@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // fakeContexts answers every search with the same and notes the last query.
@@ -61,7 +62,7 @@ func TestContexts(t *testing.T) {
 		{Environment: "staging", Type: "team", Key: "7", LastSeen: now, Properties: []telemetry.Property{{Name: "name", Kind: telemetry.Int, Text: "7"}, {Name: "email", Kind: telemetry.Bool, Text: "true"}}},
 	}}
 	s := searching(t, contexts)
-	got := wire(t, must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{Type: "user", Query: "Ada", Environment: "production", Limit: ptr(7)})))
+	got := wire(t, must.Get(s.Contexts(ctx, control.ContextQuery{Type: "user", Query: "Ada", Environment: "production", Limit: ptr(7)}))(t))
 	want := `{"contexts":[{"type":"user","key":"u-1","name":"Ada <3","email":"a@b.example","environment":"production","lastSeenAt":"2026-03-02T09:30:01Z"},` +
 		`{"type":"team","key":"7","name":null,"environment":"staging","lastSeenAt":"2026-03-02T09:30:00Z"}]}`
 	if got != want {
@@ -70,15 +71,15 @@ func TestContexts(t *testing.T) {
 	if asked := (telemetry.Query{Environment: "production", Type: "user", Text: "Ada", Limit: 7}); contexts.query != asked || contexts.workspace != workspaceID {
 		t.Errorf("asked for %+v of %s", contexts.query, contexts.workspace)
 	}
-	must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{}))
+	must.Get(s.Contexts(ctx, control.ContextQuery{}))(t)
 	if contexts.query != (telemetry.Query{Limit: 20}) {
 		t.Errorf("asked for %+v", contexts.query)
 	}
-	must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{Key: "u-1"}))
+	must.Get(s.Contexts(ctx, control.ContextQuery{Key: "u-1"}))(t)
 	if contexts.query != (telemetry.Query{Key: "u-1", Limit: 20}) {
 		t.Errorf("asked for %+v", contexts.query)
 	}
-	must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{Environment: "old"})) // an archived one
+	must.Get(s.Contexts(ctx, control.ContextQuery{Environment: "old"}))(t) // an archived one
 }
 
 func TestContextsRefuses(t *testing.T) {
@@ -121,12 +122,12 @@ func TestImpactWithinItsTime(t *testing.T) {
 	ask := func(ctx context.Context) (*change.PatchResult, error) {
 		return w.enter("engineer").Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), Request: change.Request{DryRun: true, Impact: true}})
 	}
-	got := must[*change.PatchResult](t)(ask(ctx)).Impact["production"]
+	got := must.Get(ask(ctx))(t).Impact["production"]
 	if got.Contexts != 5 || got.Changed != 5 || !got.Complete || len(contexts.walks) != 1 || contexts.walks[0] != (telemetry.Walk{Environment: "production"}) {
 		t.Errorf("%+v; walked %v", got, contexts.walks)
 	}
 	w.service.NoTime()
-	if got := wire(t, must[*change.PatchResult](t)(ask(ctx)).Impact["production"]); got != `{"contexts":0,"changed":0,"complete":false,"values":[],"examples":[]}` {
+	if got := wire(t, must.Get(ask(ctx))(t).Impact["production"]); got != `{"contexts":0,"changed":0,"complete":false,"values":[],"examples":[]}` {
 		t.Error(got)
 	}
 	w.service = control.New(settings)
@@ -164,8 +165,8 @@ func TestTheImpactOfAChangeSet(t *testing.T) {
 	patch := func(key string, enabled bool) change.Operation {
 		return change.Patch(document.Flag, key, "production", change.ValuePatch{Enabled: &enabled})
 	}
-	got := must[*change.ChangeSetResult](t)(w.enter("engineer").Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true},
-		Operations: []change.Operation{patch("f", true), patch("g", true), patch("g", false)}}))
+	got := must.Get(w.enter("engineer").Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true},
+		Operations: []change.Operation{patch("f", true), patch("g", true), patch("g", false)}}))(t)
 	if e := got.Impact["production"]; len(got.Impact) != 1 || e.Changed != 4 || len(e.Values) != 1 || e.Values[0].Key != "f" {
 		t.Errorf("%s", wire(t, got.Impact))
 	}

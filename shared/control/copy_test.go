@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/change"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestCopyingAnEnvironment(t *testing.T) {
@@ -55,7 +56,7 @@ func TestCopyingAnEnvironment(t *testing.T) {
 			t.Errorf("%s: %s, %v", tt.name, got, err)
 		}
 	}
-	r := must[*change.ChangeSetResult](t)(w.change("", copying("staging", "production", "checkout"), copying("staging", "production", "", "c", "untagged")))
+	r := must.Get(w.change("", copying("staging", "production", "checkout"), copying("staging", "production", "", "c", "untagged")))(t)
 	var changed []string
 	for _, result := range r.Results {
 		if result.Changed {
@@ -83,7 +84,7 @@ func TestCopyingAnEnvironment(t *testing.T) {
 // TestACopyOfWhatWasSeen is refused where any of its items has changed since.
 func TestACopyOfWhatWasSeen(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", `,"tags":["t"]`), path("b"): boolFlag("b", `,"tags":["t"]`), path("c"): boolFlag("c", "")})
-	must[*change.ChangeSetResult](t)(w.change("", enable("a", "staging", true), enable("b", "staging", true)))
+	must.Get(w.change("", enable("a", "staging", true), enable("b", "staging", true)))(t)
 	seen, tag := w.last().SHA, "t"
 	copied := func(token string) string {
 		_, err := w.change("", change.Copy(change.Copying{From: "staging", To: "production", Tag: &tag, ExpectedCommitSHA: &token}))
@@ -92,12 +93,12 @@ func TestACopyOfWhatWasSeen(t *testing.T) {
 	if got := copied("seen"); got != "400 BAD_REQUEST" && got != "409 CONFLICT STALE_COMMIT_SHA" {
 		t.Errorf("what is no token: %s", got)
 	}
-	must[*change.ChangeSetResult](t)(w.change("", enable("b", "production", true)))
+	must.Get(w.change("", enable("b", "production", true)))(t)
 	if got := copied(seen); got != "409 CONFLICT STALE_COMMIT_SHA" {
 		t.Errorf("after a change of one of them: %s", got)
 	}
 	seen = w.last().SHA
-	must[*change.ChangeSetResult](t)(w.change("", enable("c", "production", true)))
+	must.Get(w.change("", enable("c", "production", true)))(t)
 	if got := copied(seen); got != "ok" {
 		t.Errorf("after a change of another item: %s", got)
 	}

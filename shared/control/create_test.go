@@ -7,13 +7,14 @@ import (
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
 func TestCreateFlag(t *testing.T) {
 	w := newWorld(t, nil)
 	parent := w.last().SHA
-	r := must[*change.CreationResult](t)(w.enter("engineer_nonprotected", "engineer").Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "new-nav", Description: "D", Tags: []string{"web"}}))
+	r := must.Get(w.enter("engineer_nonprotected", "engineer").Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "new-nav", Description: "D", Tags: []string{"web"}}))(t)
 	want := `{"$schema":"https://svc.test/schemas/v1/stored-config.json","key":"new-nav","type":"feature_flag","valueType":"bool","description":"D",` +
 		`"access":"standard","tags":["web"],"default":{"rules":[` + serves("bool", "false") + `]},"environments":[],` +
 		`"variants":[{"value":{"type":"bool","value":false}},{"value":{"type":"bool","value":true}}]}`
@@ -105,7 +106,7 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 	}
 	n := w.repo.Head().Sequence
 	for _, key := range []string{"free", "a", "log-level.b"} {
-		must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: key}))
+		must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: key}))(t)
 	}
 	if w.repo.Head().Sequence != n+3 {
 		t.Error("not every creation is a commit")
@@ -120,9 +121,9 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 func TestTheFirstCommitOfAWorkspace(t *testing.T) {
 	w := newWorld(t, nil)
 	w.repo.Commits = nil
-	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
+	must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))(t)
 	w.repo.Commits = nil
-	r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Level: ptr("INFO")}))
+	r := must.Get(w.boss().Changes().PatchLogLevel(ctx, "a", change.LogLevelPatch{Level: ptr("INFO")}))(t)
 	if r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
 		t.Errorf("%+v", r)
 	}
@@ -133,13 +134,13 @@ func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
 	settings := w.settings()
 	settings.PublicURL = ""
 	w.service = control.New(settings)
-	r := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
+	r := must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))(t)
 	if r.Document.Get("$schema") != nil {
 		t.Error(wire(t, r))
 	}
 	settings.PublicURL = "https://svc.test/base/"
 	w.service = control.New(settings)
-	r = must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "g"}))
+	r = must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "g"}))(t)
 	if text, _ := r.Document.Get("$schema").Text(); text != "https://svc.test/base/schemas/v1/stored-config.json" {
 		t.Error(text)
 	}
@@ -148,15 +149,15 @@ func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
 // TestANameThatWindowsCannotHaveIsWarnedOf by the write that creates it, and by no other.
 func TestANameThatWindowsCannotHaveIsWarnedOf(t *testing.T) {
 	w := newWorld(t, nil)
-	made := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "con", ValueType: ptr("string"), Value: node(t, `"x"`)}))
+	made := must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "con", ValueType: ptr("string"), Value: node(t, `"x"`)}))(t)
 	if said := wire(t, made.Warnings); !strings.Contains(said, "cannot be checked out on Windows") {
 		t.Errorf("no warning: %s", said)
 	}
-	set := must[*change.ChangeSetResult](t)(w.change("", created("nul"), w.putOf(workspace.SchemaType, "aux", `{"type":"string"}`), created("fine")))
+	set := must.Get(w.change("", created("nul"), w.putOf(workspace.SchemaType, "aux", `{"type":"string"}`), created("fine")))(t)
 	if len(set.Warnings) != 2 {
 		t.Errorf("%s", wire(t, set.Warnings))
 	}
-	patched := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Config, "con", "default", change.ValuePatch{Value: node(t, `"y"`)}))
+	patched := must.Get(w.boss().Changes().Patch(ctx, document.Config, "con", "default", change.ValuePatch{Value: node(t, `"y"`)}))(t)
 	if len(patched.Warnings) != 0 {
 		t.Errorf("%s", wire(t, patched.Warnings))
 	}

@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestTheEnvironmentsAsTheyWereLastDeclaredHold where a push has broken the workspace
@@ -26,13 +27,13 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): flag})
-			want := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx)))
+			want := wire(t, must.Get(w.enter().Environments(ctx))(t))
 			for _, step := range steps {
 				w.repo.Push(ada, "by hand", map[string]string{"svc.json": step})
 				w.delivered()
 			}
 			for range 2 {
-				if got := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx))); got != want {
+				if got := wire(t, must.Get(w.enter().Environments(ctx))(t)); got != want {
 					t.Errorf("the environments are\n%s, want\n%s", got, want)
 				}
 				for _, scope := range []string{"production", "default"} {
@@ -40,7 +41,7 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 					wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
 				}
 				for _, enabled := range []bool{true, false} {
-					must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(enabled)}))
+					must.Get(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(enabled)}))(t)
 				}
 				if now := w.delivered(); !now.Declared || len(now.Environments) != 4 {
 					t.Errorf("what is served has the environments %+v, declared: %t", now.Environments, now.Declared)
@@ -52,7 +53,7 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 				w.service = control.New(w.settings())
 			}
 			w.repo.Push(ada, "Mend it", map[string]string{"svc.json": `{"environments":["production"]}`})
-			must[*change.PatchResult](t)(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
+			must.Get(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))(t)
 			if d := w.detail(); d.BrokenDocuments != 0 {
 				t.Errorf("the detail is %+v", d)
 			}
@@ -65,7 +66,7 @@ func TestAGoneWorkspaceFileIsLookedForOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	key := w.key(access.KindUser)
 	ask := func() {
-		must[*control.EnvironmentList](t)(must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal())).Environments(ctx))
+		must.Get(must.Get(w.service.SessionOf(ctx, key.Reveal()))(t).Environments(ctx))(t)
 	}
 	ask()
 	if n := w.repo.Count("History") + w.repo.Count("At"); n != 0 {

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/testing/must"
 )
 
 // A dry run answers what the write then answers, but for the commits' names.
@@ -78,7 +79,7 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 				t.Errorf("the document would be %v, is %v", got, stored)
 			}
 			if test.change {
-				entries := must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{})).Activity[0]
+				entries := must.Get(w.boss().Feed().Activity(ctx, feed.ActivityQuery{}))(t).Activity[0]
 				// What a first log level leaves to the next request stands in no feed.
 				left, _ := wet["messages"].([]any)
 				if got := append(members(t, entries)["messages"].([]any), left...); !reflect.DeepEqual(got, dry["messages"]) {
@@ -104,8 +105,6 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 func members(t *testing.T, v any) map[string]any {
 	t.Helper()
 	var m map[string]any
-	if err := json.Unmarshal([]byte(wire(t, v)), &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(wire(t, v)), &m))
 	return m
 }

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // drawWrite draws a write of one of few items, so that they meet.
@@ -19,10 +20,7 @@ func drawWrite(rt *rapid.T, commits []string) (o change.Operation, words string)
 	draw := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
 	rules := func(texts ...string) string { return draw("rules", texts...) }
 	tree := func(text string) *jsontree.Node {
-		n, err := jsontree.Parse([]byte(text))
-		if err != nil {
-			rt.Fatal(err)
-		}
+		n := must.Get(jsontree.Parse([]byte(text)))(rt)
 		return n
 	}
 	key, scope := draw("key", "a", "b", "c", "d", "e"), draw("scope", "default", "production", "staging", "development", "nowhere")
@@ -109,10 +107,7 @@ func TestAChangeSetIsItsWrites(t *testing.T) {
 
 // texts are the files at the head.
 func (w *world) texts() map[string]string {
-	snapshot, err := w.repo.Snapshot(ctx, w.repo.Head())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	snapshot := must.Get(w.repo.Snapshot(ctx, w.repo.Head()))(w.t)
 	all := map[string]string{}
 	for _, f := range slices.Clone(snapshot.Files) {
 		all[f.Path] = string(f.Text)

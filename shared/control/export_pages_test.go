@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestExport: every document is on one page, in the order of their paths, as the
@@ -28,7 +29,7 @@ func TestExport(t *testing.T) {
 	var seen, omitted []string
 	var sizes []int
 	for cursor := ""; ; {
-		e := must[*control.Export](t)(s.Export(ctx, cursor))
+		e := must.Get(s.Export(ctx, cursor))(t)
 		if e.CommitSHA != w.last().SHA || e.Total != large+3 {
 			t.Fatalf("a page of %s with %d", e.CommitSHA, e.Total)
 		}
@@ -37,7 +38,7 @@ func TestExport(t *testing.T) {
 			omitted = append(omitted, fmt.Sprint(string(d.Type), " ", d.Key, " ", d.CommitSHA == w.last().SHA))
 		}
 		for _, d := range e.Documents {
-			stored := must[*control.StoredDocument](t)(s.Document(ctx, d.Type, d.Key, nil))
+			stored := must.Get(s.Document(ctx, d.Type, d.Key, nil))(t)
 			if stored.CommitSHA != d.CommitSHA || string(stored.Document.Compact()) != string(node(t, string(d.Document)).Compact()) {
 				t.Errorf("the %s %s of %s is %.60s", d.Type, d.Key, d.CommitSHA, d.Document)
 			}
@@ -66,10 +67,10 @@ func TestExport(t *testing.T) {
 	for i := range 30_000 {
 		small[fmt.Sprintf("schemas/%d.json", i)] = "{}"
 	}
-	if text := wire(t, must[*control.Export](t)(newWorld(t, small).enter().Export(ctx, ""))); len(text) > control.ExportPage {
+	if text := wire(t, must.Get(newWorld(t, small).enter().Export(ctx, ""))(t)); len(text) > control.ExportPage {
 		t.Errorf("a page of small documents has %d bytes", len(text))
 	}
-	empty := must[*control.Export](t)(newWorld(t, nil).enter().Export(ctx, ""))
+	empty := must.Get(newWorld(t, nil).enter().Export(ctx, ""))(t)
 	if empty.Documents == nil || empty.Total != 0 {
 		t.Errorf("nothing is %+v", empty)
 	}

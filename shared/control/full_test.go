@@ -9,15 +9,14 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAFullWorkspaceTakesNothingMore, so that no document is crowded out by
 // another; what makes it smaller is taken.
 func TestAFullWorkspaceTakesNothingMore(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	if _, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))(t)
 	settings := w.settings()
 	settings.MaxTexts = int64(len(w.stored(path("f"))) + len(w.stored("svc.json")) + 1)
 	w.service = control.New(settings)

@@ -12,13 +12,14 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // once opens a session under an Idempotency-Key, which is the same for all.
 func (w *world) once(key access.Key) *control.Session {
 	w.t.Helper()
-	caller := must[control.Caller](w.t)(w.service.Authenticate(ctx, key, "k"))
-	return must[*control.Session](w.t)(w.service.Open(caller, control.Write))
+	caller := must.Get(w.service.Authenticate(ctx, key, "k"))(w.t)
+	return must.Get(w.service.Open(caller, control.Write))(w.t)
 }
 
 // request is one that may be sent again, and is answered with its result.
@@ -49,7 +50,7 @@ func TestWhatALedgerRemembers(t *testing.T) {
 			key := w.key(access.KindUser, "protected_engineer")
 			patch := change.ValuePatch{Enabled: ptr(true)}
 			patch.Idempotency = request()
-			first := must[*change.PatchResult](t)(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))
+			first := must.Get(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))(t)
 			if w.repo.Once == nil || w.repo.Once.Request != patch.Idempotency.Request || !w.repo.Once.Until.Equal(now.Add(change.Remembered)) || w.repo.Once.Instead != "" {
 				t.Fatalf("remembered as %+v", w.repo.Once)
 			}
@@ -60,7 +61,7 @@ func TestWhatALedgerRemembers(t *testing.T) {
 			}
 			w.repo.Once = nil
 			patch.Idempotency = request()
-			_ = must[*change.PatchResult](t)(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))
+			_ = must.Get(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))(t)
 			again := patch.Idempotency.Answer
 			if replays := string(again.Body) == wire(t, first); replays != test.replays || patch.Idempotency.Replayed != replays || again.Status != 200 {
 				t.Errorf("got %s, after %s", again.Body, wire(t, first))

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestUnknownKeysAre404AndUnreadableOnes422(t *testing.T) {
@@ -67,7 +68,7 @@ func TestADocumentIsReadVerbatim(t *testing.T) {
 	text := `{"key":"f","type":"feature_flag","valueType":"double","zzz":1.0,"n":12345678901234567890,"default":{"rules":[` +
 		`{"criteria":[],"value":{"type":"double","value":"1e3","decryptWith":"k"}}]},"a":"\u0041"}`
 	w := newWorld(t, map[string]string{path("f"): text})
-	got := must[*control.StoredDocument](t)(w.enter().Document(ctx, document.Flag, "f", nil))
+	got := must.Get(w.enter().Document(ctx, document.Flag, "f", nil))(t)
 	if want := `{"commitSha":"` + w.last().SHA + `","document":` + text + `}`; wire(t, got) != want {
 		t.Errorf("got\n%s, want\n%s", wire(t, got), want)
 	}

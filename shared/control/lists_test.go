@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/testing/must"
 )
 
 func flagKeys(list *control.FlagList) string {
@@ -60,7 +60,7 @@ func TestFlagList(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			list := must[*control.FlagList](t)(w.enter().Flags(ctx, test.query))
+			list := must.Get(w.enter().Flags(ctx, test.query))(t)
 			if got := flagKeys(list); got != test.want || list.Total != test.total || (list.NextCursor != "") != test.next {
 				t.Errorf("got %q of %d, cursor %q", got, list.Total, list.NextCursor)
 			}
@@ -105,10 +105,7 @@ func TestPagingDoesNotShift(t *testing.T) {
 			if pages > 100 {
 				rt.Fatal("the walk does not end")
 			}
-			list, err := w.enter().Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Limit: &limit, Cursor: cursor}})
-			if err != nil {
-				rt.Fatal(err)
-			}
+			list := must.Get(w.enter().Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Limit: &limit, Cursor: cursor}}))(rt)
 			for _, row := range list.Flags {
 				seen = append(seen, row.Key)
 			}
@@ -154,22 +151,22 @@ func TestOtherLists(t *testing.T) {
 		got  any
 		want string
 	}{
-		{"environments", must[*control.EnvironmentList](t)(s.Environments(ctx)),
+		{"environments", must.Get(s.Environments(ctx))(t),
 			`{"environments":[{"name":"development","environmentType":"development","protected":false},` +
 				`{"name":"staging","environmentType":"staging","protected":false},` +
 				`{"name":"production","environmentType":"production","protected":true}]}`},
-		{"configs", must[*control.ConfigList](t)(s.Configs(ctx, control.ConfigQuery{})),
+		{"configs", must.Get(s.Configs(ctx, control.ConfigQuery{}))(t),
 			`{"configs":[{"key":"b","valueType":"string","tags":[],"sendToClientSdk":false,"commitSha":"` + sha + `",` + modified + `},` +
 				`{"key":"c","valueType":"int","tags":["t"],"sendToClientSdk":true,"schemaKey":"s","commitSha":"` + sha + `",` + modified + `}],"total":2}`},
-		{"configs by tag", must[*control.ConfigList](t)(s.Configs(ctx, control.ConfigQuery{Tag: "u"})), `{"configs":[],"total":0}`},
-		{"log levels", must[*control.LogLevelList](t)(s.LogLevels(ctx)),
+		{"configs by tag", must.Get(s.Configs(ctx, control.ConfigQuery{Tag: "u"}))(t), `{"configs":[],"total":0}`},
+		{"log levels", must.Get(s.LogLevels(ctx))(t),
 			`{"logLevels":[{"key":"log-level.a","tags":[],"scopes":[{"scope":"default","fallbackLevel":"INFO","targets":[],"otherRuleCount":0},` +
 				`{"scope":"production","targets":[],"otherRuleCount":0}],"commitSha":"` + sha + `","lastModified":"2026-03-01T11:00:00Z"}]}`},
-		{"segments", must[*control.SegmentList](t)(s.Segments(ctx)),
+		{"segments", must.Get(s.Segments(ctx))(t),
 			`{"segments":[{"key":"s","name":"S","description":"D","ruleCount":1,"commitSha":"` + sha + `"}],"total":1}`},
-		{"segment", must[*project.SegmentDetail](t)(s.Segment(ctx, "s")),
+		{"segment", must.Get(s.Segment(ctx, "s"))(t),
 			`{"key":"s","name":"S","default":{"rules":[` + serves("bool", "true") + `]},"commitSha":"` + sha + `"}`},
-		{"config", must[*project.ConfigDetail](t)(s.Config(ctx, "b")),
+		{"config", must.Get(s.Config(ctx, "b"))(t),
 			`{"key":"b","valueType":"string","tags":[],"readyForCleanup":false,"default":{"rules":[` + serves("string", `"x"`) + `]},` +
 				`"environments":[],"variants":[],"environmentStatuses":{},"commitSha":"` + sha + `",` + modified + `,"sendToClientSdk":false}`},
 	} {
@@ -184,12 +181,12 @@ func TestAnEmptyWorkspaceHasEmptyLists(t *testing.T) {
 	w.repo.Commits = nil
 	s := w.enter()
 	for name, got := range map[string]any{
-		`{"environments":[]}`:       must[*control.EnvironmentList](t)(s.Environments(ctx)),
-		`{"flags":[],"total":0}`:    must[*control.FlagList](t)(s.Flags(ctx, control.FlagQuery{})),
-		`{"configs":[],"total":0}`:  must[*control.ConfigList](t)(s.Configs(ctx, control.ConfigQuery{})),
-		`{"logLevels":[]}`:          must[*control.LogLevelList](t)(s.LogLevels(ctx)),
-		`{"segments":[],"total":0}`: must[*control.SegmentList](t)(s.Segments(ctx)),
-		`{"activity":[]}`:           must[*feed.ActivityList](t)(s.Feed().Activity(ctx, feed.ActivityQuery{})),
+		`{"environments":[]}`:       must.Get(s.Environments(ctx))(t),
+		`{"flags":[],"total":0}`:    must.Get(s.Flags(ctx, control.FlagQuery{}))(t),
+		`{"configs":[],"total":0}`:  must.Get(s.Configs(ctx, control.ConfigQuery{}))(t),
+		`{"logLevels":[]}`:          must.Get(s.LogLevels(ctx))(t),
+		`{"segments":[],"total":0}`: must.Get(s.Segments(ctx))(t),
+		`{"activity":[]}`:           must.Get(s.Feed().Activity(ctx, feed.ActivityQuery{}))(t),
 	} {
 		if wire(t, got) != name {
 			t.Errorf("got %s, want %s", wire(t, got), name)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/testing/must"
 )
 
 const levelPath = "log-levels/log-level.shop.json"
@@ -14,7 +14,7 @@ func TestPatchLogLevel(t *testing.T) {
 	w := newWorld(t, nil)
 	patch := func(p change.LogLevelPatch) *change.LevelResult {
 		t.Helper()
-		return must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", p))
+		return must.Get(w.boss().Changes().PatchLogLevel(ctx, "shop", p))(t)
 	}
 	start := w.last().SHA
 	r := patch(change.LogLevelPatch{Level: ptr("INFO")})
@@ -40,13 +40,13 @@ func TestPatchLogLevel(t *testing.T) {
 	if r = patch(debug); r.Changed {
 		t.Error("repeated calls do not converge")
 	}
-	row := must[*control.LogLevelList](t)(w.boss().LogLevels(ctx)).LogLevels[0]
+	row := must.Get(w.boss().LogLevels(ctx))(t).LogLevels[0]
 	if got := wire(t, row.Scopes); got != `[{"scope":"default","fallbackLevel":"INFO","targets":[],"otherRuleCount":0},`+
 		`{"scope":"staging","fallbackLevel":"INFO","targets":[{"target":"com.acme","level":"DEBUG"}],"otherRuleCount":0}]` {
 		t.Error(got)
 	}
 	// The prefix may be there already.
-	if r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "log-level.shop", debug)); r.Key != "log-level.shop" || r.Changed {
+	if r := must.Get(w.boss().Changes().PatchLogLevel(ctx, "log-level.shop", debug))(t); r.Key != "log-level.shop" || r.Changed {
 		t.Error(wire(t, r))
 	}
 }
@@ -68,7 +68,7 @@ func TestTheFirstLevelSaysWhatWasWritten(t *testing.T) {
 		for _, dry := range []bool{true, false} {
 			w := newWorld(t, nil)
 			c.patch.DryRun = dry
-			r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", c.patch))
+			r := must.Get(w.boss().Changes().PatchLogLevel(ctx, "shop", c.patch))(t)
 			if r.Environment != "default" || r.Target != nil || !r.Created {
 				t.Errorf("%s: %s", c.name, wire(t, r))
 			}
@@ -92,7 +92,7 @@ func TestTheFirstLevelSaysWhatWasWritten(t *testing.T) {
 				t.Errorf("more than a single unconditional default rule: %s", w.stored(levelPath))
 			}
 			for _, changes := range []bool{true, false} { // the next request adds what was named, and the one after it nothing
-				if r := must[*change.LevelResult](t)(w.boss().Changes().PatchLogLevel(ctx, "shop", c.patch)); r.Created || r.Changed != changes {
+				if r := must.Get(w.boss().Changes().PatchLogLevel(ctx, "shop", c.patch))(t); r.Created || r.Changed != changes {
 					t.Errorf("%s, again: %s", c.name, wire(t, r))
 				}
 			}

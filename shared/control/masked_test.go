@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -209,7 +210,7 @@ func TestAGuessThatIsTakenBackIsNotAnswered(t *testing.T) {
 			if other != "" {
 				operations = append(operations, enable("commit", "staging", true))
 			}
-			r := must[*change.ChangeSetResult](t)(w.boss().Changes().Change(ctx, change.ChangeSet{Operations: operations}))
+			r := must.Get(w.boss().Changes().Change(ctx, change.ChangeSet{Operations: operations}))(t)
 			r.CommitSHA, r.PreviousCommitSHA = "", ""
 			answers = append(answers, wire(t, r))
 		}
@@ -232,7 +233,7 @@ func TestWhatARuleComparesWithIsNotGuessed(t *testing.T) {
 		var answers []string
 		for _, guess := range []string{"hunter2", "hunter3"} {
 			put := change.Put(kind, "o", change.DocumentPut{Document: node(t, text(guess))})
-			r := must[*change.ChangeSetResult](t)(w.boss().Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true}, Operations: []change.Operation{put}}))
+			r := must.Get(w.boss().Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true}, Operations: []change.Operation{put}}))(t)
 			answers = append(answers, wire(t, r))
 		}
 		if answers[0] != answers[1] {

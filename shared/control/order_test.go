@@ -7,8 +7,8 @@ import (
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/testing/must"
 )
 
 // defects are what can be wrong with a write, in the order in which it is to
@@ -160,9 +160,9 @@ func TestReadingNeedsNoSubscription(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.gate.workspace.BillingInactive = true
 	key := w.key(access.KindUser, "engineer").Reveal()
-	s := must[*control.Session](t)(w.service.OpenFor(ctx, key, control.Read))
-	must[*project.FlagDetail](t)(s.Flag(ctx, "f"))
-	must[*feed.ActivityList](t)(s.Feed().Activity(ctx, feed.ActivityQuery{}))
+	s := must.Get(w.service.OpenFor(ctx, key, control.Read))(t)
+	must.Get(s.Flag(ctx, "f"))(t)
+	must.Get(s.Feed().Activity(ctx, feed.ActivityQuery{}))(t)
 	_, err := s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "500 INTERNAL")
 	_, err = w.service.SessionOf(ctx, key)

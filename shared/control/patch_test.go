@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 )
 
 func issuesAt(places ...string) []document.Issue {
@@ -20,7 +20,7 @@ func issuesAt(places ...string) []document.Issue {
 func TestPatchFlag(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", targets("pro", "bool", "true"), serves("bool", "false"))})
 	start := w.last().SHA
-	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
+	r := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))(t)
 	want := `{"key":"f","environment":"production","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `",` +
 		`"preservedTargetingRuleCount":1,"rules":[` + targets("pro", "bool", "true") + `,` + serves("bool", "true") + `]}`
 	if got := wire(t, r); got != want {
@@ -31,14 +31,14 @@ func TestPatchFlag(t *testing.T) {
 	}
 
 	n := w.repo.Count("Commit")
-	again := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
+	again := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))(t)
 	want = `{"key":"f","environment":"production","changed":false,"commitSha":"` + r.CommitSHA + `",` +
 		`"preservedTargetingRuleCount":1,"rules":[` + targets("pro", "bool", "true") + `,` + serves("bool", "true") + `]}`
 	if got := wire(t, again); got != want || w.repo.Count("Commit") != n {
 		t.Errorf("again: got\n%s, want\n%s", got, want)
 	}
 
-	gone := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), ReplaceTargeting: true}))
+	gone := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), ReplaceTargeting: true}))(t)
 	want = `{"key":"f","environment":"production","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + w.last().Parent + `",` +
 		`"replacedTargetingRuleCount":1,"rules":[` + serves("bool", "true") + `]}`
 	if got := wire(t, gone); got != want {
@@ -137,11 +137,11 @@ func TestAPatchIsNotBlamedForWhatWasWrongBefore(t *testing.T) {
 	imperfect := `,"access":"unheard-of","tags":[1],"environments":[{"id":"nowhere","rules":[]},{"id":"staging","rules":[` +
 		`{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"none"}}],"value":{"type":"bool","value":true}},` + serves("bool", "true") + `]}]`
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", imperfect)})
-	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(false)}))
+	r := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(false)}))(t)
 	if !r.Changed {
 		t.Error(wire(t, r))
 	}
-	current := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", nil))
+	current := must.Get(w.boss().Document(ctx, document.Flag, "f", nil))(t)
 	changed := current.Document.Clone()
 	changed.SetFirst("name", node(t, `"x"`))
 	_, err := w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: changed, ExpectedCommitSHA: &current.CommitSHA})

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -228,8 +228,8 @@ func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
 	p := w.gate.people[key.Principal()]
 	p.Name = " Deploy <bot>\nAuthor: evil "
 	w.gate.people[key.Principal()] = p
-	s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-	must[*change.CreationResult](t)(s.Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
+	s := must.Get(w.service.SessionOf(ctx, key.Reveal()))(t)
+	must.Get(s.Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))(t)
 	c := w.last()
 	if c.Author.Name != "Deploy bot Author: evil" || c.Author.Email != string(key.Principal())+"@service-accounts.svc" {
 		t.Errorf("%+v", c.Author)
@@ -239,8 +239,8 @@ func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
 	}
 	p.Name, p.Type = " \n", "user"
 	w.gate.people[key.Principal()] = p
-	s = must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
-	must[*change.CreationResult](t)(s.Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "g"}))
+	s = must.Get(w.service.SessionOf(ctx, key.Reveal()))(t)
+	must.Get(s.Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "g"}))(t)
 	if c := w.last(); c.Author.Name != string(key.Principal()) || c.Author.Email != string(key.Principal())+"@users.svc" {
 		t.Errorf("%+v", c.Author)
 	}

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // put replaces a flag's document with a fresh token.
@@ -20,7 +21,7 @@ func (w *world) put(key, text string) (*change.PutResult, error) {
 func TestPut(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", `,"name":"old","zzz":1`)})
 	start := w.last().SHA
-	r := must[*change.PutResult](t)(w.put("f", boolFlag("f", `,"tags":["web"],"$schema":"http://evil.test"`)))
+	r := must.Get(w.put("f", boolFlag("f", `,"tags":["web"],"$schema":"http://evil.test"`)))(t)
 	if want := `{"key":"f","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
 		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 	}
@@ -41,8 +42,8 @@ func TestAPutWarns(t *testing.T) {
 	text := `{"key":"f","type":"feature_flag","valueType":"bool","enviroments":[],"default":{"rules":[` + everybody + `]}}`
 	for _, dry := range []bool{true, false} {
 		token := w.last().SHA
-		r := must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Flag, "f",
-			change.DocumentPut{Document: node(t, text), ExpectedCommitSHA: &token, Request: change.Request{DryRun: dry}}))
+		r := must.Get(w.boss().Changes().PutDocument(ctx, document.Flag, "f",
+			change.DocumentPut{Document: node(t, text), ExpectedCommitSHA: &token, Request: change.Request{DryRun: dry}}))(t)
 		if len(r.Warnings) != 2 || r.Warnings[0].Pointer != "/default/rules/0/criteria/0" || r.Warnings[1].Pointer != "/enviroments" || !r.Changed {
 			t.Errorf("%+v", r)
 		}
@@ -58,13 +59,13 @@ func TestAPutThatSaysTheSameIsNoCommit(t *testing.T) {
 		`{"bad":"xxxxxxxxxx","n":1,"default":{"rules":[{"value":{"value":1e1,"type":"double"},"criteria":[{"operator":"ALWAYS_TRUE"}]}]},"valueType":"double","key":"f","type":"feature_flag"}`,
 		strings.Replace(stored, "{", `{"$schema":"http://other.test",`, 1),
 	} {
-		r := must[*change.PutResult](t)(w.put("f", text))
+		r := must.Get(w.put("f", text))(t)
 		if want := `{"key":"f","changed":false,"commitSha":"` + n.Commit + `"}`; wire(t, r) != want {
 			t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 		}
 	}
 	// A no-op is found out before the document is judged.
-	if r := must[*change.PutResult](t)(w.put("imperfect", w.stored(path("imperfect")))); r.Changed {
+	if r := must.Get(w.put("imperfect", w.stored(path("imperfect"))))(t); r.Changed {
 		t.Error(wire(t, r))
 	}
 	if w.repo.Head() != n {
@@ -147,7 +148,7 @@ func TestAPutMendsWhatIsNoObject(t *testing.T) {
 	if f.Details["required"] != "config.edit.protected" {
 		t.Errorf("whose tier cannot be read is in the strictest: %v", f.Details)
 	}
-	must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Flag, "f", put))
+	must.Get(w.boss().Changes().PutDocument(ctx, document.Flag, "f", put))(t)
 	if message := w.last().Message; !strings.HasPrefix(message, `flag "f" is a JSON object again`) {
 		t.Error(message)
 	}
@@ -201,7 +202,7 @@ func TestAWriteAsksForLittle(t *testing.T) {
 		w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 		s := w.boss()
 		entered := w.gate.entered
-		must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: token(w)}))
+		must.Get(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: token(w)}))(t)
 		if w.repo.Count("Snapshot") != 1 || w.repo.Count("Commit") != 1 || w.repo.Total() != 2 || w.gate.entered != entered {
 			t.Errorf("%v, authenticated again %d times", w.repo.Calls, w.gate.entered-entered)
 		}

@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // meanwhile runs what others do before each of the next tries of a commit.
@@ -40,9 +41,9 @@ func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
 		w.pushes(path("f"), boolFlag("f", `,"tags":["theirs"]`)),
 		w.pushes(path("g"), boolFlag("g", "")),
 		w.pushes(path("f"), boolFlag("f", `,"tags":["theirs"]`, targets("pro", "bool", "true"), serves("bool", "false"))))
-	r := must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{
+	r := must.Get(s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{
 		Request: change.Request{ID: "0123456789abcdef0123456789abcdef"}, Enabled: ptr(true),
-	}))
+	}))(t)
 	if want := slices.Repeat([]string{"0123456789abcdef0123456789abcdef"}, 4); !slices.Equal(w.repo.Asked, want) {
 		t.Errorf("the tries were made as the requests %q", w.repo.Asked)
 	}
@@ -115,7 +116,7 @@ func TestAfterALostRaceEverythingIsCheckedAgain(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "segments/s.json": segmentOf("s", serves("bool", "true")),
 				"configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`), "schemas/s.json": `{"type":"integer"}`})
 			key := w.key(access.KindUser, "engineer")
-			s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
+			s := must.Get(w.service.SessionOf(ctx, key.Reveal()))(t)
 			w.meanwhile(func() { test.then(w, key) })
 			wantRefusal(t, test.write(s, ptr(w.last().SHA)), test.want)
 			if landed := w.last().Committer.Name == "svc"; landed != (test.want == "ok") {
@@ -128,7 +129,7 @@ func TestAfterALostRaceEverythingIsCheckedAgain(t *testing.T) {
 func TestAWriteThatOthersHaveDoneIsANoOp(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.meanwhile(w.pushes(path("f"), boolFlag("f", "", serves("bool", "true"))))
-	r := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))
+	r := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))(t)
 	if r.Changed || r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
 		t.Error(wire(t, r))
 	}
@@ -162,12 +163,12 @@ func TestWritersTakeTurns(t *testing.T) {
 	const writers = 20
 	sessions := make([]*control.Session, writers) // which all begin at one head
 	for i := range sessions {
-		sessions[i] = must[*control.Session](t)(service.SessionOf(ctx, key))
+		sessions[i] = must.Get(service.SessionOf(ctx, key))(t)
 	}
 	var writing sync.WaitGroup
 	for i, s := range sessions {
 		writing.Go(func() {
-			must[*change.PatchResult](t)(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(i%2 == 0)}))
+			must.Get(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(i%2 == 0)}))(t)
 		})
 	}
 	writing.Wait()
@@ -179,7 +180,7 @@ func TestWritersTakeTurns(t *testing.T) {
 func TestTriesEndWithTheRequest(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	service := control.New(w.settings()) // with its own pause
-	s := must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
+	s := must.Get(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))(t)
 	ending, end := context.WithCancel(ctx)
 	w.repo.Before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
 	_, err := s.Changes().Patch(ending, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
@@ -209,7 +210,7 @@ func TestARequestOutlivesAForcedPush(t *testing.T) {
 		}
 
 		key := w.key(access.KindUser, "engineer")
-		s = must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
+		s = must.Get(w.service.SessionOf(ctx, key.Reveal()))(t)
 		w.repo.ForcePush(path("f"), boolFlag("f", `,"x":2`))
 		changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
 		wantRefusal(t, ask(s), "401 UNAUTHORIZED")

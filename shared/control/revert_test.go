@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -34,7 +34,7 @@ func (w *world) holds(path string) bool {
 func TestDelete(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", "")})
 	start := w.last().SHA
-	r := must[*change.PutResult](t)(w.remove(document.Flag, "f"))
+	r := must.Get(w.remove(document.Flag, "f"))(t)
 	if want := `{"key":"f","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
 		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 	}
@@ -49,12 +49,12 @@ func TestDelete(t *testing.T) {
 	wantRefusal(t, err, "404 NOT_FOUND")
 	_, err = s.Document(ctx, document.Flag, "f", nil)
 	wantRefusal(t, err, "404 NOT_FOUND")
-	must[*control.StoredDocument](t)(s.Document(ctx, document.Flag, "f", &start))
+	must.Get(s.Document(ctx, document.Flag, "f", &start))(t)
 	_, err = w.remove(document.Flag, "f")
 	wantRefusal(t, err, "404 NOT_FOUND")
 
 	// The key is free, in any spelling and for any type, and held by one again.
-	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "F", ValueType: ptr("int"), Value: node(t, "1")}))
+	must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "F", ValueType: ptr("int"), Value: node(t, "1")}))(t)
 	_, err = w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
 	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
 	_, err = w.revert("undo", "f", r.CommitSHA)
@@ -108,7 +108,7 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 			for by := range test.by {
 				w.repo.Push(ada, "gone", map[string]string{by: ""})
 			}
-			must[*change.PutResult](t)(w.remove(test.t, test.key))
+			must.Get(w.remove(test.t, test.key))(t)
 			if w.holds(test.path) {
 				t.Error("it is still there")
 			}
@@ -119,8 +119,8 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 // TestAnOverlapTellsWhoAndWhere.
 func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	enabled := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)})).CommitSHA
-	disabled := must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(false)})).CommitSHA
+	enabled := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))(t).CommitSHA
+	disabled := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(false)}))(t).CommitSHA
 	w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	for _, dry := range []bool{true, false} {
 		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: change.Request{DryRun: dry}, CommitSHA: enabled, Mode: "undo"})
@@ -131,13 +131,13 @@ func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 			t.Errorf("details %v", details)
 		}
 	}
-	deleted := must[*change.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
+	deleted := must.Get(w.remove(document.Flag, "f"))(t).CommitSHA
 	_, err := w.revert("undo", "f", disabled)
 	details := members(t, wantRefusal(t, err, "409 CONFLICT OVERLAP").Details)
 	if changes, _ := details["changes"].([]any); wire(t, details["pointers"]) != `[""]` || len(changes) != 1 || changes[0].(map[string]any)["sha"] != deleted {
 		t.Errorf("after the deletion: %v", details)
 	}
-	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))
+	must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))(t)
 	_, err = w.revert("undo", "f", deleted)
 	wantRefusal(t, err, "409 CONFLICT OVERLAP")
 }
@@ -242,14 +242,14 @@ func TestAnUndoneCommitIsAsIfItHadNotBeen(t *testing.T) {
 				continue
 			}
 			after := snapshot()
-			undone := must[*change.PutResult](t)(w.revert("undo", "f", w.last().SHA))
+			undone := must.Get(w.revert("undo", "f", w.last().SHA))(t)
 			if got := snapshot(); undone.Changed != !maps.Equal(before, after) || !maps.Equal(got, before) {
 				r.Fatalf("after the undo there is %v, before was %v", got, before)
 			}
 			if !undone.Changed {
 				continue
 			}
-			must[*change.PutResult](t)(w.revert("undo", "f", undone.CommitSHA))
+			must.Get(w.revert("undo", "f", undone.CommitSHA))(t)
 			if got := snapshot(); !maps.Equal(got, after) {
 				r.Fatalf("after the undo of the undo there is %v, first was %v", got, after)
 			}
@@ -262,7 +262,7 @@ func TestRevertsAskForLittle(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	start := w.last().SHA
 	for i := range 3 {
-		must[*change.PutResult](t)(w.put("f", boolFlag("f", fmt.Sprintf(`,"name":"n%d"`, i))))
+		must.Get(w.put("f", boolFlag("f", fmt.Sprintf(`,"name":"n%d"`, i))))(t)
 	}
 	for _, test := range []struct {
 		mode, commit string
@@ -273,7 +273,7 @@ func TestRevertsAskForLittle(t *testing.T) {
 	} {
 		s := w.boss()
 		clear(w.repo.Calls)
-		must[*change.PutResult](t)(s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: test.commit, Mode: test.mode}))
+		must.Get(s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: test.commit, Mode: test.mode}))(t)
 		delete(w.repo.Calls, "Snapshot")
 		if !maps.Equal(w.repo.Calls, test.want) {
 			t.Errorf("%s asks %v", test.mode, w.repo.Calls)
@@ -286,13 +286,13 @@ func TestRevertsAskForLittle(t *testing.T) {
 func TestADeletedItemTakesATokenOfNothing(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	there := w.last().SHA
-	deleted := must[*change.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
+	deleted := must.Get(w.remove(document.Flag, "f"))(t).CommitSHA
 	w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	for _, token := range []string{there, "main", strings.Repeat("0", 40)} {
 		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &token})
 		wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 	}
-	must[*change.PutResult](t)(w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &deleted}))
+	must.Get(w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &deleted}))(t)
 	if got := slices.Sorted(maps.Keys(w.last().Files)); !slices.Equal(got, []string{path("f"), path("g"), "svc.json"}) {
 		t.Errorf("there is %v", got)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 )
 
 // unusable are schemas that only git brings, with what is wrong with each.
@@ -66,7 +67,7 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 			wantRefusal(t, put("c", configOf("c", "json", "1", bound+`,"description":"new","tags":["a"]`), false), "ok")
 			token = w.last().SHA
 			wantRefusal(t, put("c", configOf("c", "json", `"x"`, ""), true), "ok") // bound to none any more
-			must[*change.PutResult](t)(w.putSchema("s", `{"type":["integer","string"]}`, &token))
+			must.Get(w.putSchema("s", `{"type":["integer","string"]}`, &token))(t)
 			wantRefusal(t, patch("default", false), "ok")
 			if d := w.detail(); d.BrokenDocuments != 0 {
 				t.Errorf("after the repair the detail is %+v", d)

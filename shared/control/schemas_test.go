@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -20,17 +20,17 @@ func (w *world) putSchema(key, text string, token *string) (*change.PutResult, e
 func TestSchemas(t *testing.T) {
 	w := newWorld(t, map[string]string{path("limits"): boolFlag("limits", "")}) // a flag's key is another's
 	start := w.last().SHA
-	r := must[*change.PutResult](t)(w.putSchema("limits", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"integer"}`, nil))
+	r := must.Get(w.putSchema("limits", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"integer"}`, nil))(t)
 	if want := `{"key":"limits","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
 		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 	}
 	if got := feed.MessageOf(w.last().Commit); got != `schema "limits" created` {
 		t.Errorf("the commit says %q", got)
 	}
-	if again := must[*change.PutResult](t)(w.putSchema("limits", `{"type":"integer","$schema":"https://json-schema.org/draft/2020-12/schema"}`, &r.CommitSHA)); again.Changed {
+	if again := must.Get(w.putSchema("limits", `{"type":"integer","$schema":"https://json-schema.org/draft/2020-12/schema"}`, &r.CommitSHA))(t); again.Changed {
 		t.Error("another order of members is a change")
 	}
-	next := must[*change.PutResult](t)(w.putSchema("limits", `{"type":"integer","maximum":3}`, &r.CommitSHA))
+	next := must.Get(w.putSchema("limits", `{"type":"integer","maximum":3}`, &r.CommitSHA))(t)
 	if got := feed.MessageOf(w.last().Commit); got != `schema "limits" updated` {
 		t.Errorf("the commit says %q", got)
 	}
@@ -44,19 +44,19 @@ func TestSchemas(t *testing.T) {
 		}
 	}
 	s := w.boss()
-	stored := must[*control.StoredDocument](t)(s.Document(ctx, workspace.SchemaType, "limits", nil))
-	then := must[*control.StoredDocument](t)(s.Document(ctx, workspace.SchemaType, "limits", &r.CommitSHA))
+	stored := must.Get(s.Document(ctx, workspace.SchemaType, "limits", nil))(t)
+	then := must.Get(s.Document(ctx, workspace.SchemaType, "limits", &r.CommitSHA))(t)
 	if stored.CommitSHA != next.CommitSHA || stored.Document.Get("maximum") == nil || then.Document.Get("maximum") != nil {
 		t.Errorf("%+v, and then %+v", stored, then)
 	}
-	must[*change.PutResult](t)(w.putSchema("another", `{}`, nil))
+	must.Get(w.putSchema("another", `{}`, nil))(t)
 	s = w.boss()
-	page := must[*control.SchemaList](t)(s.Schemas(ctx, feed.PageQuery{Limit: ptr(1)}))
-	rest := must[*control.SchemaList](t)(s.Schemas(ctx, feed.PageQuery{Limit: ptr(1), Cursor: page.NextCursor}))
+	page := must.Get(s.Schemas(ctx, feed.PageQuery{Limit: ptr(1)}))(t)
+	rest := must.Get(s.Schemas(ctx, feed.PageQuery{Limit: ptr(1), Cursor: page.NextCursor}))(t)
 	if page.Total != 2 || page.Schemas[0].Key != "another" || rest.Schemas[0].Key != "limits" || rest.NextCursor != "" {
 		t.Errorf("%+v, then %+v", page, rest)
 	}
-	entries := must[*feed.ActivityList](t)(s.Feed().Activity(ctx, feed.ActivityQuery{Type: "schema", Key: "limits"})).Activity
+	entries := must.Get(s.Feed().Activity(ctx, feed.ActivityQuery{Type: "schema", Key: "limits"}))(t).Activity
 	if len(entries) != 2 || entries[0].Action != "updated" || entries[1].Messages[0].Message != `schema "limits" created` {
 		t.Errorf("the feed is %+v", entries)
 	}
@@ -90,7 +90,7 @@ func TestASchemaIsHeldAgainstTheValuesBoundToIt(t *testing.T) {
 
 func TestSegments(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	r := must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, change.Creation{Type: document.Segment, Key: "s", Name: "S", Description: "D"}))
+	r := must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Segment, Key: "s", Name: "S", Description: "D"}))(t)
 	if want := `{"$schema":"https://svc.test/schemas/v1/stored-config.json","key":"s","type":"segment","valueType":"bool","name":"S","description":"D","access":"standard","default":{"rules":[` +
 		serves("bool", "false") + `]}}`; string(r.Document.Compact()) != want || r.ValueType != "bool" {
 		t.Errorf("got\n%s, want\n%s", r.Document.Compact(), want)
@@ -98,7 +98,7 @@ func TestSegments(t *testing.T) {
 	rules := func(rules ...string) *change.Creation {
 		return &change.Creation{Type: document.Segment, Key: "next", Default: node(t, `{"rules":[`+strings.Join(rules, ",")+`]}`)}
 	}
-	must[*change.CreationResult](t)(w.boss().Changes().Create(ctx, *rules(inSegment("s"), serves("bool", "true"))))
+	must.Get(w.boss().Changes().Create(ctx, *rules(inSegment("s"), serves("bool", "true"))))(t)
 	document1 := node(t, w.stored("segments/s.json"))
 	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, inSegment("next"))))
 	token := w.last().SHA
@@ -108,8 +108,8 @@ func TestSegments(t *testing.T) {
 		t.Error(f.Message)
 	}
 	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, targets("pro", "bool", "true"))))
-	put := must[*change.PutResult](t)(w.boss().Changes().PutDocument(ctx, document.Segment, "s", change.DocumentPut{Document: document1, ExpectedCommitSHA: &token}))
-	undone := must[*change.PutResult](t)(w.boss().Changes().Revert(ctx, document.Segment, "s", change.Reversion{CommitSHA: put.CommitSHA, Mode: "undo"}))
+	put := must.Get(w.boss().Changes().PutDocument(ctx, document.Segment, "s", change.DocumentPut{Document: document1, ExpectedCommitSHA: &token}))(t)
+	undone := must.Get(w.boss().Changes().Revert(ctx, document.Segment, "s", change.Reversion{CommitSHA: put.CommitSHA, Mode: "undo"}))(t)
 	if !undone.Changed || w.stored("segments/s.json") != string(document.Encode(r.Document)) {
 		t.Errorf("undone it is %s", w.stored("segments/s.json"))
 	}

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/testing/must"
 )
 
 // None of these values may ever be seen outside its document.
@@ -88,7 +89,7 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 			t.Errorf("a commit shows it: %s", c.Message)
 		}
 	}
-	entries := must[*feed.ActivityList](t)(w.boss().Feed().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(100)}}))
+	entries := must.Get(w.boss().Feed().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(100)}}))(t)
 	if told := wire(t, entries); strings.Contains(told, secret) {
 		t.Errorf("the feed shows it: %s", told)
 	}

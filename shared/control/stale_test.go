@@ -8,13 +8,14 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestAStaleTokenIsExplained(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", "")})
 	token := w.last().SHA
 	elsewhere := w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", `,"x":1`)}).SHA
-	must[*change.PatchResult](t)(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))
+	must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))(t)
 	by := repository.Signature{Name: "Bob", Email: "bob@example.com", When: ada.When}
 	w.repo.Push(by, "by hand", map[string]string{path("f"): boolFlag("f", `,"tags":["web"]`)})
 	current := w.last().SHA

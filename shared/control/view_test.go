@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/testing/memory"
 	"svc.example/svc/shared/testing/memoryrepository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // Environments that a broken workspace file no longer declares are not gone:
@@ -18,7 +19,7 @@ func TestEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 	entries := `,"environments":[{"id":"production","rules":[]},{"id":"staging","rules":[]}]`
 	for file, declared := range map[string]string{"{": "", "[]": "", "{}": "", `{"environments":"broken"}`: "", `{"environments":["qa",7]}`: `{"name":"qa","environmentType":"development","protected":true},`} {
 		w := newWorld(t, map[string]string{path("a"): boolFlag("a", entries), "svc.json": file})
-		got := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx)))
+		got := wire(t, must.Get(w.enter().Environments(ctx))(t))
 		if want := `{"environments":[` + declared + `{"name":"staging","environmentType":"staging","protected":true},{"name":"production","environmentType":"production","protected":true}]}`; got != want {
 			t.Errorf("%s: got\n%s, want\n%s", file, got, want)
 		}
@@ -58,15 +59,12 @@ func workspaces(t *testing.T, bytes int64) (*control.Service, func(files map[str
 		random := newRandom(w.keys + 5000)
 		id, _ := access.NewID(random)
 		w.keys++
-		key, err := access.NewKey(random, access.KindUser, id, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := must.Get(access.NewKey(random, access.KindUser, id, id))(t)
 		w.gate.keys[key.ID()] = access.RecordOf(key, "k", now)
 		w.gate.people[id] = access.Principal{Type: access.PrincipalUser, ID: id}
 		w.gate.workspace = access.Workspace{ID: string(id)}
-		s := must[*control.Session](t)(service.SessionOf(ctx, key.Reveal()))
-		if list := must[*control.FlagList](t)(s.Flags(ctx, control.FlagQuery{})); list.Total != len(files) {
+		s := must.Get(service.SessionOf(ctx, key.Reveal()))(t)
+		if list := must.Get(s.Flags(ctx, control.FlagQuery{}))(t); list.Total != len(files) {
 			t.Error(list)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/documents"
 	"svc.example/svc/shared/testing/memoryrepository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -103,14 +103,8 @@ func (w *world) key(kind access.Kind, roles ...string) access.Key {
 	defer w.gate.mu.Unlock()
 	w.keys++
 	random := newRandom(w.keys)
-	id, err := access.NewID(random)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	key, err := access.NewKey(random, kind, workspaceID, id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	id := must.Get(access.NewID(random))(w.t)
+	key := must.Get(access.NewKey(random, kind, workspaceID, id))(w.t)
 	principal := access.Principal{Type: access.PrincipalUser, ID: id, Name: "Grace", Email: "grace@example.com", Roles: roles}
 	if kind != access.KindUser {
 		principal = access.Principal{Type: access.PrincipalServiceAccount, ID: id, Name: "Deploy bot", Roles: roles}
@@ -136,10 +130,7 @@ func (r *random) Read(p []byte) (int, error) {
 // enter lets a request of a user with these roles in.
 func (w *world) enter(roles ...string) *control.Session {
 	w.t.Helper()
-	s, err := w.service.SessionOf(ctx, w.key(access.KindUser, roles...).Reveal())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := must.Get(w.service.SessionOf(ctx, w.key(access.KindUser, roles...).Reveal()))(w.t)
 	return s
 }
 
@@ -152,10 +143,7 @@ func (w *world) boss() *control.Session {
 // stored is the content of a file at the head.
 func (w *world) stored(path string) string {
 	w.t.Helper()
-	snapshot, err := w.repo.Snapshot(ctx, w.repo.Head())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	snapshot := must.Get(w.repo.Snapshot(ctx, w.repo.Head()))(w.t)
 	file, known := snapshot.File(path)
 	if !known {
 		w.t.Fatalf("no file %s", path)
@@ -169,17 +157,6 @@ func (w *world) last() memoryrepository.Committed {
 }
 
 var wire, node = documents.Wire, documents.Tree
-
-// must stops the test at an error.
-func must[R any](t testing.TB) func(R, error) R {
-	return func(r R, err error) R {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("refused: %v", err)
-		}
-		return r
-	}
-}
 
 // refusal is a fault in one line: 409 CONFLICT ALREADY_EXISTS.
 func refusal(err error) string {
@@ -252,8 +229,8 @@ var ada = repository.Signature{Name: "Ada", Email: "ada@example.com", When: time
 // delivered is the workspace as it is served.
 func (w *world) delivered() *workspace.Workspace {
 	w.t.Helper()
-	d := must[*control.Delivery](w.t)(w.service.DeliveryOf(ctx, w.key(access.KindPublicSDK).Reveal()))
-	return must[*workspace.Workspace](w.t)(must[*served.Head](w.t)(d.Open(ctx)).Effective(ctx))
+	d := must.Get(w.service.DeliveryOf(ctx, w.key(access.KindPublicSDK).Reveal()))(w.t)
+	return must.Get(must.Get(d.Open(ctx))(w.t).Effective(ctx))(w.t)
 }
 
 // served is the text of a document as it is served, "" when it is not.
@@ -269,5 +246,5 @@ func (w *world) served(path string) string {
 
 func (w *world) detail() *control.WorkspaceDetail {
 	w.t.Helper()
-	return must[*control.WorkspaceDetail](w.t)(w.enter().Workspace(ctx))
+	return must.Get(w.enter().Workspace(ctx))(w.t)
 }

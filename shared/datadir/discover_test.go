@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"svc.example/svc/shared/testing/must"
 	"testing"
 )
 
@@ -14,22 +15,15 @@ func tree(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for path, text := range files {
 		full := filepath.Join(dir, filepath.FromSlash(path))
-		must(t, os.MkdirAll(filepath.Dir(full), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Dir(full), 0o755))
 		switch target, isLink := strings.CutPrefix(text, "-> "); {
 		case strings.HasSuffix(path, "/"):
-			must(t, os.MkdirAll(full, 0o755))
+			must.Do(t, os.MkdirAll(full, 0o755))
 		case isLink:
-			must(t, os.Symlink(filepath.FromSlash(target), full))
+			must.Do(t, os.Symlink(filepath.FromSlash(target), full))
 		default:
-			must(t, os.WriteFile(full, []byte(text), 0o644))
+			must.Do(t, os.WriteFile(full, []byte(text), 0o644))
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -37,7 +31,7 @@ func must(t *testing.T, err error) {
 func realTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	must.Do(t, err)
 	return dir
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -26,7 +27,7 @@ func TestGitIsWaitedFor(t *testing.T) {
 	case <-time.After(500 * time.Millisecond): // many times what ends a burst
 	}
 	tree(t, dir, map[string]string{"feature-flags/b.json": "2"})
-	must(t, os.Remove(filepath.Join(root, ".git", "index.lock")))
+	must.Do(t, os.Remove(filepath.Join(root, ".git", "index.lock")))
 	if s := w.next(); len(s.Files) != 2 {
 		t.Errorf("the first report holds %v", texts(s.Files))
 	}

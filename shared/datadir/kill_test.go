@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -48,10 +49,7 @@ func layout(t *testing.T) string {
 // takeBack is what who writes next does first.
 func takeBack(t *testing.T, dir string) {
 	t.Helper()
-	lock, err := Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := must.Get(Lock(t.Context(), dir))(t)
 	lock.Close()
 }
 
@@ -59,7 +57,7 @@ func takeBack(t *testing.T, dir string) {
 func everything(t *testing.T, dir string) string {
 	t.Helper()
 	var all []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -68,10 +66,7 @@ func everything(t *testing.T, dir string) string {
 		line := fmt.Sprintf("%s %v: %s", filepath.ToSlash(name), d.Type(), text)
 		all = append(all, line)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return strings.Join(all, "\n")
 }
 
@@ -81,10 +76,7 @@ func TestKilled(t *testing.T) {
 	if dir == "" {
 		return // it is no test of its own
 	}
-	steps, err := strconv.Atoi(os.Getenv(stepsVariable))
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(strconv.Atoi(os.Getenv(stepsVariable)))(t)
 	var done atomic.Int64 // files are prepared at the same time
 	step := func() {
 		if done.Add(1) == int64(steps) {
@@ -93,19 +85,12 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	if os.Getenv(restoresVariable) == "" {
-		if err := write(t.Context(), dir, several, step); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write(t.Context(), dir, several, step))
 		return
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
-	if err := restore(inside{dir, root}, step); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, restore(inside{dir, root}, step))
 }
 
 var self, _ = os.FindProcess(os.Getpid())
@@ -130,9 +115,7 @@ func killed(t *testing.T, dir string, steps int, more ...string) bool {
 // as the next one looks, which may be killed at any step too.
 func TestAKilledWriteIsDoneAsAWholeOrNotAtAll(t *testing.T) {
 	before, done := layout(t), layout(t)
-	if err := Write(t.Context(), done, several); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(t.Context(), done, several))
 	old, new := everything(t, before), everything(t, done)
 	if strings.Contains(new, "old") || strings.Contains(new, ".svc-") {
 		t.Fatal(new)
@@ -204,14 +187,10 @@ func TestAJournalIsObeyedWhereItWasWritten(t *testing.T) {
 	t.Run("another directory", func(t *testing.T) {
 		dir := begun(t)
 		lies := withoutLeft(everything(t, dir))
-		if err := errors.Join(os.Rename(dir, dir+".old"), os.CopyFS(dir, os.DirFS(dir+".old"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Rename(dir, dir+".old"), os.CopyFS(dir, os.DirFS(dir+".old"))))
 		left, _ := filepath.Glob(filepath.Join(dir, ".svc-next-*"))
 		for _, mark := range left {
-			if err := os.Remove(mark); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(mark))
 		}
 		if unfinished, err := Unfinished(t.Context(), dir); err != nil || len(unfinished) > 0 {
 			t.Error(unfinished, err)
@@ -233,9 +212,7 @@ func TestAJournalThatCannotBeRemovedIsEmptied(t *testing.T) {
 	dir := layout(t)
 	remove = func(path string) error { return &fs.PathError{Op: "remove", Path: path, Err: errors.ErrUnsupported} }
 	t.Cleanup(func() { remove = os.Remove })
-	if err := Write(t.Context(), dir, several); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(t.Context(), dir, several))
 	done := everything(t, dir)
 	takeBack(t, dir)
 	if got := everything(t, dir); got != done || strings.Contains(got, "old") {
@@ -252,9 +229,7 @@ func TestAnEditAfterAKillIsKept(t *testing.T) {
 			if !killed(t, dir, steps) {
 				break
 			}
-			if err := renamed("edited")(filepath.Join(dir, path)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, renamed("edited")(filepath.Join(dir, path)))
 			takeBack(t, dir)
 			if text, err := os.ReadFile(filepath.Join(dir, path)); err != nil || string(text) != "edited" {
 				t.Errorf("%s after %d steps: there is %q, %v", path, steps, text, err)
@@ -276,27 +251,18 @@ func TestAnEditAfterAKillIsKept(t *testing.T) {
 // killed before it looked.
 func TestAnEditOfTheMomentOfAKillIsKept(t *testing.T) {
 	dir := layout(t)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
 	in := inside{dir, root}
 	var all []*writing
 	for _, e := range several[:3] {
 		w := &writing{Edit: e, in: in, step: func() {}, waits: new(int)}
 		all = append(all, w)
-		if err := errors.Join(w.prepare(t.Context()), w.check()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(w.prepare(t.Context()), w.check()))
 	}
-	if _, err := begin(in, all, func() {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(begin(in, all, func() {}))(t)
 	edited := filepath.Join(dir, "feature-flags/a.json")
-	if err := renamed("edited")(edited); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, renamed("edited")(edited))
 	if err := exchange(root, all[0].Next, all[0].At); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("the system is not asked to exchange two files")
 	} else if err != nil {
@@ -325,19 +291,12 @@ func TestWithoutExchangeTheOldFileIsKeptToo(t *testing.T) {
 		{"an editor who removes it", os.Remove, ErrChanged, ""},
 	} {
 		dir := layout(t)
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		root := must.Get(os.OpenRoot(dir))(t)
 		defer root.Close()
 		path := filepath.Join(dir, "feature-flags/a.json")
 		w := &writing{Edit: several[0], in: inside{dir, root}, step: func() {}, waits: new(int)}
-		if err := errors.Join(w.prepare(t.Context()), w.check()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := begin(w.in, []*writing{w}, w.step); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(w.prepare(t.Context()), w.check()))
+		must.Get(begin(w.in, []*writing{w}, w.step))(t)
 		if err := errors.Join(tt.edit(path), w.rename()); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}

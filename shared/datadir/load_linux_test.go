@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"svc.example/svc/shared/testing/must"
 	"syscall"
 	"testing"
 )
@@ -31,14 +32,14 @@ func asNobody(t *testing.T, do func()) {
 
 func TestLookPermissionDenied(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.Chmod(filepath.Dir(dir), 0o755))
+	must.Do(t, os.Chmod(filepath.Dir(dir), 0o755))
 	tree(t, dir, map[string]string{
 		"svc.json": "w", "feature-flags/a.json": "a", "feature-flags/secret.json": "s",
 		"configs/b.json": "b", "segments/c.json": "c",
 	})
 	close := func(path string, mode os.FileMode) {
 		t.Helper()
-		must(t, os.Chmod(filepath.Join(dir, path), mode))
+		must.Do(t, os.Chmod(filepath.Join(dir, path), mode))
 		t.Cleanup(func() { os.Chmod(filepath.Join(dir, path), 0o755) })
 	}
 	close("svc.json", 0)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -147,7 +148,7 @@ func TestLookNoDirectory(t *testing.T) {
 func TestLookHuge(t *testing.T) {
 	dir := t.TempDir()
 	tree(t, dir, map[string]string{"configs/huge.json": ""})
-	must(t, os.Truncate(filepath.Join(dir, "configs/huge.json"), 1<<40))
+	must.Do(t, os.Truncate(filepath.Join(dir, "configs/huge.json"), 1<<40))
 	checkLook(t, dir, nil, []string{"fatal configs/huge.json: 1099511627776 bytes; a file may have at most 1048576"})
 }
 
@@ -192,10 +193,10 @@ func TestBecameALinkOut(t *testing.T) {
 	dir := t.TempDir()
 	tree(t, dir, map[string]string{"conf/configs/a.json": "a", "conf/configs/b.json": "b", "conf/configs/gone.json": "c", "conf/configs/folder.json": "d", "conf/segments/c.json": "c", "far/c.json": "secret"})
 	l := list(filepath.Join(dir, "conf"), maxFiles, time.Now())
-	must(t, os.Remove(filepath.Join(dir, "conf/configs/b.json")))
-	must(t, os.RemoveAll(filepath.Join(dir, "conf/segments")))
-	must(t, os.Remove(filepath.Join(dir, "conf/configs/gone.json")))
-	must(t, os.Remove(filepath.Join(dir, "conf/configs/folder.json")))
+	must.Do(t, os.Remove(filepath.Join(dir, "conf/configs/b.json")))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "conf/segments")))
+	must.Do(t, os.Remove(filepath.Join(dir, "conf/configs/gone.json")))
+	must.Do(t, os.Remove(filepath.Join(dir, "conf/configs/folder.json")))
 	tree(t, dir, map[string]string{"conf/configs/b.json": "-> ../../far/c.json", "conf/segments": "-> ../far", "conf/configs/folder.json/": ""})
 	files := l.state(State{}, nil).Files
 	if want := map[string]string{"configs/a.json": "a"}; !maps.Equal(texts(files), want) {
@@ -205,19 +206,19 @@ func TestBecameALinkOut(t *testing.T) {
 
 func TestListingSame(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, path string){
-		"longer":   func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("longer"), 0o644)) },
-		"its time": func(t *testing.T, path string) { must(t, os.Chtimes(path, time.Time{}, time.Unix(1e9, 0))) },
-		"its mode": func(t *testing.T, path string) { must(t, os.Chmod(path, 0o600)) },
-		"gone":     func(t *testing.T, path string) { must(t, os.Remove(path)) },
+		"longer":   func(t *testing.T, path string) { must.Do(t, os.WriteFile(path, []byte("longer"), 0o644)) },
+		"its time": func(t *testing.T, path string) { must.Do(t, os.Chtimes(path, time.Time{}, time.Unix(1e9, 0))) },
+		"its mode": func(t *testing.T, path string) { must.Do(t, os.Chmod(path, 0o600)) },
+		"gone":     func(t *testing.T, path string) { must.Do(t, os.Remove(path)) },
 		"another": func(t *testing.T, path string) {
 			info, err := os.Stat(path)
-			must(t, err)
-			must(t, os.WriteFile(path+"~", []byte("a"), 0o644))
-			must(t, os.Chtimes(path+"~", time.Time{}, info.ModTime()))
-			must(t, os.Rename(path+"~", path))
+			must.Do(t, err)
+			must.Do(t, os.WriteFile(path+"~", []byte("a"), 0o644))
+			must.Do(t, os.Chtimes(path+"~", time.Time{}, info.ModTime()))
+			must.Do(t, os.Rename(path+"~", path))
 		},
-		"one more":           func(t *testing.T, path string) { must(t, os.WriteFile(path+".json", nil, 0o644)) },
-		"a circle next door": func(t *testing.T, path string) { must(t, os.Symlink("b.json", filepath.Dir(path)+"/b.json")) },
+		"one more":           func(t *testing.T, path string) { must.Do(t, os.WriteFile(path+".json", nil, 0o644)) },
+		"a circle next door": func(t *testing.T, path string) { must.Do(t, os.Symlink("b.json", filepath.Dir(path)+"/b.json")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -239,7 +240,7 @@ func TestUnsettled(t *testing.T) {
 	tree(t, dir, map[string]string{"configs/a.json": "a"})
 	now := time.Now()
 	for age, want := range map[time.Duration]bool{0: true, time.Second: true, time.Minute: false, -time.Minute: false} {
-		must(t, os.Chtimes(filepath.Join(dir, "configs/a.json"), time.Time{}, now.Add(-age)))
+		must.Do(t, os.Chtimes(filepath.Join(dir, "configs/a.json"), time.Time{}, now.Add(-age)))
 		if got := !list(dir, maxFiles, now).entries[0].settled(); got != want {
 			t.Errorf("written %v ago: unsettled %v", age, got)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -18,11 +19,11 @@ import (
 func TestLookNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	tree(t, dir, map[string]string{"configs/a.json": "a", "configs/null.json": "-> /dev/zero"}) // a link out of the directory
-	must(t, syscall.Mkfifo(filepath.Join(dir, "configs/pipe.json"), 0o644))
-	must(t, syscall.Mkfifo(filepath.Join(dir, "svc.json"), 0o644))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "configs/pipe.json"), 0o644))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "svc.json"), 0o644))
 	t.Chdir(dir) // a socket's path has to be short
 	socket, err := net.Listen("unix", "configs/socket.json")
-	must(t, err)
+	must.Do(t, err)
 	defer socket.Close()
 	checkLook(t, dir, map[string]string{"configs/a.json": "a"}, []string{
 		"warning configs/null.json: this is a symbolic link that leads out",
@@ -36,7 +37,7 @@ func TestLookNoFiles(t *testing.T) {
 func TestAPipeInThePlaceOfAFolderIsNotWaitedFor(t *testing.T) {
 	for _, folder := range workspace.Folders {
 		dir := t.TempDir()
-		must(t, syscall.Mkfifo(filepath.Join(dir, string(folder)), 0o644))
+		must.Do(t, syscall.Mkfifo(filepath.Join(dir, string(folder)), 0o644))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -61,8 +62,8 @@ func TestBecamePipe(t *testing.T) {
 	dir := t.TempDir()
 	tree(t, dir, map[string]string{"configs/a.json": "a"})
 	l := list(dir, maxFiles, time.Now())
-	must(t, syscall.Unlink(filepath.Join(dir, "configs/a.json")))
-	must(t, syscall.Mkfifo(filepath.Join(dir, "configs/a.json"), 0o644))
+	must.Do(t, syscall.Unlink(filepath.Join(dir, "configs/a.json")))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "configs/a.json"), 0o644))
 	if state := l.state(State{}, nil); len(state.Files) != 0 || state.Problems != nil {
 		t.Errorf("%v, %v", state.Files, state.Problems)
 	}
@@ -71,18 +72,18 @@ func TestBecamePipe(t *testing.T) {
 // TestGitNoFile: what a .git points to is read from a file alone.
 func TestGitNoFile(t *testing.T) {
 	dir := t.TempDir()
-	must(t, syscall.Mkfifo(filepath.Join(dir, ".git"), 0o644))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, ".git"), 0o644))
 	if gitAtWork(dir, time.Now()) {
 		t.Error("a pipe")
 	}
 	dir = t.TempDir()
-	must(t, os.Symlink("/dev/zero", filepath.Join(dir, ".git")))
+	must.Do(t, os.Symlink("/dev/zero", filepath.Join(dir, ".git")))
 	if gitAtWork(dir, time.Now()) {
 		t.Error("a device")
 	}
 	dir = t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, ".git"), nil, 0o666))
-	must(t, os.Truncate(filepath.Join(dir, ".git"), 1<<40))
+	must.Do(t, os.WriteFile(filepath.Join(dir, ".git"), nil, 0o666))
+	must.Do(t, os.Truncate(filepath.Join(dir, ".git"), 1<<40))
 	if gitAtWork(dir, time.Now()) {
 		t.Error("a file without end")
 	}

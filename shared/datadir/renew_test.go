@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAnEditReadsOneFile: of the others neither the content is read again, nor is
@@ -17,25 +18,25 @@ import (
 func TestAnEditReadsOneFile(t *testing.T) {
 	top := realTempDir(t)
 	dir, away := filepath.Join(top, "conf"), filepath.Join(top, "away")
-	must(t, os.Mkdir(away, 0o755))
+	must.Do(t, os.Mkdir(away, 0o755))
 	files := map[string]string{}
 	for i := range 300 {
 		files[fmt.Sprintf("feature-flags/f%d.json", i)] = "before"
 	}
 	tree(t, dir, files)
 	for path := range files {
-		must(t, os.Link(filepath.Join(dir, path), filepath.Join(away, filepath.Base(path))))
+		must.Do(t, os.Link(filepath.Join(dir, path), filepath.Join(away, filepath.Base(path))))
 	}
 	by := byWatching
 	by.quiet = 200 * time.Millisecond // so that no file is seen while it is empty
 	w := start(t, dir, by)
-	must(t, os.WriteFile(filepath.Join(dir, "feature-flags/f6.json"), []byte("first"), 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "feature-flags/f6.json"), []byte("first"), 0o644))
 	w.until("the first look to be over", func(s State) bool { return string(s.Files["feature-flags/f6.json"]) == "first" })
 	for path := range files {
-		must(t, os.WriteFile(filepath.Join(away, filepath.Base(path)), []byte("unread"), 0o644))
+		must.Do(t, os.WriteFile(filepath.Join(away, filepath.Base(path)), []byte("unread"), 0o644))
 	}
 	for n, edited := range []string{"feature-flags/f7.json", "feature-flags/f8.json"} {
-		must(t, os.WriteFile(filepath.Join(dir, edited), []byte("edited"), 0o644))
+		must.Do(t, os.WriteFile(filepath.Join(dir, edited), []byte("edited"), 0o644))
 		count := map[string]int{}
 		for _, text := range texts(w.next().Files) {
 			count[text]++
@@ -53,8 +54,8 @@ func TestALookAfterALookIsALook(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
 		dir := filepath.Join(top, fmt.Sprint(run))
-		must(t, os.MkdirAll(filepath.Join(dir, "feature-flags"), 0o755))
-		must(t, os.MkdirAll(filepath.Join(dir, "configs"), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Join(dir, "feature-flags"), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Join(dir, "configs"), 0o755))
 		names := []string{"svc.json", "feature-flags/a.json", "feature-flags/b.json", "feature-flags/c.json", "configs/a.json"}
 		name := rapid.SampledFrom(names)
 		state, listing := State{}, list(dir, maxFiles, time.Now())
@@ -64,15 +65,15 @@ func TestALookAfterALookIsALook(t *testing.T) {
 				path := name.Draw(rt, "path")
 				full := filepath.Join(dir, path)
 				touched[path] = true
-				must(t, os.RemoveAll(full))
+				must.Do(t, os.RemoveAll(full))
 				switch rapid.IntRange(0, 5).Draw(rt, "change") {
 				case 0: // it is gone
 				case 1:
-					must(t, os.Mkdir(full, 0o755))
+					must.Do(t, os.Mkdir(full, 0o755))
 				default:
-					must(t, os.WriteFile(full, []byte(rapid.SampledFrom([]string{"x", "y", "zz"}).Draw(rt, "text")), 0o644))
+					must.Do(t, os.WriteFile(full, []byte(rapid.SampledFrom([]string{"x", "y", "zz"}).Draw(rt, "text")), 0o644))
 					if rapid.Bool().Draw(rt, "old") {
-						must(t, os.Chtimes(full, time.Time{}, time.Unix(1e9, 0)))
+						must.Do(t, os.Chtimes(full, time.Time{}, time.Unix(1e9, 0)))
 					}
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestWatchRunsOutOfWatches(t *testing.T) {
@@ -204,7 +205,7 @@ func TestPollingSeesASecondWrite(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	write := func(text string) {
 		s.put("svc.json", text)
-		must(t, os.Chtimes(s.path("svc.json"), now, now))
+		must.Do(t, os.Chtimes(s.path("svc.json"), now, now))
 	}
 	write("1")
 	s.w = start(t, s.top, byPolling)

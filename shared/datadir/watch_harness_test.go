@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"svc.example/svc/shared/testing/must"
 )
 
 // patience is how long a test waits for what has to come.
@@ -116,12 +117,12 @@ type scene struct {
 func (s *scene) path(path string) string { return filepath.Join(s.top, filepath.FromSlash(path)) }
 
 // put writes a file in place.
-func (s *scene) put(path, text string) { must(s.t, os.WriteFile(s.path(path), []byte(text), 0o644)) }
+func (s *scene) put(path, text string) { must.Do(s.t, os.WriteFile(s.path(path), []byte(text), 0o644)) }
 
-func (s *scene) mkdir(path string)      { must(s.t, os.MkdirAll(s.path(path), 0o755)) }
-func (s *scene) remove(path string)     { must(s.t, os.RemoveAll(s.path(path))) }
-func (s *scene) move(from, to string)   { must(s.t, os.Rename(s.path(from), s.path(to))) }
-func (s *scene) link(target, at string) { must(s.t, os.Symlink(target, s.path(at))) }
+func (s *scene) mkdir(path string)      { must.Do(s.t, os.MkdirAll(s.path(path), 0o755)) }
+func (s *scene) remove(path string)     { must.Do(s.t, os.RemoveAll(s.path(path))) }
+func (s *scene) move(from, to string)   { must.Do(s.t, os.Rename(s.path(from), s.path(to))) }
+func (s *scene) link(target, at string) { must.Do(s.t, os.Symlink(target, s.path(at))) }
 
 // relink points a link elsewhere in one step, as Kubernetes does.
 func (s *scene) relink(target, at string) {

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 	"testing"
 	"time"
@@ -246,8 +247,8 @@ func TestWatchNothingNew(t *testing.T) {
 		quiet := func() { time.Sleep(2 * by.quiet) } // so that it is looked at, or nothing is proved
 		for _, do := range []func(){
 			func() { s.put("conf/configs/a.json", "1") },
-			func() { must(t, os.Chmod(s.path("conf/configs/a.json"), 0o600)) },
-			func() { must(t, os.Chtimes(s.path("conf/configs/a.json"), time.Now(), time.Unix(1e9, 0))) },
+			func() { must.Do(t, os.Chmod(s.path("conf/configs/a.json"), 0o600)) },
+			func() { must.Do(t, os.Chtimes(s.path("conf/configs/a.json"), time.Now(), time.Unix(1e9, 0))) },
 			func() { s.put("conf/configs/a.json~", "backup") },
 			func() { s.put("conf/README.md", "words") },
 			func() { s.mkdir("conf/configs/sub"); s.put("conf/configs/sub/c.json", "c") },

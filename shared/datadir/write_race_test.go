@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAnEditOfTheLastMomentIsKept, which an editor makes by putting a file in the place
@@ -35,19 +36,12 @@ func TestAnEditOfTheLastMomentIsKept(t *testing.T) {
 				t.Skip("the system is not asked to exchange two files")
 			}
 			dir := t.TempDir()
-			root, err := os.OpenRoot(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			root := must.Get(os.OpenRoot(dir))(t)
 			defer root.Close()
 			path := filepath.Join(dir, "a.json")
-			if err := errors.Join(renamed("old")(path), renamed("other")(filepath.Join(dir, "other"))); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(renamed("old")(path), renamed("other")(filepath.Join(dir, "other"))))
 			w := &writing{Edit: Edit{Path: "a.json", Was: []byte("old"), Content: tt.content}, in: inside{dir, root}, step: func() {}, waits: new(int)}
-			if err := errors.Join(w.prepare(t.Context()), w.check(), tt.edit(path)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(w.prepare(t.Context()), w.check(), tt.edit(path)))
 			if err := w.replace(); !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
@@ -65,13 +59,9 @@ func TestAnEditInPlaceIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "a.json")
-			if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte("old"), 0o666))
 			editor, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if openForWritingUnknown(t, dir) {
 				t.Skip("the system cannot tell who writes to a file")
 			}
@@ -91,9 +81,7 @@ func TestAnEditInPlaceIsKept(t *testing.T) {
 			if !errors.Is(err, ErrChanged) {
 				t.Errorf("the write has %v", err)
 			}
-			if err := <-saved; err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, <-saved)
 			if text, _ := os.ReadFile(path); string(text) != "edited" {
 				t.Errorf("there is %q", text)
 			}
@@ -102,10 +90,7 @@ func TestAnEditInPlaceIsKept(t *testing.T) {
 }
 
 func openForWritingUnknown(t *testing.T, dir string) bool {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
 	written, err := openForWriting(root, "a.json")
 	return err != nil || !written

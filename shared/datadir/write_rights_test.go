@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAFileThatMayNotBeWrittenIsNot, whatever its folder allows, and a rename with it.
@@ -16,9 +18,7 @@ func TestAFileThatMayNotBeWrittenIsNot(t *testing.T) {
 	for name, content := range map[string][]byte{"replaced": []byte("new"), "removed": nil} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "a.json")
-		if err := os.WriteFile(path, []byte("old"), 0o444); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("old"), 0o444))
 		for _, force := range []bool{false, true} {
 			edits := []Edit{{Path: "b.json", Content: []byte("new")}, {Path: "a.json", Was: []byte("old"), Content: content, Force: force}}
 			if err := Write(t.Context(), dir, edits); !errors.Is(err, fs.ErrPermission) {
@@ -38,11 +38,9 @@ func TestAFileThatMayNotBeWrittenIsNot(t *testing.T) {
 func TestWhereLinksLeadNothingIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, ".git", "hooks", "a.json")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(own), 0o777), os.WriteFile(own, []byte("old"), 0o666),
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(own), 0o777), os.WriteFile(own, []byte("old"), 0o666),
 		os.Symlink(".git/hooks/a.json", filepath.Join(dir, "a.json")), os.Symlink(".git/hooks", filepath.Join(dir, "configs")),
-		os.Symlink(t.TempDir(), filepath.Join(dir, "segments")), os.Symlink("nowhere", filepath.Join(dir, "schemas"))); err != nil {
-		t.Fatal(err)
-	}
+		os.Symlink(t.TempDir(), filepath.Join(dir, "segments")), os.Symlink("nowhere", filepath.Join(dir, "schemas"))))
 	for _, edit := range []Edit{{Path: "a.json", Was: []byte("old"), Content: []byte("new")}, {Path: "configs/a.json", Was: []byte("old"), Content: []byte("new")},
 		{Path: "configs/made.json", Content: []byte("new")}, {Path: "configs/a.json", Force: true}} {
 		if err := Write(t.Context(), dir, []Edit{edit}); !errors.Is(err, ErrGit) {
@@ -67,16 +65,9 @@ func TestAFileStaysItsOwners(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.json")
-	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o640), os.Chown(path, 1234, 1235)); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(t.Context(), dir, []Edit{{Path: "a.json", Was: []byte("old"), Content: []byte("new")}}); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(path, []byte("old"), 0o640), os.Chown(path, 1234, 1235)))
+	must.Do(t, Write(t.Context(), dir, []Edit{{Path: "a.json", Was: []byte("old"), Content: []byte("new")}}))
+	info := must.Get(os.Stat(path))(t)
 	if of := info.Sys().(*syscall.Stat_t); of.Uid != 1234 || of.Gid != 1235 || info.Mode().Perm() != 0o640 {
 		t.Errorf("it belongs to %d:%d, %v", of.Uid, of.Gid, info.Mode())
 	}

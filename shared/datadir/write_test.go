@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"svc.example/svc/shared/testing/must"
 	"testing"
 )
 
@@ -12,7 +13,7 @@ func TestWriteReplacesWhatItWasToldOf(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	tree(t, dir, map[string]string{"configs/a.json": "old", "configs/b.json": "old b", "elsewhere.txt": "linked", "configs/kept.json": "kept",
 		"configs/in.json": "-> " + filepath.Join(dir, "elsewhere.txt"), "configs/out.json": "-> " + filepath.Join(outside, "x"), "configs/away.json": "-> kept.json"})
-	must(t, os.Chmod(filepath.Join(dir, "configs/a.json"), 0o640))
+	must.Do(t, os.Chmod(filepath.Join(dir, "configs/a.json"), 0o640))
 	tree(t, outside, map[string]string{"x": "out"})
 	for _, tt := range []struct {
 		name  string

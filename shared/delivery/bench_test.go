@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // discard is a ResponseWriter that costs nothing.
@@ -48,10 +50,7 @@ func BenchmarkPoll(b *testing.B) {
 		table := newTable(sources(b, manyFlags(n)), "development", "v1")
 		h := CORS([]string{AnyOrigin}, (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now}).Mux())
 		context := `{"user":{"key":"user-1","plan":"plan-3","email":"user-1@team7.example","country":"DE","orders":40}}`
-		r, err := http.NewRequest("GET", "http://svc.test"+evalPrefix+base64.StdEncoding.EncodeToString([]byte(context)), nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		r := must.Get(http.NewRequest("GET", "http://svc.test"+evalPrefix+base64.StdEncoding.EncodeToString([]byte(context)), nil))(b)
 		b.Run(fmt.Sprintf("flags=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			w := discard{http.Header{}}
@@ -76,21 +75,13 @@ func shareOfCeiling(b *testing.B, h http.Handler, path string) {
 	for i, handler := range []http.Handler{h, ceiling} {
 		server := httptest.NewServer(handler)
 		defer server.Close()
-		connection, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			b.Fatal(err)
-		}
+		connection := must.Get(net.Dial("tcp", server.Listener.Addr().String()))(b)
 		defer connection.Close()
 		request := []byte("GET " + path + " HTTP/1.1\r\nHost: svc.test\r\n\r\n")
 		in := bufio.NewReaderSize(connection, 64<<10)
 		asks[i] = func() {
-			if _, err := connection.Write(request); err != nil {
-				b.Fatal(err)
-			}
-			a, err := http.ReadResponse(in, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Get(connection.Write(request))(b)
+			a := must.Get(http.ReadResponse(in, nil))(b)
 			if n, err := io.Copy(io.Discard, a.Body); err != nil || a.StatusCode != 200 || n != int64(answer.Body.Len()) {
 				b.Fatalf("%s, %d bytes: %v", a.Status, n, err)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestABulkEvaluationEndsWithItsClient, soon: not after all items.
@@ -114,10 +115,7 @@ func TestPropertiesAreReadAsTreesAre(t *testing.T) {
 			}
 			return map[string]any{rapid.String().Draw(t, "name"): value(depth + 1)}
 		}
-		text, err := json.Marshal(value(0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(value(0)))(t)
 		check(t, string(text))
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 const directory = `[
@@ -43,10 +44,7 @@ const directory = `[
 
 func sources(t testing.TB, text string) []evaluation.Source {
 	t.Helper()
-	tree, err := jsontree.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(jsontree.Parse([]byte(text)))(t)
 	var list []evaluation.Source
 	for _, item := range tree.Items {
 		doc, issues := document.Decode(item)
@@ -105,10 +103,7 @@ func do(h http.Handler, method, path, body string, header ...string) *http.Respo
 
 func text(t testing.TB, r *http.Response) string {
 	t.Helper()
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(io.ReadAll(r.Body))(t)
 	return string(b)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestCompression: an answer of more than a kilobyte is sent compressed to who
@@ -40,10 +41,7 @@ func TestCompression(t *testing.T) {
 				t.Errorf("%q, %q", packed.Header.Get("Content-Encoding"), plain.Header.Get("Content-Encoding"))
 			}
 			asked := ask(serve(table, true), "Accept-Encoding", "gzip, deflate, br, zstd")
-			decoder, err := zstd.NewReader(asked.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			decoder := must.Get(zstd.NewReader(asked.Body))(t)
 			if unpacked, err := io.ReadAll(decoder); err != nil || string(unpacked) != body || asked.Header.Get("Content-Encoding") != "zstd" || asked.ContentLength >= plain.ContentLength/3 {
 				t.Errorf("%v: %d bytes of %d as %q", err, asked.ContentLength, len(body), asked.Header.Get("Content-Encoding"))
 			}

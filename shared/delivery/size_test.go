@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/must"
 )
 
 // many joins n texts by commas.
@@ -132,10 +133,7 @@ func TestTheSizeOfATable(t *testing.T) {
 			before := memory.InUse()
 			b := NewBuilder("production")
 			for i := range c.n {
-				tree, err := jsontree.Parse([]byte(c.doc(i)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				tree := must.Get(jsontree.Parse([]byte(c.doc(i))))(t)
 				doc := document.View(tree)
 				b.Add(evaluation.Source{Key: doc.Key, Document: doc})
 			}
@@ -157,9 +155,7 @@ func TestTheSizeOfATable(t *testing.T) {
 // compile has the expressions remembered, and what else was to be forgotten.
 func compile(t *testing.T, pattern string, n int) {
 	for i := range n {
-		if _, err := expression.Compile(fmt.Sprintf(pattern, i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(expression.Compile(fmt.Sprintf(pattern, i)))(t)
 	}
 }
 

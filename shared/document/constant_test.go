@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestServesOne(t *testing.T) {
@@ -40,10 +41,7 @@ func TestServesOne(t *testing.T) {
 		if c.production != "" {
 			own = `,"environments":[{"id":"production","rules":[` + c.production + `]}]`
 		}
-		tree, err := document.Parse([]byte(`{"key":"a","type":"feature_flag","valueType":"int","default":{"rules":[` + c.rules + `]}` + own + `}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(document.Parse([]byte(`{"key":"a","type":"feature_flag","valueType":"int","default":{"rules":[` + c.rules + `]}` + own + `}`)))(t)
 		value, one := document.View(tree).ServesOne([]string{"production", "staging"})
 		got := ""
 		if one {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func addSeeds(f *testing.F) {
@@ -27,10 +28,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		doc, issues := Decode(tree)
-		again, err := jsontree.Parse(tree.Encode())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(jsontree.Parse(tree.Encode()))(t)
 		twin, more := Decode(again)
 		if !reflect.DeepEqual(issues, more) {
 			t.Fatalf("%q became %q by being written and read", issues, more)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // damage changes a few places of a document at random.
@@ -34,10 +35,7 @@ func damage(t *rapid.T, tree *jsontree.Node) {
 
 func TestDamagedDocuments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tree, err := jsontree.Parse([]byte(rapid.SampledFrom([]string{threeRuleFlag, secretConfig, logLevels, betaUsers}).Draw(t, "document")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(rapid.SampledFrom([]string{threeRuleFlag, secretConfig, logLevels, betaUsers}).Draw(t, "document"))))(t)
 		damage(t, tree)
 		holdValidate(t, tree)
 	})

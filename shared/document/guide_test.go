@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestTheGuideNamesEveryField of a document, and every type of a value, that the JSON
@@ -20,9 +21,7 @@ func TestTheGuideNamesEveryField(t *testing.T) {
 			}
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(document.SchemaJSON(), &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(document.SchemaJSON(), &schema))
 	const guide = "shared/document/README.md"
 	text, types := guides.Read(t, guide), schema.Defs.RuleValue.Properties.Type.Enum
 	if len(schema.Properties) == 0 || len(types) == 0 {

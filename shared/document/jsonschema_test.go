@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestCompileSchemaRefuses(t *testing.T) {
@@ -48,9 +50,7 @@ func TestCompileSchemaRefuses(t *testing.T) {
 // the machine that compiles it.
 func TestCompileSchemaReadsNoFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.json")
-	if err := os.WriteFile(path, []byte(`{"type": "string"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(`{"type": "string"}`), 0o600))
 	location := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 	for _, keyword := range []string{"$ref", "$schema"} {
 		if schema, issues := CompileSchema(parse(t, fmt.Sprintf(`{%q: %q}`, keyword, location))); schema != nil || len(issues) != 1 || issues[0].Pointer != "/"+keyword {

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/must"
 )
 
 // A workspace may have many schemas, each with as many expressions as one may have.
@@ -20,10 +21,7 @@ func TestSchemasDoNotKeepTheirExpressionsCompiled(t *testing.T) {
 		for p := range 40 {
 			properties = append(properties, fmt.Sprintf(`"p%d": {"pattern": "s%dp%dx{1000}"}`, p, i, p))
 		}
-		tree, err := jsontree.Parse([]byte(`{"properties": {` + strings.Join(properties, ", ") + `}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(`{"properties": {` + strings.Join(properties, ", ") + `}}`)))(t)
 		var issues []document.Issue
 		if schemas[i], issues = document.CompileSchema(tree); len(issues) > 0 {
 			t.Fatal(issues)
@@ -33,10 +31,7 @@ func TestSchemasDoNotKeepTheirExpressionsCompiled(t *testing.T) {
 		t.Errorf("%d MB are held", held)
 	}
 	for value, want := range map[string]int{`{"p3": "s7p3` + strings.Repeat("x", 1000) + `"}`: 0, `{"p3": "s7p3x"}`: 1} {
-		tree, err := jsontree.Parse([]byte(value))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(value)))(t)
 		if issues := schemas[7].Check(tree); len(issues) != want {
 			t.Errorf("%v", issues)
 		}

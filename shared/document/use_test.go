@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestNewUses(t *testing.T) {
@@ -19,11 +20,8 @@ func TestNewUses(t *testing.T) {
 	)
 	view := func(defaults, staging, variant string) *Document {
 		rule := func(value string) string { return `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":` + value + `}` }
-		tree, err := jsontree.Parse([]byte(fmt.Sprintf(`{"key":"c","type":"config","valueType":"string","default":{"rules":[%s]},"environments":[{"id":"staging","rules":[%s]}],"variants":[{"value":%s}]}`,
-			rule(defaults), rule(staging), variant)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(fmt.Sprintf(`{"key":"c","type":"config","valueType":"string","default":{"rules":[%s]},"environments":[{"id":"staging","rules":[%s]}],"variants":[{"value":%s}]}`,
+			rule(defaults), rule(staging), variant))))(t)
 		doc, issues := Decode(tree)
 		if len(issues) > 0 {
 			t.Fatal(issues)

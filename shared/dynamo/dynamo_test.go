@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/testing/must"
 )
 
 // answers are what the table says to requests, one after the other; the last
@@ -109,9 +110,7 @@ func TestTransact(t *testing.T) {
 			tokens := map[string]bool{}
 			for _, body := range a.bodies {
 				var in struct{ ClientRequestToken string }
-				if err := json.Unmarshal([]byte(body), &in); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal([]byte(body), &in))
 				tokens[in.ClientRequestToken] = true
 			}
 			if len(tokens) != 1 || tokens[""] {

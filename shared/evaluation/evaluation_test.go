@@ -7,15 +7,13 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // source decodes a document that a test writes as JSON.
 func source(t testing.TB, text string) Source {
 	t.Helper()
-	tree, err := jsontree.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(jsontree.Parse([]byte(text)))(t)
 	doc, issues := document.Decode(tree)
 	if len(issues) > 0 {
 		t.Fatalf("%s: %v", text, issues)
@@ -41,10 +39,7 @@ func criterion(operator, property, operandType, operand string) string {
 // fill puts a context written as JSON into a frame.
 func fill(t testing.TB, f *Frame, text string) *Frame {
 	t.Helper()
-	tree, err := jsontree.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(jsontree.Parse([]byte(text)))(t)
 	for _, context := range tree.Members {
 		for _, property := range context.Value.Members {
 			if slot := f.Slot([]byte(context.Name), []byte(property.Name)); slot >= 0 {

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // explainer compiles documents for explanations, and finds them again.
@@ -127,10 +128,7 @@ func TestBrief(t *testing.T) {
 		`{"` + long + `":1}`:       "<nil>",
 		`[[["` + long + `"]],"a"]`: `[]`,
 	} {
-		tree, err := jsontree.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(text)))(t)
 		told, got := brief(tree), "<nil>"
 		if told.node != nil {
 			got = string(told.node.Compact())

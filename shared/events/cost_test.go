@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/events"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestWhatAStreamCosts, with the client's connection, which is in this process too.
@@ -31,9 +32,7 @@ func TestWhatAStreamCosts(t *testing.T) {
 		if err == nil {
 			_, err = conn.Write(begin)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer conn.Close()
 		conns = append(conns, conn)
 	}

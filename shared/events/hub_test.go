@@ -18,6 +18,7 @@ import (
 
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/testing/must"
 )
 
 // channel is one whose version the test sets.
@@ -87,17 +88,11 @@ type reader struct {
 
 func (s *server) open(t *testing.T, header ...string) *reader {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), "GET", s.URL, nil))(t)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 	t.Cleanup(func() { answer.Body.Close() })
 	if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "text/event-stream" || answer.Header.Get("Cache-Control") != "no-store" || answer.Header.Get("X-Accel-Buffering") != "no" {
 		t.Fatalf("%d %v", answer.StatusCode, answer.Header)
@@ -255,10 +250,7 @@ func TestShares(t *testing.T) {
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
-		refused, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		refused := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 		refused.Body.Close()
 		if f := s.failed.Load(); refused.StatusCode != tt.refused || !strings.Contains(f.Message, tt.why) || f.RetryAfter() != "10" || refused.Header.Get("Content-Type") == events.ContentType {
 			t.Errorf("%d: %d %v %v", i, refused.StatusCode, f, refused.Header)
@@ -330,27 +322,19 @@ func TestWhatIsRefused(t *testing.T) {
 func TestHTTP10(t *testing.T) {
 	c := newChannel("v1")
 	s := serve(t, 1, events.Stream{Channel: c, Greeted: true})
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", s.Listener.Addr().String()))(t)
 	defer conn.Close()
 	fmt.Fprint(conn, "GET / HTTP/1.0\r\n\r\n")
 	text := ""
 	for b := make([]byte, 4096); !strings.Contains(text, "data of v1"); {
-		n, err := conn.Read(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(conn.Read(b))(t)
 		text += string(b[:n])
 	}
 	_, body, _ := strings.Cut(text, "\r\n\r\n")
 	if strings.Contains(text, "chunked") || !strings.HasPrefix(body, ": svc\nretry: ") {
 		t.Error(text)
 	}
-	if _, err := fmt.Fprint(conn, "more"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprint(conn, "more"))(t)
 	await(t, func() bool { return s.hub.Open() == 0 }) // who sends more has no use for a stream
 }
 
@@ -363,10 +347,7 @@ func TestAReaderThatNeverReads(t *testing.T) {
 	c := newChannel("v1")
 	c.data = func(version string) string { return version + strings.Repeat(" ", 32<<20) }
 	s := serve(t, 2, events.Stream{Channel: c, Greeted: true})
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", s.Listener.Addr().String()))(t)
 	defer conn.Close()
 	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	r := s.open(t)

@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/gen"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -68,10 +69,7 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 			}
 			sources = append(sources, evaluation.Source{Key: key, Document: ws.Items[i].Read().View, Overrides: overrides[key]})
 		}
-		state, err := explanation.Compile(ws, environment, overrides, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := must.Get(explanation.Compile(ws, environment, overrides, 0))(t)
 		b := delivery.NewBuilder(environment)
 		for _, source := range slices.SortedFunc(slices.Values(sources), func(a, b evaluation.Source) int { return strings.Compare(a.Key, b.Key) }) {
 			b.Add(source)
@@ -281,16 +279,10 @@ func TestAnExplanationInFull(t *testing.T) {
 		{"criteria":[`+in("IN_SEG")+`,{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":1}}],"value":{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[{"value":{"type":"bool","value":true},"weight":10000},{"value":{"type":"bool","value":false},"weight":90000}]}}},
 		{"criteria":[],"value":{"type":"bool","value":true}}`)
 	add(document.Segment, "staff", `{"criteria":[{"operator":"PROP_ENDS_WITH_ONE_OF","propertyName":"user.email","valueToMatch":{"type":"string_list","value":["@acme.com"]}}],"value":{"type":"bool","value":true}}`)
-	state, err := explanation.Compile(ws, environment, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(explanation.Compile(ws, environment, nil, 0))(t)
 	q := asked(t, ws, `{"user":{"key":"u-1","email":"ada@acme.com"}}`)
 	q.Explain = true
-	answer, err := state.Evaluate(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(state.Evaluate(t.Context(), q))(t)
 	const want = `{"environment":"production","commitSha":null,"evaluations":{"f":{"value":false,"valueType":"bool","reason":"SPLIT","ruleSource":"default","ruleIndex":1,"weightedValueIndex":1,"explanation":[
 		{"ruleSource":"default","index":0,"matched":false,"criteria":[{"operator":"NOT_IN_SEG","expected":"staff","present":false,"holds":false,"segment":[
 			{"ruleSource":"default","index":0,"matched":true,"member":true,"criteria":[{"operator":"PROP_ENDS_WITH_ONE_OF","propertyName":"user.email","expected":["@acme.com"],"actual":"ada@acme.com","present":true,"holds":true}]}]}]},

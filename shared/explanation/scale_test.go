@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -28,10 +29,7 @@ func many(n int) *workspace.Workspace {
 }
 
 func asked(t testing.TB, ws *workspace.Workspace, context string) explanation.Question {
-	tree, err := jsontree.Parse([]byte(context))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(jsontree.Parse([]byte(context)))(t)
 	return explanation.Question{Context: tree, All: true, Now: now, Random: func() float64 { return 0.5 },
 		Document: func(t document.Type, key string) *workspace.Stored {
 			stored, _ := ws.Item(t, key)
@@ -45,10 +43,7 @@ const somebody = `{"user":{"key":"user-1","plan":"plan-3","email":"user-1@team7.
 // an answer has room for.
 func TestTenThousandFlags(t *testing.T) {
 	ws := many(10_000)
-	state, err := explanation.Compile(ws, environment, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(explanation.Compile(ws, environment, nil, 0))(t)
 	q := asked(t, ws, somebody)
 	answer, err := state.Evaluate(t.Context(), q)
 	if err != nil || len(answer.Evaluations) != 10_000 {
@@ -76,10 +71,7 @@ func TestTenThousandFlags(t *testing.T) {
 func TestTheSizeOfAState(t *testing.T) {
 	ws := many(5000)
 	before := memory.InUse()
-	state, err := explanation.Compile(ws, environment, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(explanation.Compile(ws, environment, nil, 0))(t)
 	took := memory.InUse() - before
 	if size := state.Size(); size < took*2/3 || size > took*3/2 {
 		t.Errorf("it takes %d bytes and says %d", took, size)

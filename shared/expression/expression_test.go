@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // programOf is how many instructions an expression compiles to.
@@ -102,10 +104,7 @@ func TestMistakesAreBounded(t *testing.T) {
 }
 
 func TestAnExpressionIsCompiledOnce(t *testing.T) {
-	first, err := Compile("^once$")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(Compile("^once$"))(t)
 	if again, _ := Compile("^once$"); again != first {
 		t.Error("it was compiled again")
 	}

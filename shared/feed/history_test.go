@@ -11,15 +11,13 @@ import (
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/must"
 )
 
 // history is a page of an item's history.
 func (w *world) history(t document.Type, key string, q feed.PageQuery) *feed.History {
 	w.t.Helper()
-	h, err := w.reader().History(ctx, t, key, q)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	h := must.Get(w.reader().History(ctx, t, key, q))(w.t)
 	return h
 }
 

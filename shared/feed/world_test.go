@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/memoryrepository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/turns"
 )
 
@@ -55,10 +56,7 @@ func (w *world) reader() *feed.Reader {
 // page is a page of the feed.
 func (w *world) page(q feed.ActivityQuery) *feed.ActivityList {
 	w.t.Helper()
-	list, err := w.reader().Activity(ctx, q)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.reader().Activity(ctx, q))(w.t)
 	return list
 }
 
@@ -80,18 +78,13 @@ func (w *world) all(q feed.ActivityQuery) (entries []feed.Activity, pages int) {
 // writes makes a commit as the control plane does.
 func (w *world) writes(who access.Principal, when time.Time, path, text string) repository.Commit {
 	w.t.Helper()
-	base, err := w.repo.Snapshot(ctx, w.repo.Head())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	base := must.Get(w.repo.Snapshot(ctx, w.repo.Head()))(w.t)
 	file, _ := base.File(path)
 	author := feed.Author(who)
 	author.When = when
 	draft := repository.Draft{Author: author, Committer: repository.Committer(when), Changes: []repository.Change{{Path: path, Content: []byte(text)}},
 		Message: feed.MessageOfOne(feed.Difference(path, file.Text, []byte(text)), who)}
-	if _, err := w.repo.Commit(ctx, base, draft); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(w.repo.Commit(ctx, base, draft))(w.t)
 	return w.repo.Commits[len(w.repo.Commits)-1].Commit
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -44,9 +45,7 @@ func TestNoProtocolIsAllowed(t *testing.T) {
 		run("init", "-q")
 		run("commit", "-q", "--allow-empty", "-m", "x")
 		text := "[core]\nrepositoryformatversion = 1\n[extensions]\npartialClone = o\n[remote \"o\"]\npromisor = true\n" + config
-		if err := os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(text), 0o666))
 		cmd := exec.Command(program, "cat-file", "-p", strings.Repeat("0", 39)+"1")
 		cmd.Dir = dir
 		cmd.Env = slices.DeleteFunc(environment(os.Environ()), func(v string) bool { return strings.HasPrefix(v, "GIT_NO_LAZY_FETCH") })
@@ -69,37 +68,25 @@ func TestAskingWritesNothing(t *testing.T) {
 		}
 	}
 	run("init", "-q")
-	if err := os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("*.json ident\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("*.json ident\n"), 0o666))
 	run("add", "-A")
 	run("commit", "-q", "-m", "x")
 	for _, setting := range []string{"core.splitIndex", "core.untrackedCache", "core.fsmonitor", "index.recordEndOfIndexEntries"} {
 		run("config", setting, "true")
 	}
 	run("config", "splitIndex.sharedIndexExpire", "now")
-	if err := os.WriteFile(filepath.Join(dir, ".git", "sharedindex."+strings.Repeat("0", 40)), []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, ".git", "sharedindex."+strings.Repeat("0", 40)), []byte("x"), 0o666))
 	files := func() (all []string) {
-		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			info, err := entry.Info()
 			all = append(all, fmt.Sprint(path, info.ModTime()))
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return all
 	}
 	before := files()
-	r, err := Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Attributes(t.Context(), "HEAD", []string{"a.json"}); err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), dir))(t)
+	must.Get(r.Attributes(t.Context(), "HEAD", []string{"a.json"}))(t)
 	if after := files(); !slices.Equal(before, after) {
 		t.Errorf("before:\n%s\nafter:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}
@@ -123,9 +110,7 @@ func TestSettingsAreThoseOfTheRepositoryOrTheCaller(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", home)
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\nname = Ada\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\nname = Ada\n"), 0o666))
 	if out, err := exec.Command(program, "init", "-q", "--bare", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -27,9 +28,7 @@ func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(pipe), 0o755), os.Rename(pipe, pipe+".away")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mkfifo(pipe, 0o600))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		r, err := Open(ctx, dir)
 		if err == nil {
@@ -45,10 +44,7 @@ func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), dir))(t)
 	if _, err := r.Attributes(t.Context(), "", []string{"sub/a.json"}); err != nil {
 		t.Error(err)
 	}

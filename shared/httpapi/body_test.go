@@ -6,16 +6,14 @@ import (
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestALongRolloutIsLookedAtNoFurther: its entries cost nothing.
 func TestALongRolloutIsLookedAtNoFurther(t *testing.T) {
 	patch := described().operations["updateFlagEnvironment"].body
 	check := func(entries int) (allocations float64, problem error) {
-		tree, err := jsontree.Parse([]byte(`{"rollout":[{"value":1,"percent":0.001}` + strings.Repeat(`,{"value":1,"percent":0.001}`, entries-1) + `]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(`{"rollout":[{"value":1,"percent":0.001}` + strings.Repeat(`,{"value":1,"percent":0.001}`, entries-1) + `]}`)))(t)
 		allocations = testing.AllocsPerRun(1, func() { _, problem = patch.check(tree) })
 		return allocations, problem
 	}

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestEveryOperationIsHandled: the description and the handlers have the same operations.
@@ -92,10 +93,7 @@ func TestAllThatIsDescribedOfARequestIsChecked(t *testing.T) {
 }
 
 func TestAGroupServesOnlyItself(t *testing.T) {
-	h, err := New(Options{Service: control.New(control.Settings{}), BasePath: "/api/v1"}, Segments())
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(New(Options{Service: control.New(control.Settings{}), BasePath: "/api/v1"}, Segments()))(t)
 	for path, want := range map[string]int{"/api/v1/segments": 401, "/api/v1/flags": 404, "/v1/segments": 404, "/api/v1": 404, "/api/v1/openapi.json": 404} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))

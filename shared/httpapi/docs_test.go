@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/httpapi/swaggerui"
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/testing/must"
 )
 
 // docsPage is the reference page, and its header fields.
@@ -55,10 +56,7 @@ var loaded = regexp.MustCompile(`(?:src|href)="([^#"][^"]*)"`)
 // and there.
 func TestDocsLoadOnlyWhatIsServed(t *testing.T) {
 	for _, base := range []string{"", "/api/v1"} {
-		h, err := httpapi.New(httpapi.Options{BasePath: base, PublicURL: "https://svc.test/stage"}, httpapi.Reference())
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(httpapi.New(httpapi.Options{BasePath: base, PublicURL: "https://svc.test/stage"}, httpapi.Reference()))(t)
 		if base == "" {
 			base = "/v1"
 		}
@@ -116,7 +114,7 @@ func TestDocsFiles(t *testing.T) {
 		if coding == "gzip" {
 			var err error
 			packed.body, err = negotiation.Decompress(packed.body)
-			w.must(err)
+			must.Do(w.t, err)
 		}
 		if (coding == "") != (name == "NOTICE") || !bytes.Equal(plain.body, packed.body) {
 			t.Errorf("%s: encoded as %q it is another file", name, coding)

@@ -13,6 +13,7 @@ import (
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // refusals are all errors: status, code, details.code.
@@ -103,9 +104,7 @@ func detailCodes(t *testing.T, dir string) (codes []string) {
 			codes = append(codes, string(found[1]))
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return codes
 }
 

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 )
 
 var reported int
@@ -24,8 +25,8 @@ func (w *world) evaluate(environment, key, value string, hours int, count int64)
 	b := telemetry.Batch{Received: at, ID: sha256.Sum256(fmt.Append(nil, "evaluations", reported)),
 		Evaluations: []telemetry.Evaluation{{Environment: environment, Key: key, Value: value, At: at, Count: count}}}
 	_, err := w.seen.Record(context.Background(), string(workspaceID), b)
-	w.must(err)
-	w.must(w.seen.Flush(context.Background()))
+	must.Do(w.t, err)
+	must.Do(w.t, w.seen.Flush(context.Background()))
 }
 
 func TestEvaluations(t *testing.T) {
@@ -128,7 +129,7 @@ func TestListsTellWhenItemsWereEvaluated(t *testing.T) {
 func TestListsDoWithoutTelemetry(t *testing.T) {
 	w := newWorld(t, shop())
 	path := t.TempDir() + "/svc.db"
-	w.must(os.WriteFile(path, []byte("no database at all, and long enough to be looked at"), 0o600))
+	must.Do(w.t, os.WriteFile(path, []byte("no database at all, and long enough to be looked at"), 0o600))
 	*w.seen = *rows.New(bolt.New(database.New(path)), 0)
 	a := w.get("/flags").ok()
 	if a.at("/evaluationsSince") != nil || a.at("/flags/0/key") == nil {

@@ -13,6 +13,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // bodySchemas are the description's schemas of bodies with everything in
@@ -57,10 +58,7 @@ func TestBodiesAreCheckedAsDescribed(t *testing.T) {
 			parts = append(parts, `"`+name+`": `+fields[name])
 		}
 		body := "{" + strings.Join(parts, ", ") + "}"
-		tree, err := jsontree.Parse([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(body)))(t)
 		method, path, _ := strings.Cut(operation, " ")
 		path = strings.NewReplacer("{key}", rapid.SampledFrom([]string{"colour", "checkout.timeout", "cart", "log-level.cart"}).Draw(t, "key"), "{env}", "staging").Replace(path)
 		a := w.do(method, path+"?dryRun=true", body)

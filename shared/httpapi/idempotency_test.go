@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -138,7 +139,7 @@ func TestEveryWriteIsMadeOnceUnderItsKey(t *testing.T) {
 func (w *world) head() repository.Head {
 	w.t.Helper()
 	head, err := w.ledger.Head(w.t.Context())
-	w.must(err)
+	must.Do(w.t, err)
 	return head
 }
 
@@ -150,7 +151,7 @@ func (w *world) merges() {
 		cmd := exec.Command(testenv.Program(w.t, "install git", "git"), append([]string{"-c", "user.name=Lin", "-c", "user.email=lin@example.com"}, args...)...)
 		cmd.Dir = w.ledger.Repository()
 		out, err := cmd.Output()
-		w.must(err)
+		must.Do(w.t, err)
 		return strings.TrimSpace(string(out))
 	}
 	other := git("commit-tree", "main~1^{tree}", "-p", "main~1", "-m", "beside")
@@ -214,7 +215,7 @@ func TestWhatAnIdempotencyKeyDoes(t *testing.T) {
 		"the history was replaced": {func(w *world) {
 			head := w.head()
 			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
-			w.must(os.WriteFile(filepath.Join(w.ledger.Repository(), "refs", "heads", "main"), []byte(head.Commit+"\n"), 0o666))
+			must.Do(w.t, os.WriteFile(filepath.Join(w.ledger.Repository(), "refs", "heads", "main"), []byte(head.Commit+"\n"), 0o666))
 		}, "made"},
 		"the subscription lapsed": {func(w *world) {
 			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
@@ -318,7 +319,7 @@ func TestKeysThatLeadToNothingLeaveNothing(t *testing.T) {
 	w := newWorld(t, shop())
 	w.do("PATCH", toggle, `{"enabled": true}`, "Idempotency-Key: first").ok()
 	size := func() (bytes int64) {
-		w.must(filepath.WalkDir(filepath.Dir(w.ledger.Repository()), func(_ string, entry fs.DirEntry, err error) error {
+		must.Do(w.t, filepath.WalkDir(filepath.Dir(w.ledger.Repository()), func(_ string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() {
 				var info fs.FileInfo
 				info, err = entry.Info()
@@ -355,13 +356,13 @@ func TestAnswersAreToldAgainAfterARestart(t *testing.T) {
 	first := w.do("PATCH", toggle, `{"enabled": true}`, "Idempotency-Key: k").ok()
 	for _, lost := range []string{"", "history.cache"} {
 		dir := filepath.Dir(w.ledger.Repository())
-		w.must(w.ledger.Close())
+		must.Do(w.t, w.ledger.Close())
 		if lost != "" {
-			w.must(os.Remove(filepath.Join(dir, lost)))
+			must.Do(w.t, os.Remove(filepath.Join(dir, lost)))
 		}
 		var err error
 		w.ledger, err = local.Open(t.Context(), dir, local.Options{})
-		w.must(err)
+		must.Do(w.t, err)
 		w.repo = repository.New(w.ledger, w.ledger.Objects())
 		a := w.do("PATCH", toggle, `{"enabled": true}`, "Idempotency-Key: k").ok()
 		if a.header.Get("Idempotency-Replayed") != "true" || string(a.body) != string(first.body) {

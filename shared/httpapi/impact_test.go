@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // see saves contexts: each has a key, a plan and a name.
@@ -27,7 +28,7 @@ func (w *world) see(environment string, n int) {
 			Properties: []telemetry.Property{property("name", "Person "+key), property("key", key), property("plan", plan), {Name: "age", Kind: telemetry.Int, Text: "42"}, {Name: "tags", Kind: telemetry.StringList, List: []string{"a"}}}})
 	}
 	_, err := w.seen.Record(context.Background(), string(workspaceID), b)
-	w.must(err)
+	must.Do(w.t, err)
 }
 
 const tiers = `{"key":"tiers","type":"feature_flag","valueType":"string","default":{"rules":[` +

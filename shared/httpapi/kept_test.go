@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/httpapi/swaggerui"
+	"svc.example/svc/shared/testing/must"
 )
 
 // reads are answered from what was kept of the same head.
@@ -25,7 +26,7 @@ var reads = []string{
 func TestKeptAnswersAreWhatWouldBeAnswered(t *testing.T) {
 	w := newWorld(t, shop())
 	afresh, err := httpapi.New(httpapi.Options{Service: w.service, Limit: unlimited, PublicURL: "https://svc.test"}, httpapi.All()...)
-	w.must(err)
+	must.Do(w.t, err)
 	member := w.newKey(access.KindUser)
 	for round := range 4 {
 		for _, key := range []string{w.key, member, w.key} {

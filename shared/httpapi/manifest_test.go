@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -259,7 +260,7 @@ func TestTheCLIWaitsForItsTurn(t *testing.T) {
 	w := newWorld(t, shop())
 	var err error
 	w.handler, err = httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 5, Burst: 5}}, httpapi.All()...)
-	w.must(err)
+	must.Do(w.t, err)
 	for i := range 12 {
 		if a := w.get("/openfeature/v0/manifest"); a.status != 200 {
 			t.Fatalf("request %d: %d %s", i, a.status, a.body)
@@ -274,7 +275,7 @@ func TestTheCLIWaitsForItsTurn(t *testing.T) {
 	}
 	// A crowd does not wait: it is more than any CLI sends.
 	w.handler, err = httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 1, Burst: 1}}, httpapi.All()...)
-	w.must(err)
+	must.Do(w.t, err)
 	w.get("/openfeature/v0/manifest").ok()
 	answers := make(chan int)
 	for range 40 {

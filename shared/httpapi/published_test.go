@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/testing/must"
 )
 
 var record = flag.Bool("record", false, "record the description as published, in "+published)
@@ -45,15 +46,10 @@ func TestTheDescriptionIsAsPublished(t *testing.T) {
 	}
 	if *record {
 		text := strings.Join(append([]string{"version " + version, "sha256 " + fingerprint}, now...), "\n") + "\n"
-		if err := errors.Join(os.WriteFile(published, []byte(text), 0o666), os.WriteFile("openapi.json.gz", compressed(t, openapi), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(published, []byte(text), 0o666), os.WriteFile("openapi.json.gz", compressed(t, openapi), 0o666)))
 		return
 	}
-	packed, err := os.ReadFile("openapi.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(os.ReadFile("openapi.json.gz"))(t)
 	if text, err := negotiation.Decompress(packed); err != nil || string(text) != openapi {
 		t.Errorf("openapi.json.gz, which the programs have in them, is not openapi.json (%v). Record it:\n  %s", err, howToRecord)
 	}
@@ -71,9 +67,7 @@ func compressed(t *testing.T, text string) []byte {
 	if err == nil {
 		_, err = w.Write([]byte(text))
 	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, w.Close()))
 	return packed.Bytes()
 }
 
@@ -90,13 +84,8 @@ func differences(before, now []string) string {
 func fingerprintOf(t *testing.T, tree *jsontree.Node) string {
 	t.Helper()
 	var plain any
-	if err := json.Unmarshal(tree.Compact(), &plain); err != nil {
-		t.Fatal(err)
-	}
-	sorted, err := json.Marshal(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(tree.Compact(), &plain))
+	sorted := must.Get(json.Marshal(plain))(t)
 	return fmt.Sprintf("%x", sha256.Sum256(sorted))
 }
 

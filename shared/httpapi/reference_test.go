@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestEveryOperationIsDescribedInFull(t *testing.T) {
@@ -135,10 +136,7 @@ func TestReferenceAddresses(t *testing.T) {
 		{"", "/api/v1", "https://svc.test/api", "https://svc.test/api/v1", "https://svc.test/api", "/api/schemas/v1/stored-config.json"},
 		{"", "/api/v1", "", "/api/v1", "/api", "/api/schemas/v1/stored-config.json"},
 	} {
-		h, err := httpapi.New(httpapi.Options{Release: c.release, BasePath: c.base, PublicURL: c.public}, httpapi.Reference())
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(httpapi.New(httpapi.Options{Release: c.release, BasePath: c.base, PublicURL: c.public}, httpapi.Reference()))(t)
 		get := func(path string) *jsontree.Node {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
@@ -176,7 +174,7 @@ func TestReferenceAddresses(t *testing.T) {
 func TestTheDescriptionIsServedAsItIs(t *testing.T) {
 	w := newWorld(t, nil)
 	served, err := jsontree.Parse(w.get("/openapi.json", "-").ok().body)
-	w.must(err)
+	must.Do(w.t, err)
 	want := spec().Clone()
 	want.Delete("x-directory") // which is of another server
 	*served.Get("servers") = *want.Get("servers")

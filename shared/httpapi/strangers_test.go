@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestStrangersAreLimited: what an address may ask without a key that is known
@@ -22,7 +23,7 @@ func TestStrangersAreLimited(t *testing.T) {
 	options := httpapi.Options{Service: w.service, Limit: unlimited, Anonymous: anonymous, Now: func() time.Time { return w.clock }}
 	var err error
 	w.handler, err = httpapi.New(options, httpapi.All()...)
-	w.must(err)
+	must.Do(w.t, err)
 	w.get("/whoami").ok() // a key that is good takes one token when it is new
 	asks := []func() string{
 		func() string { return w.get("/whoami", "-").refused() },

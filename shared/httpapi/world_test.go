@@ -25,6 +25,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 )
 
 const workspaceID = access.ID("0123456789abcdef")
@@ -72,10 +73,10 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	t.Helper()
 	w := &world{t: t, log: &safeBuffer{}, clock: time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)}
 	dir := filepath.Join(t.TempDir(), "data")
-	w.must(local.Create(dir, access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
+	must.Do(w.t, local.Create(dir, access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
 	var err error
 	w.ledger, err = local.Open(context.Background(), dir, local.Options{})
-	w.must(err)
+	must.Do(w.t, err)
 	t.Cleanup(func() { w.ledger.Close() })
 	w.seen = rows.New(bolt.New(w.ledger.Database()), 0)
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
@@ -101,7 +102,7 @@ func (w *world) serve(options httpapi.Options) {
 	options.Logger = slog.New(slog.NewTextHandler(w.log, nil))
 	var err error
 	w.handler, err = httpapi.New(options, httpapi.All()...)
-	w.must(err)
+	must.Do(w.t, err)
 }
 
 // in is the same world for a part of the test.
@@ -122,13 +123,6 @@ func (g gate) Authenticate(ctx context.Context, key access.Key, once string) (co
 	return entry, err
 }
 
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // commit writes files past the API, as a push does.
 func (w *world) commit(message string, files map[string]string) {
 	w.t.Helper()
@@ -136,25 +130,25 @@ func (w *world) commit(message string, files map[string]string) {
 		return
 	}
 	head, err := w.ledger.Head(context.Background())
-	w.must(err)
+	must.Do(w.t, err)
 	base, err := w.repo.Snapshot(context.Background(), head)
-	w.must(err)
+	must.Do(w.t, err)
 	by := repository.Signature{Name: "Ada", Email: "ada@example.com", When: w.clock}
 	draft := repository.Draft{Author: by, Committer: by, Message: message}
 	for path, text := range files {
 		draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: []byte(text)})
 	}
 	_, err = w.repo.Commit(context.Background(), base, draft)
-	w.must(err)
+	must.Do(w.t, err)
 }
 
 // newKey makes a key for a new principal with these roles.
 func (w *world) newKey(kind access.Kind, roles ...string) string {
 	w.t.Helper()
 	id, err := access.NewID(rand.Reader)
-	w.must(err)
+	must.Do(w.t, err)
 	key, err := access.NewKey(rand.Reader, kind, workspaceID, id)
-	w.must(err)
+	must.Do(w.t, err)
 	p := access.Principal{Type: access.PrincipalUser, ID: id, Name: "Grace", Email: "grace@example.com", Roles: roles}
 	if kind != access.KindUser {
 		p = access.Principal{Type: access.PrincipalServiceAccount, ID: id, Name: "deploy-bot", Roles: roles}
@@ -163,7 +157,7 @@ func (w *world) newKey(kind access.Kind, roles ...string) string {
 	if kind.Delivers() {
 		record.Environment = "production"
 	}
-	w.must(w.ledger.Registry().Update(context.Background(), func(s access.State) (access.State, access.Entry, error) {
+	must.Do(w.t, w.ledger.Registry().Update(context.Background(), func(s access.State) (access.State, access.Entry, error) {
 		s.Version++
 		s.Principals, s.Keys = append(slices.Clone(s.Principals), p), append(slices.Clone(s.Keys), record)
 		return s, access.Entry{}, nil
@@ -206,9 +200,9 @@ func (w *world) send(r *http.Request) *reply {
 	a := &reply{t: w.t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.Bytes()}
 	if a.header.Get("Content-Encoding") == "gzip" && r.Method != http.MethodHead {
 		z, err := gzip.NewReader(bytes.NewReader(a.body))
-		w.must(err)
+		must.Do(w.t, err)
 		a.body, err = io.ReadAll(z)
-		w.must(err)
+		must.Do(w.t, err)
 	}
 	conforms(w.t, r, a)
 	return a

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/impact"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -48,10 +49,7 @@ func TestOnlyWhatIsReachedIsEvaluated(t *testing.T) {
 	if reached := change.Reached("production"); len(reached) != 50 || reached[0] != "flag-000" || len(change.Environments) != 1 {
 		t.Fatalf("%v in %v", reached, change.Environments)
 	}
-	count, err := change.In(context.Background(), "production", now, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	count := must.Get(change.In(context.Background(), "production", now, 0))(t)
 	for i := range people {
 		count.Add(&people[i])
 	}
@@ -80,10 +78,7 @@ func benchmark(b *testing.B, flags int) {
 	before, after, people := scale(flags, 10_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		count, err := compared(b, before, after).In(context.Background(), "production", now, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		count := must.Get(compared(b, before, after).In(context.Background(), "production", now, 0))(b)
 		for i := range people {
 			count.Add(&people[i])
 		}
@@ -101,10 +96,7 @@ func BenchmarkSegment(b *testing.B) { benchmark(b, 50) }
 
 func compared(t testing.TB, before, after *workspace.Workspace) *impact.Change {
 	t.Helper()
-	change, err := impact.Compare(context.Background(), before, after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	change := must.Get(impact.Compare(context.Background(), before, after))(t)
 	return change
 }
 

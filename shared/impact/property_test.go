@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/documents"
 	"svc.example/svc/shared/testing/gen"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -33,10 +34,7 @@ type state struct {
 
 func stateOf(t *testing.T, ws *workspace.Workspace, environment string) state {
 	t.Helper()
-	served, err := explanation.Compile(ws, environment, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must.Get(explanation.Compile(ws, environment, nil, 0))(t)
 	s := state{t: t, served: served}
 	var sources []evaluation.Source
 	for i := range ws.Items {
@@ -51,10 +49,7 @@ type answer struct{ bare, identity string }
 
 func (s state) answers(c *impact.Context, tree *jsontree.Node) map[string]answer {
 	s.t.Helper()
-	told, err := s.served.Evaluate(context.Background(), explanation.Question{Context: tree, All: true, Now: now, Random: c.Point})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	told := must.Get(s.served.Evaluate(context.Background(), explanation.Question{Context: tree, All: true, Now: now, Random: c.Point}))(s.t)
 	frame := s.all.NewFrame(now, c.Point)
 	for _, p := range c.Properties {
 		if slot := frame.Slot([]byte(p.Context), []byte(p.Name)); slot >= 0 {
@@ -131,10 +126,7 @@ func TestImpactIsWhatBruteForceFinds(t *testing.T) {
 				}
 				continue
 			}
-			count, err := change.In(context.Background(), e.Name, now, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			count := must.Get(change.In(context.Background(), e.Name, now, 0))(t)
 			for i := range contexts {
 				count.Add(&contexts[i])
 			}

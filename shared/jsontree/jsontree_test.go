@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func mustParse(t *testing.T, text string) *Node {
@@ -24,9 +26,7 @@ func TestEncodeKeepsWhatWasWritten(t *testing.T) {
 		`"alone"`, `true`, `null`, `{}`, `[]`,
 	} {
 		var want bytes.Buffer
-		if err := json.Indent(&want, []byte(text), "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Indent(&want, []byte(text), "", "  "))
 		got := string(mustParse(t, text).Encode())
 		if got != want.String()+"\n" {
 			t.Errorf("Encode(%s) =\n%s\nwant\n%s", text, got, want.String())

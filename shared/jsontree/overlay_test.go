@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 type person struct {
@@ -46,10 +47,7 @@ func TestOverlay(t *testing.T) {
 		"another kind is replaced": {stored: `[1]`, was: []int{1}, now: bob, want: `{"id":"2","name":"Bob","roles":null}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := jsontree.Overlay([]byte(c.stored), c.was, c.now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(jsontree.Overlay([]byte(c.stored), c.was, c.now))(t)
 			if text := string(got.Compact()); text != c.want {
 				t.Errorf("%s\nwant %s", text, c.want)
 			}

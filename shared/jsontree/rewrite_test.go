@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestRewriteKeepsWhatDoesNotChange(t *testing.T) {
@@ -35,10 +37,7 @@ func TestRewriteKeepsWhatDoesNotChange(t *testing.T) {
 		{"what lies around", " \n{\"a\":1} \n\n", `{"a":2}`, " \n{\"a\":2} \n\n"},
 		{"a colon with white space", `{"a" : 1 , "b" : 2}`, `{"a":1,"b":3,"c":4}`, `{"a" : 1 , "b" : 3, "c": 4}`},
 	} {
-		tree, err := Parse([]byte(tt.tree))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(Parse([]byte(tt.tree)))(t)
 		got, err := Rewrite([]byte(tt.text), tree)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: %q (%v), want %q", tt.name, got, err, tt.want)
@@ -134,10 +133,7 @@ func TestWhatIsPutIntoAnEmptyOneLeavesItsWhiteSpace(t *testing.T) {
 			into, brackets = `{"x":1,"y":{"z":[]}}`, "{}"
 		}
 		old := before + brackets[:1] + inner + brackets[1:] + after
-		tree, err := Parse([]byte(before + into + after))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(Parse([]byte(before + into + after)))(t)
 		made, err := Rewrite([]byte(old), tree)
 		mid, begins := strings.CutPrefix(string(made), before+brackets[:1])
 		mid, ends := strings.CutSuffix(mid, brackets[1:]+after)

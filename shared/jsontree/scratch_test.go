@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestScratchReadsAsParseDoes(t *testing.T) {
@@ -32,9 +33,7 @@ func TestATreeInAScratchIsGoneWithTheNext(t *testing.T) {
 	scratch := jsontree.NewScratch()
 	kept, _ := scratch.ParseWithin([]byte(`{"secret":[1,2]}`), math.MaxInt)
 	inner := kept.Get("secret")
-	if _, err := scratch.ParseWithin([]byte(`1`), math.MaxInt); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(scratch.ParseWithin([]byte(`1`), math.MaxInt))(t)
 	if len(kept.Members) > 0 || inner.Kind != 0 || len(inner.Items) > 0 {
 		t.Errorf("what is kept is %s and %s", kept.Compact(), inner.Compact())
 	}
@@ -48,9 +47,7 @@ func TestAScratchLeavesNoGarbage(t *testing.T) {
 	scratch := jsontree.NewScratch()
 	read := func() {
 		for _, text := range texts {
-			if _, err := scratch.ParseWithin(text, math.MaxInt); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(scratch.ParseWithin(text, math.MaxInt))(t)
 		}
 	}
 	if made := testing.AllocsPerRun(10, read); made > 0 {

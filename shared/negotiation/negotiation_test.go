@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestGzip(t *testing.T) {
@@ -77,10 +78,7 @@ func TestPack(t *testing.T) {
 			t.Errorf("%s: %d bytes of %d, or other ones each time", coding, len(packed), len(body))
 		}
 	}
-	plain, err := p.Plain()
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(p.Plain())(t)
 	if text, err := io.ReadAll(plain); err != nil || !bytes.Equal(text, body) || p.Length != len(body) {
 		t.Errorf("%d bytes of %d: %v", p.Length, len(body), err)
 	}

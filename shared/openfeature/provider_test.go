@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/client"
 	"svc.example/svc/shared/contexts"
 	"svc.example/svc/shared/openfeature"
+	"svc.example/svc/shared/testing/must"
 )
 
 // What the SDK looks for in a provider.
@@ -76,9 +77,7 @@ func write(t testing.TB, dir, text string) {
 	}
 	folder := map[string]string{"feature_flag": "feature-flags", "config": "configs"}[head.Type]
 	path := filepath.Join(dir, folder, head.Key+".json")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	if err := atomicfile.ReplaceAt(path, []byte(text), 0o644); err != nil { // or the file could be seen empty
 		t.Fatal(err)
 	}
@@ -90,10 +89,7 @@ func open(t testing.TB, documents ...string) (*client.Client, string) {
 	for _, text := range documents {
 		write(t, dir, text)
 	}
-	c, err := client.Open(context.Background(), client.Options{Datadir: dir, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(client.Open(context.Background(), client.Options{Datadir: dir, Log: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { c.Close() })
 	return c, dir
 }
@@ -101,9 +97,7 @@ func open(t testing.TB, documents ...string) (*client.Client, string) {
 // connected is an OpenFeature client of its own domain over a provider.
 func connected(t testing.TB, p of.FeatureProvider) *of.Client {
 	t.Helper()
-	if err := of.SetNamedProviderAndWait(t.Name(), p); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, of.SetNamedProviderAndWait(t.Name(), p))
 	t.Cleanup(func() { of.SetNamedProviderAndWait(t.Name(), of.NoopProvider{}) })
 	return of.NewClient(t.Name())
 }
@@ -270,10 +264,7 @@ func TestEvents(t *testing.T) {
 func TestALateFirstStateMakesTheProviderReady(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, `{"key":"f","type":"feature_flag","valueType":"bool"}`)
-	c, err := client.Open(t.Context(), client.Options{Datadir: dir, StartAnyway: true, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(client.Open(t.Context(), client.Options{Datadir: dir, StartAnyway: true, Log: slog.New(slog.DiscardHandler)}))(t)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -302,9 +293,7 @@ func TestShutdown(t *testing.T) {
 			c, dir := open(t, flags()...)
 			connected(t, tt.provide(c))
 			version := c.Version()
-			if err := of.SetNamedProviderAndWait(t.Name(), of.NoopProvider{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, of.SetNamedProviderAndWait(t.Name(), of.NoopProvider{}))
 			p := tt.provide(c)
 			p.Shutdown() // also without Init, and once more
 			write(t, dir, flag("new", "bool", "", always(value("bool", "true"))))
@@ -322,9 +311,7 @@ func TestShutdown(t *testing.T) {
 func TestEventsThatNobodyReadsAreForgotten(t *testing.T) {
 	c, dir := open(t, flags()...)
 	p := openfeature.Share(c)
-	if err := p.Init(anonymous(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Init(anonymous(nil)))
 	for i := range cap(p.EventChannel()) + 2 {
 		version := c.Version()
 		write(t, dir, flag("new", "int", "", always(value("int", fmt.Sprint(i)))))

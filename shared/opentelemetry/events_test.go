@@ -22,6 +22,7 @@ import (
 	"svc.example/svc/shared/contexts"
 	svcfeature "svc.example/svc/shared/openfeature"
 	"svc.example/svc/shared/opentelemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // records keeps what OpenTelemetry's own SDK would export.
@@ -80,24 +81,17 @@ func newWorld(t *testing.T) *world {
 	for path, text := range documents {
 		path = filepath.Join(dir, path)
 		os.MkdirAll(filepath.Dir(path), 0o755)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	provider := sdk.NewLoggerProvider(sdk.WithProcessor(&w.records))
 	open := func(o client.Options) *client.Client {
 		o.Datadir, o.Log = dir, slog.New(slog.DiscardHandler)
-		c, err := client.Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(client.Open(t.Context(), o))(t)
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
 	w.client = open(client.Options{Evaluated: opentelemetry.Evaluated(provider)})
-	if err := openfeature.SetNamedProviderAndWait(t.Name(), svcfeature.New(open(client.Options{}), opentelemetry.Hook(provider))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, openfeature.SetNamedProviderAndWait(t.Name(), svcfeature.New(open(client.Options{}), opentelemetry.Hook(provider))))
 	t.Cleanup(func() { openfeature.SetNamedProviderAndWait(t.Name(), openfeature.NoopProvider{}) })
 	w.features = openfeature.NewClient(t.Name())
 	return w

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestTheNoteOfAnApplyStaysInTheDirectory, which somebody else may have made.
@@ -27,13 +29,9 @@ func TestTheNoteOfAnApplyStaysInTheDirectory(t *testing.T) {
 		"elsewhere": func(git string) error { return os.Symlink(outside, git) },
 	} {
 		const mine = "mine\n"
-		if err := errors.Join(os.MkdirAll(outside, 0o777), os.WriteFile(filepath.Join(outside, "svc-applied"), []byte(mine), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(outside, 0o777), os.WriteFile(filepath.Join(outside, "svc-applied"), []byte(mine), 0o666)))
 		p := &Plan{dir: t.TempDir()}
-		if err := spoil(filepath.Join(p.dir, ".git")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, spoil(filepath.Join(p.dir, ".git")))
 		if got := p.applied(); got != "" {
 			t.Errorf("%s: read %q", name, got)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/testing/must"
 )
 
 var (
@@ -42,9 +43,7 @@ func limited(err error) bool { return err != nil && fault.Of(err).Kind == fault.
 func TestWrongKeysAreLimitedByAddress(t *testing.T) {
 	c := newClock()
 	d := &door{limiter: New(Rate{5, 25}, NewBuckets(Rate{1, 10}, c.now), c.now)}
-	if err := d.enter("good", here); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.enter("good", here))
 	for i := range 9 { // the good key took one when it was new
 		if err := d.enter("wrong", here); !errors.Is(err, errWrong) {
 			t.Fatalf("%d: %v", i, err)
@@ -89,9 +88,7 @@ func TestAGoodKeyGetsPastItsNeighbours(t *testing.T) {
 		t.Errorf("of 1,000 keys that may be good %d were looked at", d.asked)
 	}
 	c.pass(time.Minute)
-	if err := d.enter("good", there); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, d.enter("good", there))
 }
 
 func TestAKeyIsCountedOnce(t *testing.T) {
@@ -110,17 +107,12 @@ func TestAKeyIsCountedOnce(t *testing.T) {
 
 func TestNoLimiterAdmits(t *testing.T) {
 	for _, l := range []*Limiter{nil, New(Rate{}, nil, nil)} {
-		if err := (&door{limiter: l}).enter("good", here); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, (&door{limiter: l}).enter("good", here))
 	}
 }
 
 func TestAddress(t *testing.T) {
-	proxies, err := ParseProxies([]string{"10.0.0.0/8", "127.0.0.1", "::1", "2001:db8:ffff::/48"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxies := must.Get(ParseProxies([]string{"10.0.0.0/8", "127.0.0.1", "::1", "2001:db8:ffff::/48"}))(t)
 	for _, tt := range []struct {
 		name, peer string
 		forwarded  []string

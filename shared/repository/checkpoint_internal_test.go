@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -126,16 +127,11 @@ func strangeSnapshot() *Snapshot {
 func TestSnapshotsComeBack(t *testing.T) {
 	want := strangeSnapshot()
 	name, content, err := EncodeSnapshot(want, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if again, same, err := EncodeSnapshot(want, nil); err != nil || again != name || !bytes.Equal(same, content) {
 		t.Error("the same snapshot is encoded in two ways")
 	}
-	got, err := DecodeSnapshot(name, content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(DecodeSnapshot(name, content))(t)
 	for i, f := range got.Files {
 		if i > 0 && f.Path == got.Files[i-1].Path || f.Err == nil && f.Blob != object.Hash(object.Blob, f.Text).String() {
 			t.Errorf("%s is there as %s with the text %q", f.Path, f.Blob, f.Text)
@@ -168,9 +164,7 @@ func TestSnapshotsComeBack(t *testing.T) {
 func plainSnapshot(t testing.TB, s *Snapshot) []byte {
 	t.Helper()
 	_, content, err := EncodeSnapshot(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return content[len(snapshotMagic):]
 }
 
@@ -212,16 +206,11 @@ func TestBriefsOfASnapshot(t *testing.T) {
 	s := strangeSnapshot()
 	for size, want := range map[int]int{0: 0, 1: 1, 100: 100, 10_000: 0} {
 		name, content, err := EncodeSnapshot(s, bytes.Repeat([]byte("b"), size))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := BriefsIn(content); got != int64(want) || MaxContent(int64(len(content))-got) < int64(len(content)) {
 			t.Errorf("of %d bytes %d are in a snapshot of %d", size, got, len(content))
 		}
-		read, err := DecodeSnapshot(name, content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must.Get(DecodeSnapshot(name, content))(t)
 		later := read.copy(Head{Commit: read.Head.Commit, Access: 7})
 		if files, text := later.TakeBriefs(); len(text) != want || want > 0 && len(files) != len(s.Files) {
 			t.Errorf("of %d bytes %d came back, with %d files", size, len(text), len(files))
@@ -245,9 +234,7 @@ func FuzzDecodeSnapshot(f *testing.F) {
 			}
 			_, briefs := s.TakeBriefs()
 			name, content, err := EncodeSnapshot(s, briefs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			again, err := DecodeSnapshot(name, content)
 			if err != nil || len(again.Files) != len(s.Files) || again.Head != s.Head {
 				t.Fatalf("%v, %v", again, err)

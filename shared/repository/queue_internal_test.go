@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAWaitingWriteFitsOnlyWhereNothingElseWasDecided: others commit it on a later head
@@ -24,10 +26,7 @@ func TestAWaitingWriteFitsOnlyWhereNothingElseWasDecided(t *testing.T) {
 	first := commit(&Snapshot{Head: Head{Access: 3, Index: "i"}}, Change{flag, text("1")}, Change{other, text("1")}, Change{segment, text("1")})
 	mine := Draft{Changes: []Change{{flag, text("2")}}, Standalone: true, RequestID: "0123456789abcdef0123456789abcdef", Message: "m",
 		Author: Committer(time.Unix(1, 0)), Committer: Committer(time.Unix(1, 0))}
-	encoded, err := json.Marshal(portable(first, mine))
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := must.Get(json.Marshal(portable(first, mine)))(t)
 	w := readWaiting(encoded)
 	revoked, swept := commit(first, Change{other, text("2")}), commit(first, Change{other, text("2")})
 	revoked.Head.Access++

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 )
 
@@ -30,10 +31,7 @@ type store struct {
 
 func newStore(t testing.TB, dir string) *store {
 	t.Helper()
-	o, err := disk.Init(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(disk.Init(dir))(t)
 	s := &store{t: t, ledger: &ledger{Memory: repositorytest.NewMemory()}, objects: &objects{Objects: o}}
 	s.now = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	s.repo = repository.New(s.ledger, s.objects)
@@ -84,19 +82,13 @@ func (o *objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 
 func (s *store) head() repository.Head {
 	s.t.Helper()
-	head, err := s.ledger.Head(ctx)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	head := must.Get(s.ledger.Head(ctx))(s.t)
 	return head
 }
 
 func (s *store) snapshot(repo *repository.Repository) *repository.Snapshot {
 	s.t.Helper()
-	snapshot, err := repo.Snapshot(ctx, s.head())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	snapshot := must.Get(repo.Snapshot(ctx, s.head()))(s.t)
 	return snapshot
 }
 
@@ -108,10 +100,7 @@ func (s *store) draft(changes ...repository.Change) repository.Draft {
 
 func (s *store) commit(changes ...repository.Change) *repository.Snapshot {
 	s.t.Helper()
-	landed, err := s.repo.Commit(ctx, s.snapshot(s.repo), s.draft(changes...))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	landed := must.Get(s.repo.Commit(ctx, s.snapshot(s.repo), s.draft(changes...)))(s.t)
 	return landed
 }
 

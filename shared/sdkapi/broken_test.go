@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestBrokenDocumentsAreServedAndTold: a document that is broken at the head is
@@ -15,7 +16,7 @@ func TestBrokenDocumentsAreServedAndTold(t *testing.T) {
 	w := newWorld(t, map[string]string{"svc.json": `{"environments": ["production"]}`, "feature-flags/f.json": flag})
 	w.commit(map[string]string{"feature-flags/f.json": "{", "svc.json": "["})
 	head, err := w.ledger.Head(ctx)
-	must(t, err)
+	must.Do(t, err)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	for range 2 {
 		for path, key := range map[string]string{"/api/v2/configs/eval-with-context/e30": public, "/api/v2/configs": secret} {

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/client"
 	"svc.example/svc/shared/contexts"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/telemetrytest"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestTheClientOfThisProject(t *testing.T) {
 	master := client.NewKey()
 	secret, err := client.Encrypt(master, "key", "hunter2")
-	must(t, err)
+	must.Do(t, err)
 	files := map[string]string{"configs/key.json": strings.Replace(shop["configs/key.json"], "Y2lwaGVy", secret, 1)}
 	for path, text := range shop {
 		if files[path] == "" {
@@ -31,7 +32,7 @@ func TestTheClientOfThisProject(t *testing.T) {
 	app, err := client.Open(ctx, client.Options{URL: server.URL, Key: w.key(access.KindSecretSDK, "production"),
 		PollEvery: 10 * time.Millisecond, Telemetry: true,
 		Getenv: func(name string) (string, bool) { return master, name == "MASTER" }})
-	must(t, err)
+	must.Do(t, err)
 	defer app.Close()
 	someone := func(key string) *contexts.Set {
 		return contexts.Named("user", map[string]any{"key": key, "name": "Ada"})
@@ -52,11 +53,11 @@ func TestTheClientOfThisProject(t *testing.T) {
 	if app.Version() == version {
 		t.Error("a change does not arrive")
 	}
-	must(t, app.Close()) // which uploads what is left
+	must.Do(t, app.Close()) // which uploads what is left
 	usage, err := w.store.Usage(ctx, string(w.id), telemetry.MonthOf(telemetrytest.Now))
-	must(t, err)
+	must.Do(t, err)
 	found, err := w.store.Contexts(ctx, string(w.id), telemetry.Query{Text: "ada", Limit: 10})
-	must(t, err)
+	must.Do(t, err)
 	if usage.Keys != 2 || len(found) != 2 {
 		t.Errorf("%+v %+v", usage, found)
 	}

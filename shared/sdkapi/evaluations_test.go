@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/telemetrytest"
 )
 
@@ -79,13 +80,13 @@ func TestWhatIsCountedOfEvaluations(t *testing.T) {
 		w.serve(sdkapi.Options{})
 		number++
 		item, err := json.Marshal(c.item)
-		must(t, err)
+		must.Do(t, err)
 		body := fmt.Sprintf(`{"instanceHash":"i","batchId":"%d","events":[{"summaries":{"summaries":[{"key":%s,"counters":[{"count":1,"selectedValue":%s}]}]}}]}`, number, item, c.value)
 		if answer := w.send("POST", posting, c.key, body); answer.Code != 202 || !strings.Contains(answer.Body.String(), `"counters":1`) {
 			t.Fatalf("%s %s: %d %s", c.item, c.value, answer.Code, answer.Body)
 		}
 		found, err := w.store.Evaluations(ctx, string(w.id), c.item, "2000-01-01", "2100-01-01")
-		must(t, err)
+		must.Do(t, err)
 		got := ""
 		for _, d := range found["production"] {
 			got = fmt.Sprint(d.Total, " ", d.Values)

@@ -26,6 +26,7 @@ import (
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/gen"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/workspace"
 )
@@ -57,14 +58,14 @@ type objects struct {
 func newHosted(t *testing.T) *hosted {
 	t.Helper()
 	onDisk, err := disk.Init(t.TempDir())
-	must(t, err)
+	must.Do(t, err)
 	h := &hosted{T: t, Memory: repositorytest.NewMemory(), objects: objects{Objects: onDisk, snapshots: map[string][]byte{}},
 		texts: map[string][]byte{}, keys: map[string]string{}, owners: map[string]access.KeyRecord{}}
 	h.writer = repository.New(h, h)
 	workspace, principal := newID(t), newID(t)
 	for _, environment := range []string{"production", "staging"} {
 		key, err := access.NewKey(rand.Reader, access.KindPublicSDK, workspace, principal)
-		must(t, err)
+		must.Do(t, err)
 		record := access.RecordOf(key, "test", time.Now())
 		record.Environment = environment
 		h.keys[environment], h.owners[string(record.ID)] = key.Reveal(), record
@@ -153,7 +154,7 @@ func (h *hosted) Authenticate(_ context.Context, key access.Key, _ string) (cont
 func (h *hosted) commit(due bool, files map[string]string) {
 	h.Helper()
 	base, err := h.writer.Snapshot(ctx, h.head)
-	must(h.T, err)
+	must.Do(h.T, err)
 	h.due = due
 	author := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
 	draft := repository.Draft{Message: "Change\n", Author: author, Committer: author,
@@ -173,7 +174,7 @@ func (h *hosted) commit(due bool, files map[string]string) {
 		draft.Changes = append(draft.Changes, change)
 	}
 	_, err = h.writer.Commit(ctx, base, draft)
-	must(h.T, err)
+	must.Do(h.T, err)
 	h.took()
 }
 
@@ -337,10 +338,10 @@ func TestBriefsThatTellNothing(t *testing.T) {
 	rewritten := func(change func(briefs []byte) []byte) string {
 		name := whole.Base.Name
 		s, err := repository.DecodeSnapshot(name, h.snapshots[name])
-		must(t, err)
+		must.Do(t, err)
 		_, briefs := s.TakeBriefs()
 		other, content, err := repository.EncodeSnapshot(s, change(slices.Clone(briefs)))
-		must(t, err)
+		must.Do(t, err)
 		h.snapshots[other] = content
 		return other
 	}

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/testing/must"
 )
 
 // limits serves with small rates and a clock that stands still.
@@ -18,7 +19,7 @@ func limits(t *testing.T) (w *world, now *time.Time) {
 	at := time.Now()
 	clock := func() time.Time { return at }
 	proxies, err := ratelimit.ParseProxies([]string{"10.0.0.0/8"})
-	must(t, err)
+	must.Do(t, err)
 	w = newWorldWith(t, map[string]string{"svc.json": `{"environments":["production"]}`}, sdkapi.Options{
 		Polls: ratelimit.Rate{PerSecond: 0.5, Burst: 3}, Telemetry: ratelimit.Rate{PerSecond: 1, Burst: 2},
 		Anonymous: ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 1, Burst: 20}, clock), Proxies: proxies, Now: clock,

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -35,27 +36,27 @@ func TestHeapOfALargeWorkspace(t *testing.T) {
 	files := apiload.ManyFlags(10_000)
 	w := newWorld(t, files)
 	head, err := w.ledger.Head(ctx)
-	must(t, err)
+	must.Do(t, err)
 	snapshot, err := w.repo.Snapshot(ctx, head)
-	must(t, err)
+	must.Do(t, err)
 	name, content, err := repository.EncodeSnapshot(snapshot, nil)
-	must(t, err)
+	must.Do(t, err)
 	public, secret, editor := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindServiceAccount, "")
 	files, snapshot = nil, nil
 	before := memory.InUse() - int64(len(content)) // which the stored repository keeps parts of
 	stored := &storedRepository{}
 	stored.snapshot, err = repository.DecodeSnapshot(name, content)
-	must(t, err)
+	must.Do(t, err)
 	content = nil
 	service := control.New(control.Settings{Authenticator: countedGate{w}, Now: time.Now,
 		Repository: func(context.Context, string) (control.Repository, error) { return stored, nil }})
 	w.handler = all(sdkapi.Options{Service: service})
 	key, err := access.ParseKey(editor)
-	must(t, err)
+	must.Do(t, err)
 	caller, err := service.Authenticate(ctx, key, "")
-	must(t, err)
+	must.Do(t, err)
 	session, err := service.Open(caller, control.Read)
-	must(t, err)
+	must.Do(t, err)
 	if list, err := session.Flags(ctx, control.FlagQuery{}); err != nil || list.Total != 10_000 {
 		t.Fatal(list, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestWhatARelayIsToldOfKeys, and of tokens, which only the workspace's own secret keys
@@ -18,7 +19,7 @@ func TestWhatARelayIsToldOfKeys(t *testing.T) {
 	w, other := newWorld(t, shop), newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "development")
 	parsed, err := access.ParseKey(public)
-	must(t, err)
+	must.Do(t, err)
 	token := access.TokenOf(parsed.ID(), parsed.Digest(), "production").String()
 	forged := access.TokenOf(parsed.ID(), sha256.Sum256([]byte("guess")), "production").String()
 	for name, tt := range map[string]struct {
@@ -51,7 +52,7 @@ func TestWhatARelayIsToldOfKeys(t *testing.T) {
 			continue
 		}
 		var got sdkapi.KeyDescription
-		must(t, json.Unmarshal(answer.Body.Bytes(), &got))
+		must.Do(t, json.Unmarshal(answer.Body.Bytes(), &got))
 		if string(got.Kind) != tt.kind || got.Environment != tt.read || got.WorkspaceID != w.id || got.ID == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -71,7 +72,7 @@ func TestTheClientVersionIsToldWhereTheRestLeadsToTheSameAnswers(t *testing.T) {
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	told := func() string {
 		var got struct{ Meta map[string]string }
-		must(t, json.Unmarshal(w.send("GET", configs, secret, "").Body.Bytes(), &got))
+		must.Do(t, json.Unmarshal(w.send("GET", configs, secret, "").Body.Bytes(), &got))
 		return got.Meta["clientVersion"]
 	}
 	if want := versionIn(t, w.send("GET", polling, public, "")); told() != want {

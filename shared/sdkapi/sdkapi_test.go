@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/telemetrytest"
 	"svc.example/svc/shared/versions"
 )
@@ -62,21 +63,21 @@ func TestConfigs(t *testing.T) {
 		Configs []map[string]json.RawMessage
 		Meta    map[string]string
 	}
-	must(t, json.Unmarshal(answer.Body.Bytes(), &got))
+	must.Do(t, json.Unmarshal(answer.Body.Bytes(), &got))
 	rows := map[string]string{}
 	var order []string
 	for _, row := range got.Configs {
 		key := strings.Trim(string(row["key"]), `"`)
 		order = append(order, key)
 		all, err := json.Marshal(row)
-		must(t, err)
+		must.Do(t, err)
 		rows[key] = string(all)
 	}
 	if strings.Join(order, " ") != "beta dark json key leaky log-level.shop master plain split" {
 		t.Errorf("%v", order)
 	}
 	head, err := w.ledger.Head(ctx)
-	must(t, err)
+	must.Do(t, err)
 	state, _ := w.state(head)
 	if got.Meta["version"] != state.Of("production", versions.SaltOf([]byte(secret))).SDK.String() || got.Meta["environment"] != "production" || got.Meta["workspaceId"] != string(w.id) {
 		t.Errorf("%v", got.Meta)
@@ -115,7 +116,7 @@ func TestConfigsIsCachedAndCompressed(t *testing.T) {
 	}
 	asked := w.send("GET", configs, key, "", "Accept-Encoding", "gzip, zstd")
 	decoder, err := zstd.NewReader(asked.Body)
-	must(t, err)
+	must.Do(t, err)
 	if body, err := io.ReadAll(decoder); err != nil || !bytes.Equal(body, plain.Body.Bytes()) || asked.Header().Get("Content-Encoding") != "zstd" {
 		t.Errorf("as Zstandard the answer is another one: %v, %s", err, asked.Header())
 	}
@@ -226,7 +227,7 @@ func TestKeysOfTheWrongKind(t *testing.T) {
 	}
 	w.edit(func(r *local.Registry) error {
 		keys, err := r.Keys(ctx)
-		must(t, err)
+		must.Do(t, err)
 		for _, k := range keys {
 			if _, err := r.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 				return err
@@ -319,9 +320,9 @@ func TestTelemetry(t *testing.T) {
 		}
 	}
 	usage, err := w.store.Usage(ctx, string(w.id), telemetrytest.Month)
-	must(t, err)
+	must.Do(t, err)
 	found, err := w.store.Contexts(ctx, string(w.id), telemetry.Query{Limit: 10})
-	must(t, err)
+	must.Do(t, err)
 	if usage.Keys != 1 || len(found) != 2 || found[0].Environment == found[1].Environment {
 		t.Errorf("%+v %+v", usage, found)
 	}

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/testing/must"
 )
 
 // streaming is a world with event streams, over real connections. Its clock is
@@ -59,7 +60,7 @@ func (s *streaming) address(key string) string {
 func (s *streaming) open(path, key string, header ...string) *http.Response {
 	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), "GET", s.URL+path, nil)
-	must(s.T, err)
+	must.Do(s.T, err)
 	if key != "" {
 		r.SetBasicAuth("1", key)
 	}
@@ -67,7 +68,7 @@ func (s *streaming) open(path, key string, header ...string) *http.Response {
 		r.Header.Set(header[i], header[i+1])
 	}
 	answer, err := http.DefaultClient.Do(r)
-	must(s.T, err)
+	must.Do(s.T, err)
 	s.Cleanup(func() { answer.Body.Close() })
 	return answer
 }
@@ -77,7 +78,7 @@ func event(t *testing.T, in *bufio.Reader) (id, data string) {
 	t.Helper()
 	for {
 		line, err := in.ReadString('\n')
-		must(t, err)
+		must.Do(t, err)
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch name {
 		case "id":
@@ -137,7 +138,7 @@ func TestStreamsTellOfWhatPollsAnswer(t *testing.T) {
 			Type, ETag   string
 			LastModified int64
 		}
-		must(t, json.Unmarshal([]byte(data), &told))
+		must.Do(t, json.Unmarshal([]byte(data), &told))
 		if version := versionIn(t, s.send("POST", ofrepAll, public, "{}")); id != version || told.Type != "refetchEvaluation" || told.ETag != `"`+version+`"` || told.LastModified == 0 {
 			t.Errorf("%s: %s %s, want %s", what, id, data, version)
 		}
@@ -165,7 +166,7 @@ func TestWhoMayFollow(t *testing.T) {
 	other := s.address(s.key(access.KindPublicSDK, "development"))
 	_, otherMAC, _ := strings.Cut(strings.TrimPrefix(other, "/ofrep/v1/events?token="), ".")
 	parsed, err := access.ParseKey(secret)
-	must(t, err)
+	must.Do(t, err)
 	const path = "/ofrep/v1/events"
 	for name, tt := range map[string]struct {
 		path, key string

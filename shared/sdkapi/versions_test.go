@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
@@ -25,7 +26,7 @@ func (w *world) tells(now func() time.Time) {
 // state is what the versions at a head are those of.
 func (w *world) state(head repository.Head) (*versions.State, *workspace.Workspace) {
 	snapshot, err := w.repo.Snapshot(ctx, head)
-	must(w.T, err)
+	must.Do(w.T, err)
 	files := map[string][]byte{}
 	for _, f := range snapshot.Files {
 		files[f.Path] = f.Text

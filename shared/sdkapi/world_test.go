@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/telemetrytest"
 )
 
@@ -68,10 +69,7 @@ func (r countedRepository) Snapshot(ctx context.Context, head repository.Head) (
 
 func newID(t *testing.T) access.ID {
 	t.Helper()
-	id, err := access.NewID(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(access.NewID(rand.Reader))(t)
 	return id
 }
 
@@ -84,10 +82,10 @@ func newWorld(t *testing.T, files map[string]string) *world {
 func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options) *world {
 	t.Helper()
 	w := &world{T: t, dir: t.TempDir(), store: telemetrytest.NewStore(t), id: newID(t)}
-	must(t, local.Create(w.dir, access.Workspace{ID: string(w.id), Name: "Shop", Secret: []byte(secret)}))
+	must.Do(t, local.Create(w.dir, access.Workspace{ID: string(w.id), Name: "Shop", Secret: []byte(secret)}))
 	var err error
 	w.ledger, err = local.Open(ctx, w.dir, local.Options{})
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { w.ledger.Close() })
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit(files)
@@ -135,28 +133,21 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func (w *world) edit(change func(*local.Registry) error) {
 	w.Helper()
 	registry, err := local.OpenRegistry(w.dir)
-	must(w.T, err)
+	must.Do(w.T, err)
 	defer registry.Close()
-	must(w.T, change(registry))
+	must.Do(w.T, change(registry))
 }
 
 // commit writes files; an empty text deletes.
 func (w *world) commit(files map[string]string) {
 	w.Helper()
 	head, err := w.ledger.Head(ctx)
-	must(w.T, err)
+	must.Do(w.T, err)
 	base, err := w.repo.Snapshot(ctx, head)
-	must(w.T, err)
+	must.Do(w.T, err)
 	author := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
 	draft := repository.Draft{Message: "Change\n", Author: author, Committer: author}
 	for path, text := range files {
@@ -167,7 +158,7 @@ func (w *world) commit(files map[string]string) {
 		draft.Changes = append(draft.Changes, change)
 	}
 	_, err = w.repo.Commit(ctx, base, draft)
-	must(w.T, err)
+	must.Do(w.T, err)
 }
 
 func (w *world) key(kind access.Kind, environment string) string {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/versions"
 )
 
@@ -94,24 +95,15 @@ func TestVersionsFollowCommits(t *testing.T) {
 		v.resolved.Store(true) // there never was a workspace file
 		known := v.known()
 		o := &Head{repo: repo, Snapshot: snapshot, View: v, memory: &Memory{}}
-		outline, err := o.Meta(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		outline := must.Get(o.Meta(t.Context()))(t)
 		if known != nil {
 			told++
 			if known != outline {
 				t.Fatalf("step %d: it is told before anybody has asked, and then something else", step)
 			}
 		}
-		scratch, err := (&Head{repo: repo, Snapshot: snapshot, View: fresh, memory: &Memory{}}).Meta(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		ws, err := o.Effective(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		scratch := must.Get((&Head{repo: repo, Snapshot: snapshot, View: fresh, memory: &Memory{}}).Meta(t.Context()))(t)
+		ws := must.Get(o.Effective(t.Context()))(t)
 		served := &versions.State{}
 		for _, stored := range ws.Items {
 			item := stored.Read()
@@ -186,10 +178,7 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 			if !told {
 				return
 			}
-			served, err := head(next).Meta(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			served := must.Get(head(next).Meta(t.Context()))(t)
 			if want := served.Versions.Of("production", versions.SaltOf(nil)); known.SDK != want.SDK || known.Client != want.Client {
 				t.Errorf("told are %v, what is served has %v", known, want)
 			}

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/testing/memoryrepository"
+	"svc.example/svc/shared/testing/must"
 )
 
 var (
@@ -39,14 +40,8 @@ func (w *world) push(files map[string]string) string { return w.repo.Push(ada, "
 // head is the workspace at its head.
 func (w *world) head() *served.Head {
 	w.t.Helper()
-	snapshot, err := w.repo.Snapshot(ctx, w.repo.Head())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	h, err := w.memory.Open(ctx, "shop", w.repo, snapshot)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	snapshot := must.Get(w.repo.Snapshot(ctx, w.repo.Head()))(w.t)
+	h := must.Get(w.memory.Open(ctx, "shop", w.repo, snapshot))(w.t)
 	return h
 }
 
@@ -58,9 +53,7 @@ func (w *world) served() (texts map[string]string, broken []served.Broken) {
 	if err == nil {
 		broken, err = h.AllBroken(ctx)
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, err)
 	texts = map[string]string{}
 	for _, item := range ws.Items {
 		texts[item.Path] = string(item.Text)

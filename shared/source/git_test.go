@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/gitobjects"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestFind(t *testing.T) {
@@ -24,9 +25,7 @@ func TestFind(t *testing.T) {
 	if root, nested, err := source.FindRepository(dir); root != nil || nested != "" || err != nil {
 		t.Errorf("nothing: %v, %q, %v", root, nested, err)
 	}
-	if _, err := checkout.Init(dir, "somewhere"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(checkout.Init(dir, "somewhere"))(t)
 	if root, _, err := source.FindRepository(dir); err != nil || root == nil || !root.Empty() {
 		t.Errorf("a repository without a commit: %v, %v", root, err)
 	}
@@ -37,9 +36,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("beside the files of another one: %v, %v", root, err)
 	}
 	below := filepath.Join(dir, "a", "b")
-	if err := os.MkdirAll(below, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(below, 0o777))
 	if root, nested, err := source.FindRepository(below); root != nil || nested != dir || err != nil {
 		t.Errorf("below one: %v, %q, %v", root, nested, err)
 	}
@@ -83,10 +80,7 @@ func TestFindWhatCannotBeUsed(t *testing.T) {
 func TestCopyBesideCompaction(t *testing.T) {
 	for after := range 12 {
 		dir := t.TempDir()
-		git, err := checkout.Init(dir, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		git := must.Get(checkout.Init(dir, ""))(t)
 		root := gitobjects.Tree(t)
 		commit := gitobjects.Commit(root)
 		gitobjects.StoreIn(t, git, root, commit)
@@ -96,31 +90,18 @@ func TestCopyBesideCompaction(t *testing.T) {
 			gitobjects.StoreIn(t, git, blob)
 			ids = append(ids, blob.ID)
 		}
-		if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID.String()+"\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID.String()+"\n"), 0o666))
 		from, _, err := source.FindRepository(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		target := t.TempDir()
-		into, err := checkout.Init(target, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		into := must.Get(checkout.Init(target, ""))(t)
 		copied := 0
-		err = from.CopyTo(t.Context(), into, func(int64, int64) {
+		must.Do(t, from.CopyTo(t.Context(), into, func(int64, int64) {
 			if copied++; copied == after+1 {
 				compact(t, git)
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := disk.Open(into)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
+		found := must.Get(disk.Open(into))(t)
 		for _, id := range ids {
 			if _, _, err := found.Reader(t.Context()).Read(id); err != nil {
 				t.Errorf("compacted after %d files: %s: %v", after+1, id, err)
@@ -141,18 +122,13 @@ func TestCopyThroughLinks(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(linked, "/", " "), func(t *testing.T) {
 			git, err := checkout.Init(t.TempDir(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			root := gitobjects.Tree(t)
 			commit := gitobjects.Commit(root)
 			gitobjects.StoreIn(t, git, root)
 			storeLoose(t, git, commit)
 			link(t, filepath.Join(git, "objects"), linked)
-			into, err := checkout.Init(t.TempDir(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			into := must.Get(checkout.Init(t.TempDir(), ""))(t)
 			err = source.RepositoryAt(git, commit.ID.String()).CopyTo(t.Context(), into, nil)
 			if want != "" {
 				if err == nil || !strings.Contains(err.Error(), want) {
@@ -160,13 +136,8 @@ func TestCopyThroughLinks(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			found, err := disk.Open(into)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			found := must.Get(disk.Open(into))(t)
 			for _, id := range []string{root.ID.String(), commit.ID.String()} {
 				if _, _, err := found.Reader(t.Context()).Read(object.ParseID(id)); err != nil {
 					t.Errorf("%v", err)
@@ -180,20 +151,13 @@ func TestCopyThroughLinks(t *testing.T) {
 // finds nothing, it leaves a link that leads nowhere.
 func link(t *testing.T, dir, pattern string) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 	if len(found) == 0 {
-		if err := os.Symlink("nowhere", filepath.Join(dir, pattern)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink("nowhere", filepath.Join(dir, pattern)))
 	}
 	for _, path := range found {
 		elsewhere := filepath.Join(t.TempDir(), "elsewhere")
-		if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)))
 	}
 }
 
@@ -203,10 +167,7 @@ func TestNotWhole(t *testing.T) {
 		"info/alternates": "borrows objects", "pack/pack-1.promisor": "partial clone",
 	} {
 		dir := filepath.Join(t.TempDir(), "[a]")
-		git, err := checkout.Init(dir, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		git := must.Get(checkout.Init(dir, ""))(t)
 		write(t, filepath.Join(git, "objects"), file, "")
 		write(t, git, "refs/heads/main", strings.Repeat("1", 40)+"\n")
 		if _, err := source.Read(t.Context(), dir, short); err == nil || !strings.Contains(err.Error(), want) {
@@ -230,16 +191,11 @@ func TestObjectsUnderFalseNamesAreNotImported(t *testing.T) {
 			true:  func(git string) { gitobjects.StoreIn(t, git, others...); storeLoose(t, git, forged) },
 		} {
 			dir := t.TempDir()
-			git, err := checkout.Init(dir, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			git := must.Get(checkout.Init(dir, ""))(t)
 			store(git)
 			write(t, git, "refs/heads/main", whole[4].ID.String()+"\n")
 			from, _, err := source.FindRepository(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			into, err := checkout.Init(t.TempDir(), "")
 			if err == nil {
 				err = from.CopyTo(t.Context(), into, nil)
@@ -276,10 +232,7 @@ func compact(t *testing.T, git string) {
 // halves lists packs without an index, and indexes without a pack.
 func halves(t *testing.T, git string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(git, "objects", "pack", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(git, "objects", "pack", "*")))(t)
 	count := map[string]int{}
 	for _, file := range files {
 		count[strings.TrimSuffix(file, filepath.Ext(file))]++

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/gitobjects"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestNothingOutsideIsImported: somebody else has made the directory.
@@ -68,9 +69,7 @@ func TestNothingOutsideIsImported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			git, want := filled(t, dir)
-			if err := test.spoil(git); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, test.spoil(git))
 			found, _, err := source.FindRepository(dir)
 			if test.words == "" {
 				if err != nil || found.Commit() != want {
@@ -84,9 +83,7 @@ func TestNothingOutsideIsImported(t *testing.T) {
 		})
 	}
 	bare := filepath.Join(t.TempDir(), "bare")
-	if err := os.Symlink(other, bare); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(other, bare))
 	if found, _, err := source.FindRepository(bare); err != nil || found.Commit() != commit {
 		t.Errorf("a link that somebody names himself: %+v, %v", found, err)
 	}
@@ -96,13 +93,8 @@ func TestNothingOutsideIsImported(t *testing.T) {
 func TestCopyNoPipes(t *testing.T) {
 	git, commit := filled(t, t.TempDir())
 	pipe := filepath.Join(git, "objects", "ab", strings.Repeat("c", 38))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(pipe), 0o777), syscall.Mkfifo(pipe, 0o666)); err != nil {
-		t.Fatal(err)
-	}
-	into, err := checkout.Init(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(pipe), 0o777), syscall.Mkfifo(pipe, 0o666)))
+	into := must.Get(checkout.Init(t.TempDir(), ""))(t)
 	if err := source.RepositoryAt(git, commit).CopyTo(t.Context(), into, nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("%v", err)
 	}
@@ -111,15 +103,10 @@ func TestCopyNoPipes(t *testing.T) {
 // filled makes a repository with a commit.
 func filled(t *testing.T, dir string) (git, commit string) {
 	t.Helper()
-	git, err := checkout.Init(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	git = must.Get(checkout.Init(dir, ""))(t)
 	root := gitobjects.Tree(t)
 	c := gitobjects.Commit(root)
 	gitobjects.StoreIn(t, git, root, c)
-	if err := checkout.SetMain(git, c.ID.String()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, checkout.SetMain(git, c.ID.String()))
 	return git, c.ID.String()
 }

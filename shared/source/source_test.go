@@ -8,17 +8,14 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/must"
 )
 
 func write(t *testing.T, dir, path, text string) {
 	t.Helper()
 	path = filepath.Join(dir, filepath.FromSlash(path))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 func short(string) string { return "it" }
@@ -87,10 +84,7 @@ func TestRefusals(t *testing.T) {
 func TestAnEnvironmentInCapitalLettersIsNoted(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "svc.json", `{"environments": ["Production", "test"]}`)
-	s, err := source.Read(t.Context(), dir, filepath.ToSlash)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(source.Read(t.Context(), dir, filepath.ToSlash))(t)
 	if notes := strings.Join(s.Notes, "\n"); !strings.Contains(notes, `the environment "Production" is taken as one of the type production`) || strings.Contains(notes, `"test"`) {
 		t.Errorf("%q", s.Notes)
 	}
@@ -103,10 +97,7 @@ func TestAnUnguardedWorkspaceFileIsNoted(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, dir, "svc.json", text)
-		s, err := source.Read(t.Context(), dir, filepath.ToSlash)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(source.Read(t.Context(), dir, filepath.ToSlash))(t)
 		if got := strings.Contains(strings.Join(s.Notes, "\n"), "secretReferences"); got != noted {
 			t.Errorf("%s: %q", text, s.Notes)
 		}

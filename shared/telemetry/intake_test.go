@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/telemetrytest"
 )
 
@@ -36,29 +37,20 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) take(from telemetry.Source, body string) telemetry.Receipt {
 	w.Helper()
-	receipt, err := w.intake.Take(context.Background(), from, []byte(body), nil)
-	if err != nil {
-		w.Fatal(err)
-	}
+	receipt := must.Get(w.intake.Take(context.Background(), from, []byte(body), nil))(w)
 	return receipt
 }
 
 func (w *world) keys(month telemetry.Month) int {
 	w.Helper()
-	usage, err := w.store.Usage(context.Background(), "ws", month)
-	if err != nil {
-		w.Fatal(err)
-	}
+	usage := must.Get(w.store.Usage(context.Background(), "ws", month))(w)
 	return usage.Keys
 }
 
 func (w *world) find(q telemetry.Query) []telemetry.Saved {
 	w.Helper()
 	q.Limit = 100
-	found, err := w.store.Contexts(context.Background(), "ws", q)
-	if err != nil {
-		w.Fatal(err)
-	}
+	found := must.Get(w.store.Contexts(context.Background(), "ws", q))(w)
 	return found
 }
 
@@ -99,10 +91,7 @@ func TestRule3AContextWithoutAKeyLeavesOnlyItsShape(t *testing.T) {
 	if w.keys(telemetrytest.Month) != 0 || len(w.find(telemetry.Query{})) != 0 {
 		t.Errorf("it was counted or saved")
 	}
-	shapes, err := w.store.Shapes(context.Background(), "ws")
-	if err != nil {
-		t.Fatal(err)
-	}
+	shapes := must.Get(w.store.Shapes(context.Background(), "ws"))(t)
 	same(t, shapes, []telemetry.KnownShape{{Type: "device", Fields: map[string][]telemetry.Kind{
 		"ip": {telemetry.String}, "os": {telemetry.String}, "year": {telemetry.Int, telemetry.Double}}}})
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestDecodingStoredContexts: what encoding/json makes of one is read as encoding/json
@@ -22,14 +23,9 @@ func TestDecodingStoredContexts(t *testing.T) {
 		})
 		saved := telemetry.Saved{Environment: text.Draw(t, "environment"), Type: text.Draw(t, "type"), Key: text.Draw(t, "key"),
 			LastSeen: time.UnixMilli(rapid.Int64Range(0, 1<<42).Draw(t, "last seen")).UTC(), Properties: rapid.SliceOfN(property, 0, 4).Draw(t, "properties")}
-		encodedSaved, err := json.Marshal(saved)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encodedSaved := must.Get(json.Marshal(saved))(t)
 		var gotSaved, wantSaved telemetry.Saved
-		if err := json.Unmarshal(encodedSaved, &wantSaved); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(encodedSaved, &wantSaved))
 		if err := gotSaved.Decode(encodedSaved); err != nil || !reflect.DeepEqual(gotSaved, wantSaved) {
 			t.Fatalf("%s: %#v, want %#v, %v", encodedSaved, gotSaved, wantSaved, err)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 	"unicode"
 	"unicode/utf8"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 var hostile = []struct{ name, text, escaped string }{
@@ -87,17 +89,13 @@ func TestJSONStaysJSONThatMeansTheSame(t *testing.T) {
 			enc := json.NewEncoder(w)
 			enc.SetEscapeHTML(false)
 			enc.SetIndent("", "\t")
-			if err := enc.Encode(map[string]string{"text": c.text}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, enc.Encode(map[string]string{"text": c.text}))
 		}
 		var got, want map[string]string
 		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 			t.Errorf("%s: %s is no JSON: %v", c.name, out.String(), err)
 		}
-		if err := json.Unmarshal(plain.Bytes(), &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(plain.Bytes(), &want))
 		if got["text"] != want["text"] {
 			t.Errorf("%s: %q is read back as %q", c.name, want["text"], got["text"])
 		}
@@ -113,13 +111,9 @@ func FuzzWriter(f *testing.F) {
 		w := NewWriter(&out)
 		cut = min(max(cut, 0), len(text))
 		for _, part := range [][]byte{text[:cut], text[cut:]} {
-			if _, err := w.Write(part); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Write(part))(t)
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Flush())
 		if !utf8.Valid(out.Bytes()) {
 			t.Errorf("%q is written as invalid UTF-8: %q", text, out.Bytes())
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/testing/must"
 )
 
 // taken is a turn that is waited for.
@@ -55,9 +56,7 @@ func TestAnOwnerHoldsItsShare(t *testing.T) {
 		turns := Of(16<<20, 4<<20)
 		begin := time.Now()
 		for range 4 {
-			if _, err := turns.Take(t.Context(), "staller", 1<<20); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(turns.Take(t.Context(), "staller", 1<<20))(t)
 		}
 		waits := make(chan error)
 		go func() {
@@ -80,10 +79,7 @@ func TestAnOwnerHoldsItsShare(t *testing.T) {
 func TestATurnThatIsGivenUpIsTheNextOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := Of(Decoded, Decoded)
-		leave, err := turns.Take(t.Context(), "a", Decoded)
-		if err != nil {
-			t.Fatal(err)
-		}
+		leave := must.Get(turns.Take(t.Context(), "a", Decoded))(t)
 		gone, cancel := context.WithCancel(t.Context())
 		results := make(chan error, 2)
 		go func() {
@@ -105,9 +101,7 @@ func TestATurnThatIsGivenUpIsTheNextOnes(t *testing.T) {
 		}
 		leave()
 		leave()
-		if err := <-results; err != nil {
-			t.Error(err)
-		}
+		must.Report(t, <-results)
 		if !turns.all.TryAcquire(Decoded) || len(turns.owners) > 0 {
 			t.Errorf("not all bytes are free, or %d owners are remembered", len(turns.owners))
 		}

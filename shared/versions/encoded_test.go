@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 )
 
 // stateOfAllKinds is the State of documents of all kinds.
@@ -17,10 +18,7 @@ func stateOfAllKinds(t testing.TB) *State {
 		"b": `{"key":"b","type":"config","valueType":"string","default":{"rules":[]},"environments":[{"id":"f","rules":[]}]}`,
 		"s": `{"key":"s","type":"segment","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"t"}},{"operator":"PROP_IS_ONE_OF","propertyName":"svc.current-time","valueToMatch":{"type":"string_list","value":["1"]}},{"operator":"PROP_BEFORE","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":-7}}],"value":{"type":"bool","value":true}}]}}`,
 	} {
-		tree, err := document.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(document.Parse([]byte(text)))(t)
 		s.Add(key, tree, document.View(tree))
 	}
 	return s

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestSlugProblem(t *testing.T) {
@@ -39,10 +40,7 @@ func TestReadEnvironments(t *testing.T) {
 		{"none", `[]`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tree, err := jsontree.Parse([]byte(`{"environments": ` + tt.text + `, "other": 1}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := must.Get(jsontree.Parse([]byte(`{"environments": ` + tt.text + `, "other": 1}`)))(t)
 			if got, issues := readEnvironments(tree); len(issues) > 0 || !slices.Equal(got, tt.want) {
 				t.Errorf("got %+v, %v", got, issues)
 			}
@@ -63,10 +61,7 @@ func TestReadEnvironmentsRefuses(t *testing.T) {
 		`{"environments": ["a", {"name": "a"}]}`:                  `/environments/1: the environment "a" is declared twice`,
 		`{"environments": ` + listOf(201) + `}`:                   "/environments/200: a workspace has at most 200 environments, archived ones included, and here are 201; remove those that nobody uses",
 	} {
-		tree, err := jsontree.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(text)))(t)
 		_, issues := readEnvironments(tree)
 		if len(issues) != 1 || issues[0].Pointer+": "+issues[0].Message != want {
 			t.Errorf("%s: %+v, want %s", text, issues, want)

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestRulesThatCannotDoWhatTheySay(t *testing.T) {
@@ -93,10 +94,7 @@ func TestValuesThatClientsReadAsOthers(t *testing.T) {
 		if more == "" {
 			more = `"type":"feature_flag",`
 		}
-		tree, err := jsontree.Parse([]byte(fmt.Sprintf(`{"key":%q,%s"valueType":%q,"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":%q,"value":%s}}]}}`, tt.key, more, tt.valueType, tt.valueType, tt.value)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(jsontree.Parse([]byte(fmt.Sprintf(`{"key":%q,%s"valueType":%q,"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":%q,"value":%s}}]}}`, tt.key, more, tt.valueType, tt.valueType, tt.value))))(t)
 		if issues := Warnings(&Item{View: document.View(tree), Tree: tree}); (len(issues) > 0) != tt.told {
 			t.Errorf("%+v: %v", tt, issues)
 		}

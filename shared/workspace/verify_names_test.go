@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestMisspeltNames(t *testing.T) {
@@ -59,10 +60,7 @@ func inLines(issues []document.Issue) string {
 
 // TestTheNamesAreTheSchemas: what editors propose is what is known here.
 func TestTheNamesAreTheSchemas(t *testing.T) {
-	tree, err := jsontree.Parse(document.SchemaJSON())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(jsontree.Parse(document.SchemaJSON()))(t)
 	for at, known := range map[string]shape{
 		"": documentShape, "/$defs/scope": documentShape["default"], "/$defs/rule": ruleShape, "/$defs/criterion": criterionShape,
 		"/$defs/variant": documentShape["variants"],

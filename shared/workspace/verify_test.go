@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/testing/must"
 )
 
 // with is the sound workspace with some files changed; "" removes one.
@@ -307,10 +308,7 @@ func TestWindowsProblem(t *testing.T) {
 
 // The operators that an editor proposes are those that are known here.
 func TestOperatorsAreThoseOfTheSchema(t *testing.T) {
-	tree, err := jsontree.Parse(document.SchemaJSON())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(jsontree.Parse(document.SchemaJSON()))(t)
 	var proposed []string
 	for _, n := range tree.At("/$defs/criterion/properties/operator/anyOf/0/enum").Items {
 		name, _ := n.Text()

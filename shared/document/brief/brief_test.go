@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/brief"
+	"svc.example/svc/shared/testing/must"
 )
 
 const full = `{"id": "17", "key": "a", "type": "feature_flag", "valueType": "string", "name": "A", "description": "What it is for", "tags": ["t"],
@@ -19,10 +20,7 @@ const full = `{"id": "17", "key": "a", "type": "feature_flag", "valueType": "str
 
 func view(t testing.TB, text string) *document.Document {
 	t.Helper()
-	tree, err := document.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(document.Parse([]byte(text)))(t)
 	return document.View(tree)
 }
 
@@ -31,10 +29,7 @@ func TestRead(t *testing.T) {
 	short := brief.Append(nil, view(t, full))
 	var r brief.Reader
 	for range 2 { // with nothing shared yet, and with what the first has left
-		got, err := r.Read(short, "production")
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(r.Read(short, "production"))(t)
 		if got.ID != "17" || got.Type != document.Flag || got.ValueType != document.StringValue || got.Name+got.Description != "" || len(got.Variants) != 1 {
 			t.Errorf("%+v", got)
 		}

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/must"
 )
 
 const stampAddress = "https://svc.example/schemas/v1/stored-config.json"
@@ -50,10 +51,7 @@ func TestNewFlagAndConfig(t *testing.T) {
 			if tt.value != "" {
 				tt.c.Value = documents.Tree(t, tt.value)
 			}
-			tree, err := New(tt.kind, tt.c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := must.Get(New(tt.kind, tt.c))(t)
 			if got := string(tree.Compact()); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
@@ -110,10 +108,7 @@ func TestRefusedCreations(t *testing.T) {
 
 func TestNewLogLevel(t *testing.T) {
 	for _, service := range []string{"shop", "log-level.shop"} {
-		tree, err := NewLogLevel(service, "WARN", stampAddress)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := must.Get(NewLogLevel(service, "WARN", stampAddress))(t)
 		const want = `{"$schema":"` + stampAddress + `","key":"log-level.shop","type":"log_level","valueType":"log_level","access":"standard","tags":[],` +
 			`"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"log_level","value":"WARN"}}]},"environments":[]}`
 		if got := string(tree.Compact()); got != want {

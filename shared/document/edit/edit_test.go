@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/must"
 )
 
 // edits is one edit of a table: what is applied, and to what.
@@ -107,10 +108,7 @@ func TestEdits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tree := documents.Tree(t, tt.document)
 			given := string(tree.Compact())
-			e, err := tt.edit(tree)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(tt.edit(tree))(t)
 			want := tt.want
 			if want == "" {
 				want = given

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/must"
 )
 
 func fuzzSeeds(f *testing.F) {
@@ -100,9 +101,7 @@ func FuzzReads(f *testing.F) {
 				project.OutlineFlag(d), project.DetailFlag(tree, active, project.Commit{}), project.SummarizeConfig(d, project.Commit{}), project.DetailConfig(tree, project.Commit{}),
 				project.SummarizeSegment(d, ""), project.DetailSegment(tree, ""), project.SummarizeLogLevel(tree, "", ""),
 			} {
-				if _, err := json.Marshal(v); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(json.Marshal(v))(t)
 			}
 		}
 		same := document.SameDocument(before, after)

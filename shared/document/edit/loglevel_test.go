@@ -6,6 +6,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestSetLevel(t *testing.T) {
@@ -37,10 +38,7 @@ func TestSetLevel(t *testing.T) {
 			if tt.want == "" {
 				want = before
 			}
-			e, err := SetLevel(documents.Tree(t, before), "default", tt.target, tt.level)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(SetLevel(documents.Tree(t, before), "default", tt.target, tt.level))(t)
 			if got := string(e.Tree.Compact()); got != want || e.Changed != (tt.want != "") {
 				t.Errorf("changed %v\ngot  %s\nwant %s", e.Changed, got, want)
 			}
@@ -81,10 +79,7 @@ func TestRefusedLevels(t *testing.T) {
 // A request that creates a document and names a target finds what it wants
 // when it comes again.
 func TestCreatedThenTargeted(t *testing.T) {
-	tree, err := NewLogLevel("shop", "DEBUG", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(NewLogLevel("shop", "DEBUG", ""))(t)
 	for i := range 2 {
 		e, err := SetLevel(tree, "production", "com.acme", "DEBUG")
 		if err != nil || e.Changed != (i == 0) {

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // secretWord stands in every secret that the generator makes.
@@ -129,9 +130,7 @@ func applied(t *rapid.T) (tree *jsontree.Node, place Place, edit edits, e *Edite
 		}
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return tree, place, edit, e
 }
 
@@ -177,10 +176,7 @@ func TestEditsTouchNothingElse(t *testing.T) {
 		if e.Changed && !slices.Equal(scopes, []string{place.Scope}) || metadata || e.Changed == document.SameDocument(tree, e.Tree) {
 			t.Fatalf("changed %v, touched %v, metadata %v", e.Changed, scopes, metadata)
 		}
-		stored, err := jsontree.Parse(e.Tree.Encode())
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := must.Get(jsontree.Parse(e.Tree.Encode()))(t)
 		if again, err := edit(stored); err != nil || again.Changed || rulesText(again.Rules) != rulesText(e.Rules) {
 			t.Fatalf("the second time: %+v, %v", again, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestPercents(t *testing.T) {
@@ -84,10 +85,7 @@ func TestRollouts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tree := documents.Tree(t, documents.Flag(tt.valueType, documents.TargetsPro+","+tt.before, tt.rest))
 			edit := ramping(t, "default", tt.rollout)
-			e, err := edit(tree)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(edit(tree))(t)
 			want := documents.TargetsPro + "," + tt.want
 			if tt.want == "" {
 				want = documents.TargetsPro + "," + tt.before

@@ -10,6 +10,7 @@ import (
 
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/must"
 )
 
 // versionOf is a document as a commit holds it, "" for none.
@@ -120,10 +121,7 @@ func TestUndoTakesBackNothingElse(t *testing.T) {
 				}
 			}
 			text := flagWith("", rules["default"], entries...)
-			tree, err := jsontree.Parse([]byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := must.Get(jsontree.Parse([]byte(text)))(t)
 			return Version{[]byte(text), tree}
 		}
 		before, first := map[string]string{}, rapid.SampledFrom(scopes).Draw(t, "scope")

@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/ledgertest"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestAudit(t *testing.T) {
@@ -23,16 +24,16 @@ func TestLastUses(t *testing.T) {
 	ws, other := newWorkspace(t, table), newWorkspace(t, table)
 	a, b := newID(t), newID(t)
 	sent.take()
-	must(t, table.MarkUsed(background, ws, a, "2026-11-21"))
+	must.Do(t, table.MarkUsed(background, ws, a, "2026-11-21"))
 	if took := sent.take(); !slices.Equal(took, []string{"UpdateItem"}) {
 		t.Errorf("a use took %v", took)
 	}
 	for _, day := range []string{"2026-11-22", "2026-11-22", "2026-11-20"} {
-		must(t, table.MarkUsed(background, ws, a, day))
+		must.Do(t, table.MarkUsed(background, ws, a, day))
 	}
-	must(t, table.MarkUsed(background, other, b, "2026-11-22"))
+	must.Do(t, table.MarkUsed(background, other, b, "2026-11-22"))
 	days, err := table.Registry(ws).LastUses(background)
-	must(t, err)
+	must.Do(t, err)
 	if want := map[access.ID]string{a: "2026-11-22"}; !maps.Equal(days, want) {
 		t.Errorf("%v, want %v", days, want)
 	}
@@ -47,12 +48,12 @@ func TestACaptureIsOfOneMoment(t *testing.T) {
 	key := admit(t, table, ws)
 	f.set("Query", fate{then: func() {
 		_, err := table.Registry(ws).RevokeKey(background, key.ID(), noon)
-		must(t, err)
+		must.Do(t, err)
 	}})
 	c, err := table.Capture(background, ws)
-	must(t, err)
+	must.Do(t, err)
 	head, err := table.Ledger(ws).Head(background)
-	must(t, err)
+	must.Do(t, err)
 	if len(c.Keys) != 1 || !strings.Contains(string(c.Keys[0]), "revokedAt") || c.Head.Access != head.Access {
 		t.Errorf("%s at %d, and the head is at %d", c.Keys, c.Head.Access, head.Access)
 	}

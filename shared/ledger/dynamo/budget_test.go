@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 )
 
 // placed are objects in memory, found by their places alone.
@@ -78,7 +79,7 @@ func (s *shop) instance() *repository.Repository {
 func (s *shop) enter() repository.Head {
 	s.Helper()
 	e, err := s.table.Authenticate(background, s.key, "")
-	must(s, err)
+	must.Do(s, err)
 	return e.Head
 }
 
@@ -99,9 +100,9 @@ func document(i, version int) repository.Change {
 func (s *shop) write(repo *repository.Repository, changes ...repository.Change) *repository.Snapshot {
 	s.Helper()
 	base, err := repo.Snapshot(background, s.enter())
-	must(s, err)
+	must.Do(s, err)
 	landed, err := repo.Commit(background, base, s.draft(changes...))
-	must(s, err)
+	must.Do(s, err)
 	return landed
 }
 
@@ -116,7 +117,7 @@ func (s *shop) fill(documents, commits int) {
 	for i := range commits {
 		var err error
 		landed, err = s.repo.Commit(background, landed, s.draft(document(i%documents, i+1)))
-		must(s, err)
+		must.Do(s, err)
 	}
 }
 
@@ -156,7 +157,7 @@ func (s *shop) budgets(documents int) {
 	read := func(repo *repository.Repository) *repository.Snapshot {
 		s.Helper()
 		snapshot, err := repo.Snapshot(background, s.enter())
-		must(s, err)
+		must.Do(s, err)
 		if len(snapshot.Files) != documents {
 			s.Errorf("%d files, want %d", len(snapshot.Files), documents)
 		}
@@ -183,18 +184,18 @@ func (s *shop) budgets(documents int) {
 	head := s.enter()
 	s.sent.take()
 	history, err := s.repo.History(background, head, repository.Page{Path: document(1, 0).Path, Limit: 20})
-	must(s, err)
+	must.Do(s, err)
 	s.took("a page of an item's history", "Query", "")
 	if len(history) < 3 {
 		s.Errorf("%d commits", len(history))
 	}
 	_, err = s.repo.History(background, head, repository.Page{Limit: 102})
-	must(s, err)
+	must.Do(s, err)
 	s.took("a page of the feed", "Query", "")
 
 	past := old.Head.Commit[:10]
 	_, text, err := s.instance().At(background, head, document(1, 0).Path, past)
-	must(s, err)
+	must.Do(s, err)
 	if file, _ := old.File(document(1, 0).Path); string(text) != string(file.Text) {
 		s.Errorf("the document was %q, want %q", text, file.Text)
 	}
@@ -226,7 +227,7 @@ func TestCheckpoints(t *testing.T) {
 		}
 		for what, repo := range map[string]*repository.Repository{"cold": s.instance(), "warm": warm} {
 			found, err := repo.Snapshot(background, s.enter())
-			must(t, err)
+			must.Do(t, err)
 			s.same(what, found, landed)
 			if calls := s.objects.take(); len(calls) > 1 {
 				t.Errorf("%s at %d: %v", what, i, calls)
@@ -270,12 +271,12 @@ func TestLargeTexts(t *testing.T) {
 	s.sent.take()
 	s.objects.take()
 	cold, err := s.instance().Snapshot(background, s.enter())
-	must(t, err)
+	must.Do(t, err)
 	s.same("cold", cold, landed)
 	s.took("a cold read at a large text", "BatchGetItem", "Snapshot")
 	warm := s.instance()
 	_, err = warm.Snapshot(background, s.enter())
-	must(t, err)
+	must.Do(t, err)
 	for i := range 60 {
 		change.Content = append([]byte(fmt.Sprint(i)), huge[:50_000]...)
 		landed = s.write(s.repo, change)
@@ -283,13 +284,13 @@ func TestLargeTexts(t *testing.T) {
 	s.sent.take()
 	s.objects.take()
 	cold, err = s.instance().Snapshot(background, s.enter())
-	must(t, err)
+	must.Do(t, err)
 	s.same("cold", cold, landed)
 	if asked, read := s.sent.take(), s.objects.take(); len(asked) > 2 || len(read) > 1 {
 		t.Errorf("a cold read after middling texts: %v, %v", asked, read)
 	}
 	found, err := warm.Snapshot(background, s.enter())
-	must(t, err)
+	must.Do(t, err)
 	s.same("warm", found, landed)
 	if asked, read := s.sent.take(), s.objects.take(); len(asked)+len(read) > 3 {
 		t.Errorf("a warm read after middling texts: %v, %v", asked, read)

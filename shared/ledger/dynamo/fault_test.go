@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // fate is what becomes of a request.
@@ -144,7 +145,7 @@ func TestAdvanceUnderFaults(t *testing.T) {
 			ws := newWorkspace(t, table)
 			ledger := table.Ledger(ws)
 			from, err := ledger.Head(background)
-			must(t, err)
+			must.Do(t, err)
 			c := commitOn(from, 1)
 			patience := time.Minute
 			if len(test.coming) >= 100 { // nothing else ends it
@@ -156,7 +157,7 @@ func TestAdvanceUnderFaults(t *testing.T) {
 			head, err := ledger.Advance(ctx, from, c)
 			f.set(operation)
 			now, headErr := ledger.Head(background)
-			must(t, headErr)
+			must.Do(t, headErr)
 			if landed := now.Commit == c.SHA; landed != test.landed {
 				t.Fatalf("landed: %t, want %t (%v)", landed, test.landed, err)
 			}
@@ -192,7 +193,7 @@ func TestAnswerLostThenOvertaken(t *testing.T) {
 			table := newTable(t, f.inject)
 			ledger := table.Ledger(newWorkspace(t, table))
 			from, err := ledger.Head(background)
-			must(t, err)
+			must.Do(t, err)
 			c := commitOn(from, 1)
 			f.set("TransactWriteItems", fate{after: errReset, then: func() {
 				head, err := ledger.Head(background)
@@ -264,11 +265,11 @@ func TestTornRead(t *testing.T) {
 	ws := newWorkspace(t, table)
 	key := admit(t, table, ws)
 	_, err := table.Authenticate(background, key, "")
-	must(t, err)
+	must.Do(t, err)
 	_, err = table.Registry(ws).RevokeKey(background, key.ID(), noon)
-	must(t, err)
+	must.Do(t, err)
 	e, err := table.Authenticate(background, key, "")
-	must(t, err)
+	must.Do(t, err)
 	if err := e.Key.LiveAt(noon); !errors.Is(err, access.ErrKeyRevoked) || torn != 2 {
 		t.Errorf("after %d torn reads the key is %v", torn, err)
 	}
@@ -295,11 +296,11 @@ func TestEditsUnderFaults(t *testing.T) {
 		f.set("TransactWriteItems", broken)
 		p.ID, p.Email = newID(t), fmt.Sprint(n, "@example.com")
 		_, _, err := registry.EnsurePrincipal(background, p)
-		must(t, err)
+		must.Do(t, err)
 		f.set("TransactWriteItems", broken)
-		must(t, registry.SetRoles(background, p.ID, []string{"protected_engineer"}))
+		must.Do(t, registry.SetRoles(background, p.ID, []string{"protected_engineer"}))
 		f.set("TransactWriteItems", broken)
-		must(t, registry.SetWorkspace(background, func(w *access.Workspace) { w.Name = fmt.Sprint("shop ", n) }))
+		must.Do(t, registry.SetWorkspace(background, func(w *access.Workspace) { w.Name = fmt.Sprint("shop ", n) }))
 	}
 	// So often that the transaction itself is given up, whose answer, or which
 	// itself, was lost: it is not said to have failed when it was made.
@@ -316,7 +317,7 @@ func TestEditsUnderFaults(t *testing.T) {
 		}
 		told := 0
 		entries, err := registry.Audit(background, 0)
-		must(t, err)
+		must.Do(t, err)
 		for _, e := range entries {
 			if strings.Contains(fmt.Sprint(e), string(key.ID())) {
 				told++
@@ -328,7 +329,7 @@ func TestEditsUnderFaults(t *testing.T) {
 	}
 	f.set("TransactWriteItems")
 	principals, err := registry.Principals(background)
-	must(t, err)
+	must.Do(t, err)
 	if len(principals) != 3 {
 		t.Errorf("%d principals, want 3", len(principals))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -57,9 +58,9 @@ func TestFence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ledger := table.Ledger(newWorkspace(t, table))
 			empty, err := ledger.Head(background)
-			must(t, err)
+			must.Do(t, err)
 			from, err := ledger.Advance(background, empty, commitOn(empty, 1))
-			must(t, err)
+			must.Do(t, err)
 			for n := range int64(2) {
 				if fence, err := ledger.RaiseFence(background); err != nil || fence != n+1 {
 					t.Errorf("the fence is %d, %v", fence, err)
@@ -69,7 +70,7 @@ func TestFence(t *testing.T) {
 				t.Errorf("beyond the fence: %v", err)
 			}
 			now, err := ledger.Head(background)
-			must(t, err)
+			must.Do(t, err)
 			if now.Fence != 2 || now.Commit != from.Commit || now.Access != from.Access {
 				t.Errorf("the head is %+v, and was %+v", now, from)
 			}
@@ -91,18 +92,18 @@ func TestReindexStopsAtTheFence(t *testing.T) {
 	table := newTable(t)
 	ledger := table.Ledger(newWorkspace(t, table))
 	before, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects})
-	must(t, err)
+	must.Do(t, err)
 	_, err = ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
 		if done == 5 {
 			_, err := sweep(ledger)
-			must(t, err)
+			must.Do(t, err)
 		}
 	}})
 	if !errors.Is(err, repository.ErrMoved) {
 		t.Errorf("%v", err)
 	}
 	now, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	if now.Index != before.Index {
 		t.Errorf("the head names %s, and not %s", now.Index, before.Index)
 	}
@@ -123,32 +124,32 @@ func TestTheSameCommitAgain(t *testing.T) {
 	table := newTable(t)
 	ledger := table.Ledger(newWorkspace(t, table))
 	from, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	_, err = ledger.RaiseFence(background)
-	must(t, err)
+	must.Do(t, err)
 	c := largeCommit(from, 1, 2000) // touches lie in rows of their own
 	if _, err := ledger.Advance(background, from, c); !errors.Is(err, repository.ErrMoved) {
 		t.Fatal(err)
 	}
 	left, err := ledger.Leftovers(background)
-	must(t, err)
+	must.Do(t, err)
 	if len(left) != 1 {
 		t.Fatalf("left over are %v", left)
 	}
 	fence, err := ledger.RaiseFence(background)
-	must(t, err)
+	must.Do(t, err)
 	for _, pause := range []string{"before it landed", "after it landed"} {
 		if pause == "after it landed" {
 			now, err := ledger.Head(background)
-			must(t, err)
+			must.Do(t, err)
 			_, err = ledger.Advance(background, now, c)
-			must(t, err)
+			must.Do(t, err)
 		}
 		_, err = ledger.Sweep(background, left, fence)
-		must(t, err)
+		must.Do(t, err)
 	}
 	head, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	rows, err := ledger.Since(background, head, 0)
 	if err != nil || len(rows) != 1 || len(rows[0].Touched) != 2000 {
 		t.Fatalf("%d rows, %v", len(rows), err)
@@ -167,7 +168,7 @@ func namedTable(t *testing.T) (*dynamo.Table, string) {
 	client := standin.DynamoDBClient(t)
 	name := standin.Table(t, client)
 	table := dynamo.New(client, name)
-	must(t, table.Create(background))
+	must.Do(t, table.Create(background))
 	return table, name
 }
 
@@ -203,14 +204,14 @@ func TestACompactionThatWasHeldUp(t *testing.T) {
 		done <- slow.Ledger(ws).Compacted(background, dynamo.Compaction{Retired: names, Pack: one})
 	}()
 	<-held
-	must(t, ledger.Compacted(background, dynamo.Compaction{Retired: append(names, one), Pack: two}))
+	must.Do(t, ledger.Compacted(background, dynamo.Compaction{Retired: append(names, one), Pack: two}))
 	close(goOn)
-	must(t, <-done)
+	must.Do(t, <-done)
 	if packs, err := ledger.Packs(background); err != nil || fmt.Sprint(packs) != fmt.Sprint([]string{two}) {
 		t.Errorf("packs %v, %v", packs, err)
 	}
 	rows, err := ledger.History(background, head, repository.Page{})
-	must(t, err)
+	must.Do(t, err)
 	for _, c := range rows {
 		if c.Pack != two {
 			t.Errorf("%s lies in %s", c.SHA, c.Pack)

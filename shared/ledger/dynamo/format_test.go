@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -31,7 +32,7 @@ func (r raw) rows() map[string]row {
 	pages := dynamodb.NewScanPaginator(r.client, &dynamodb.ScanInput{TableName: &r.name})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(background)
-		must(r.t, err)
+		must.Do(r.t, err)
 		for _, i := range page.Items {
 			all[i["pk"].(*types.AttributeValueMemberS).Value+" "+i["sk"].(*types.AttributeValueMemberS).Value] = i
 		}
@@ -42,7 +43,7 @@ func (r raw) rows() map[string]row {
 func (r raw) put(i row) {
 	r.t.Helper()
 	_, err := r.client.PutItem(background, &dynamodb.PutItemInput{TableName: &r.name, Item: i})
-	must(r.t, err)
+	must.Do(r.t, err)
 }
 
 // world is a workspace with a bit of everything.
@@ -67,7 +68,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) head() repository.Head {
 	w.t.Helper()
 	head, err := w.ledger.Head(background)
-	must(w.t, err)
+	must.Do(w.t, err)
 	return head
 }
 
@@ -117,9 +118,9 @@ func TestUnknownAttributesStay(t *testing.T) {
 	w := newWorld(t)
 	for n := range 3 {
 		_, err := w.ledger.Advance(background, w.head(), storedCommit(w.head(), n))
-		must(t, err)
+		must.Do(t, err)
 	}
-	must(t, w.ledger.Compacted(background, dynamo.Compaction{Pack: strings.Repeat("b", 40)}))
+	must.Do(t, w.ledger.Compacted(background, dynamo.Compaction{Pack: strings.Repeat("b", 40)}))
 	unknown := &types.AttributeValueMemberS{Value: "of a newer version"}
 	const field = `"quota":{"a":1.0}`
 	kept := map[string]bool{}
@@ -171,7 +172,7 @@ func refusesFormat(t *testing.T, newer types.AttributeValue) {
 	t.Helper()
 	w := newWorld(t)
 	_, err := w.ledger.Advance(background, w.head(), storedCommit(w.head(), 1))
-	must(t, err)
+	must.Do(t, err)
 	seen := w.head()
 	for key, i := range w.rows() {
 		if strings.HasPrefix(key, "head/") {
@@ -221,23 +222,23 @@ func TestTheHeadTellsVersionsOfItsOwnCommit(t *testing.T) {
 	c := storedCommit(w.head(), 1)
 	c.Versions = "told\x00\xff"
 	moved, err := w.ledger.Advance(background, w.head(), c)
-	must(t, err)
+	must.Do(t, err)
 	entry, err := w.table.Authenticate(background, w.key, "")
-	must(t, err)
+	must.Do(t, err)
 	for how, head := range map[string]repository.Head{"moved": moved, "read": w.head(), "read with the key": entry.Head} {
 		if head.Versions != c.Versions {
 			t.Errorf("%s: %q", how, head.Versions)
 		}
 	}
 	_, err = w.ledger.Advance(background, moved, storedCommit(moved, 2))
-	must(t, err)
+	must.Do(t, err)
 	if head := w.head(); head.Versions != "" {
 		t.Errorf("a commit that tells nothing: %q", head.Versions)
 	}
 	c = storedCommit(w.head(), 3)
 	c.Versions = "told"
 	_, err = w.ledger.Advance(background, w.head(), c)
-	must(t, err)
+	must.Do(t, err)
 	for _, row := range w.rows() {
 		if row["sk"].(*types.AttributeValueMemberS).Value == "head" {
 			row["commit"] = &types.AttributeValueMemberS{Value: strings.Repeat("e", 40)}

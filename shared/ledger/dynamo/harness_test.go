@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/ledgertest"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -26,13 +27,6 @@ var (
 	background = context.Background()
 	noon       = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // requests counts what a client sends, by operation.
 type requests struct {
@@ -67,14 +61,14 @@ func newTable(t testing.TB, options ...func(*dynamodb.Options)) *dynamo.Table {
 	t.Helper()
 	client := standin.DynamoDBClient(t, options...)
 	table := dynamo.New(client, standin.Table(t, client))
-	must(t, table.Create(background))
+	must.Do(t, table.Create(background))
 	return table
 }
 
 func newID(t testing.TB) access.ID {
 	t.Helper()
 	id, err := access.NewID(rand.Reader)
-	must(t, err)
+	must.Do(t, err)
 	return id
 }
 
@@ -82,7 +76,7 @@ func newID(t testing.TB) access.ID {
 func newWorkspace(t testing.TB, table *dynamo.Table) access.ID {
 	t.Helper()
 	id := newID(t)
-	must(t, table.CreateWorkspace(background, access.Workspace{ID: string(id), Name: "shop", Secret: []byte("cursor secret")}))
+	must.Do(t, table.CreateWorkspace(background, access.Workspace{ID: string(id), Name: "shop", Secret: []byte("cursor secret")}))
 	return id
 }
 
@@ -91,7 +85,7 @@ func admit(t testing.TB, table *dynamo.Table, ws access.ID) access.Key {
 	t.Helper()
 	key, _, err := table.Registry(ws).IssueKey(background, access.KeyRequest{
 		Kind: access.KindUser, Name: "Ada", Email: string(newID(t)) + "@example.com", Roles: []string{"engineer"}})
-	must(t, err)
+	must.Do(t, err)
 	return key
 }
 

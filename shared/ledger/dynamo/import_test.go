@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -68,7 +69,7 @@ func origin(t *testing.T, script string) (*local.Ledger, repository.Head, *disk.
 	t.Helper()
 	git := testenv.Program(t, "apt-get install git", "git")
 	dir := filepath.Join(t.TempDir(), "data")
-	must(t, local.Create(dir, access.Workspace{ID: "0123456789abcdef", Name: "shop", Secret: []byte("s")}))
+	must.Do(t, local.Create(dir, access.Workspace{ID: "0123456789abcdef", Name: "shop", Secret: []byte("s")}))
 	cmd := exec.Command(git, "fast-import", "--quiet")
 	cmd.Dir, cmd.Stdin = filepath.Join(dir, local.RepositoryName), strings.NewReader(script)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
@@ -76,12 +77,12 @@ func origin(t *testing.T, script string) (*local.Ledger, repository.Head, *disk.
 		t.Fatalf("%v\n%s", err, out)
 	}
 	ledger, err := local.Open(background, dir, local.Options{})
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { ledger.Close() })
 	head, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	objects, err := disk.Open(filepath.Join(dir, local.RepositoryName))
-	must(t, err)
+	must.Do(t, err)
 	return ledger, head, objects
 }
 
@@ -101,9 +102,9 @@ func plain(commits []repository.Commit) []string {
 func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repository.Head) {
 	t.Helper()
 	commits, err := want.History(background, wantHead, repository.Page{})
-	must(t, err)
+	must.Do(t, err)
 	mine, err := got.History(background, head, repository.Page{})
-	must(t, err)
+	must.Do(t, err)
 	if !reflect.DeepEqual(plain(mine), plain(commits)) {
 		t.Fatalf("the history differs: %d and %d commits", len(mine), len(commits))
 	}
@@ -120,9 +121,9 @@ func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repos
 	}
 	for path := range paths {
 		mine, err := got.History(background, head, repository.Page{Path: path})
-		must(t, err)
+		must.Do(t, err)
 		theirs, err := want.History(background, wantHead, repository.Page{Path: path})
-		must(t, err)
+		must.Do(t, err)
 		if !reflect.DeepEqual(plain(mine), plain(theirs)) {
 			t.Errorf("the history of %s differs", path)
 		}
@@ -138,9 +139,9 @@ func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repos
 		}
 	}
 	last, err := got.LastTouches(background, head)
-	must(t, err)
+	must.Do(t, err)
 	wantLast, err := want.LastTouches(background, wantHead)
-	must(t, err)
+	must.Do(t, err)
 	if len(last) != len(wantLast) {
 		t.Errorf("the last touches of %d files, want %d", len(last), len(wantLast))
 	}
@@ -174,14 +175,14 @@ func TestImport(t *testing.T) {
 	}
 	told = 0
 	head, err := ledger.Import(background, reader, wantHead.Commit, options)
-	must(t, err)
+	must.Do(t, err)
 	sameAnswers(t, ledger, oracle, head, wantHead)
 
 	// A reader begins with the snapshot alone, and sees what the oracle's sees.
 	got, err := repository.New(ledger, store).Snapshot(background, head)
-	must(t, err)
+	must.Do(t, err)
 	want, err := repository.New(oracle, objects).Snapshot(background, wantHead)
-	must(t, err)
+	must.Do(t, err)
 	for i, f := range want.Files {
 		if g := got.Files[i]; g.Path != f.Path || string(g.Text) != string(f.Text) || g.Last.SHA != f.Last.SHA {
 			t.Errorf("%s by %s, want %s by %s", g.Path, g.Last.SHA, f.Path, f.Last.SHA)
@@ -199,13 +200,13 @@ func TestImport(t *testing.T) {
 	// the new head, and its rows go.
 	told = 0
 	second, err := ledger.Import(background, reader, wantHead.Commit, options)
-	must(t, err)
+	must.Do(t, err)
 	if second.Sequence <= head.Sequence || second.Index == head.Index {
 		t.Errorf("%+v after %+v", second, head)
 	}
 	sameAnswers(t, ledger, oracle, second, wantHead)
 	removed, err := sweep(ledger)
-	must(t, err)
+	must.Do(t, err)
 	if removed < 3*61 { // each commit has a row in the log, one of its id, and one of a file at least
 		t.Errorf("swept %d rows", removed)
 	}
@@ -223,19 +224,19 @@ func TestImportLosesTheRace(t *testing.T) {
 	reader := objects.Reader(background)
 	defer reader.Close()
 	empty, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	written := commitOn(empty, 1)
 	_, err = ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
 		if done == 5 {
 			_, err := ledger.Advance(background, empty, written)
-			must(t, err)
+			must.Do(t, err)
 		}
 	}})
 	if !errors.Is(err, repository.ErrMoved) {
 		t.Errorf("the import ended with %v", err)
 	}
 	head, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	rows, err := ledger.Since(background, head, 0)
 	if err != nil || len(rows) != 1 || rows[0].SHA != written.SHA {
 		t.Errorf("%v, %v", rows, err)
@@ -252,29 +253,29 @@ func TestReindex(t *testing.T) {
 	reader := objects.Reader(background)
 	defer reader.Close()
 	head, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: store, Packs: []string{strings.Repeat("a", 40)}})
-	must(t, err)
+	must.Do(t, err)
 	repo := repository.New(ledger, store)
 	var written atomic.Int32
 	write := func() {
 		now, err := ledger.Head(background)
-		must(t, err)
+		must.Do(t, err)
 		base, err := repo.Snapshot(background, now)
-		must(t, err)
+		must.Do(t, err)
 		n := written.Add(1)
 		by := repository.Signature{Name: "Ada", Email: "a@example.com", When: noon.AddDate(10, 0, int(n))}
 		_, err = repo.Commit(background, base, repository.Draft{Author: by, Committer: by, Message: "m", Changes: []repository.Change{{Path: "configs/w.json", Content: fmt.Appendf(nil, "%d\n", n)}}})
-		must(t, err)
+		must.Do(t, err)
 	}
 	write()
 	before, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	after, err := ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: store, Progress: func(done, _ int) {
 		if done%10 == 0 {
 			write()
-			must(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
+			must.Do(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
 		}
 	}})
-	must(t, err)
+	must.Do(t, err)
 	if after.Index == before.Index || after.Sequence != head.Sequence+int64(written.Load()) {
 		t.Errorf("%+v after %+v and %d writes", after, before, written.Load())
 	}
@@ -284,14 +285,14 @@ func TestReindex(t *testing.T) {
 	write()
 	// The writer's repository followed from the old rows to the new ones.
 	now, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	cold, err := repository.New(ledger, store).Snapshot(background, now)
-	must(t, err)
+	must.Do(t, err)
 	if f, ok := cold.File("configs/w.json"); !ok || string(f.Text) != fmt.Sprintln(written.Load()) {
 		t.Errorf("%q", f.Text)
 	}
 	rows, err := ledger.History(background, now, repository.Page{})
-	must(t, err)
+	must.Do(t, err)
 	if want := int(now.Sequence); len(rows) != want {
 		t.Errorf("%d commits, want %d", len(rows), want)
 	}
@@ -313,9 +314,9 @@ func TestBaseIsLost(t *testing.T) {
 	reader := objects.Reader(background)
 	defer reader.Close()
 	head, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: store})
-	must(t, err)
+	must.Do(t, err)
 	want, err := repository.New(oracle, objects).Snapshot(background, wantHead)
-	must(t, err)
+	must.Do(t, err)
 	for what, spoil := range map[string]func(b []byte) []byte{
 		"lost":    func([]byte) []byte { return nil },
 		"damaged": func(b []byte) []byte { return slices.Concat(b[:40], []byte("?"), b[41:]) },

@@ -12,6 +12,7 @@ import (
 	smithy "github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestKnownKeysCostOneRow: of a key that is known the head alone is read, whatever is
@@ -51,13 +52,13 @@ func TestKnownKeysCostOneRow(t *testing.T) {
 		{"once more", func() {}, "[1]"},
 		{"after it was revoked", func() {
 			_, err := table.Registry(ws).RevokeKey(background, key.ID(), noon)
-			must(t, err)
+			must.Do(t, err)
 		}, "[1 3]"},
 	} {
 		tt.before()
 		rows = nil
 		got, err := keys.Authenticate(background, key, "")
-		must(t, err)
+		must.Do(t, err)
 		if asked := fmt.Sprint(rows); asked != tt.want {
 			t.Errorf("%s: read %s rows, want %s", tt.what, asked, tt.want)
 		}
@@ -70,7 +71,7 @@ func TestKnownKeysCostOneRow(t *testing.T) {
 		}
 	}
 	stranger, err := access.NewKey(rand.Reader, access.KindPublicSDK, ws, newID(t))
-	must(t, err)
+	must.Do(t, err)
 	for range 2 {
 		if _, err := keys.Authenticate(background, stranger, ""); err == nil {
 			t.Error("a key that is nobody's was taken")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // wideFiles are so many files, at paths that cannot be compressed, that the
@@ -43,24 +44,24 @@ func TestLargeCommits(t *testing.T) {
 			ws := newWorkspace(t, table)
 			ledger := table.Ledger(ws)
 			empty, err := ledger.Head(background)
-			must(t, err)
+			must.Do(t, err)
 			small := commitOn(empty, 1)
 			small.Touched[0].Path = largeCommit(empty, 2, 1).Touched[0].Path
 			path := small.Touched[0].Path
 			from, err := ledger.Advance(background, empty, small)
-			must(t, err)
+			must.Do(t, err)
 
 			winner, loser := commitOn(from, 3), largeCommit(from, 4, files)
 			winner.Touched[0].Path = path
 			head, err := ledger.Advance(background, from, winner)
-			must(t, err)
+			must.Do(t, err)
 			if _, err := ledger.Advance(background, from, loser); !errors.Is(err, repository.ErrMoved) {
 				t.Fatalf("the loser: %v", err)
 			}
 			wantHistory := func(path string, want ...repository.Commit) {
 				t.Helper()
 				commits, err := ledger.History(background, head, repository.Page{Path: path})
-				must(t, err)
+				must.Do(t, err)
 				if len(commits) != len(want) {
 					t.Fatalf("%d commits of %q, want %d", len(commits), path, len(want))
 				}
@@ -84,7 +85,7 @@ func TestLargeCommits(t *testing.T) {
 
 			large := largeCommit(head, 5, files)
 			landed, err := ledger.Advance(background, head, large)
-			must(t, err)
+			must.Do(t, err)
 			if again, err := ledger.Advance(background, head, large); err != nil || again != landed {
 				t.Errorf("again: %+v, %v", again, err)
 			}
@@ -92,7 +93,7 @@ func TestLargeCommits(t *testing.T) {
 			wantHistory(path, large, winner, small)
 			wantHistory("", large, winner, small)
 			rows, err := ledger.Since(background, head, 2)
-			must(t, err)
+			must.Do(t, err)
 			if len(rows) != 1 || len(rows[0].Touched) != files {
 				t.Errorf("%d rows", len(rows))
 			}
@@ -105,7 +106,7 @@ func TestLargeCommits(t *testing.T) {
 				t.Errorf("a file of a large commit took %v", asked)
 			}
 			removed, err := sweep(ledger)
-			must(t, err)
+			must.Do(t, err)
 			if files > 97 && removed < files || files <= 97 && removed > 0 {
 				t.Errorf("swept %d rows", removed)
 			}
@@ -124,14 +125,14 @@ func TestKilledBetweenHeadAndRows(t *testing.T) {
 	table := newTable(t, f.inject)
 	ledger := table.Ledger(newWorkspace(t, table))
 	from, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	c := largeCommit(from, 1, 150)
 	// 7 batches before the head (the note, and 150 rows), none after; and only
 	// the first transaction, which moves it.
 	f.set("BatchWriteItem", append(times(7, fate{}), times(10_000, fate{before: said("AccessDeniedException")})...)...)
 	f.and("TransactWriteItems", append(times(1, fate{}), times(10_000, fate{before: said("AccessDeniedException")})...)...)
 	head, err := ledger.Advance(background, from, c)
-	must(t, err)
+	must.Do(t, err)
 	f.set("BatchWriteItem")
 	for range 2 {
 		for _, touch := range []repository.Touch{c.Touched[0], c.Touched[149]} {
@@ -144,6 +145,6 @@ func TestKilledBetweenHeadAndRows(t *testing.T) {
 			}
 		}
 		_, err := sweep(ledger)
-		must(t, err)
+		must.Do(t, err)
 	}
 }

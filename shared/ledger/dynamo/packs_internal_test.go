@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/testing/must"
 )
 
 // ListAtMost lets rows list fewer packs while a test runs.
@@ -22,9 +23,7 @@ func TestWhatIsListableFitsIntoARow(t *testing.T) {
 	for n := range maxListed {
 		packs = append(packs, fmt.Sprintf("%040x", n))
 	}
-	if err := listable(packs); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, listable(packs))
 	row := packsKey("0123456789abcdef")
 	maps.Copy(row, listing(packs, 1<<40))
 	row["g"] = dynamo.Number(1 << 40)

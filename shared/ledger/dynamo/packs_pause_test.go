@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -33,25 +34,25 @@ func TestACompactionWhoseRowsWereReplaced(t *testing.T) {
 					packs = append(slices.Clone(packs), merged)
 				}
 				imported, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Packs: packs})
-				must(t, err)
+				must.Do(t, err)
 				// As one that Reindex takes over from the rows that it replaces.
 				c := storedCommit(imported, 2)
 				_, err = ledger.Advance(background, imported, c)
-				must(t, err)
+				must.Do(t, err)
 			}})
 			err := slow.Compacted(background, dynamo.Compaction{Retired: names, Pack: merged})
 			if !errors.Is(err, repository.ErrMoved) {
 				t.Errorf("%v", err)
 			}
 			packs, err := ledger.Packs(background)
-			must(t, err)
+			must.Do(t, err)
 			for _, name := range names {
 				if !slices.Contains(packs, name) {
 					t.Errorf("%s is not among the packs %v", name, packs)
 				}
 			}
 			now, err := ledger.Head(background)
-			must(t, err)
+			must.Do(t, err)
 			rows, err := ledger.History(background, now, repository.Page{Limit: 1})
 			if err != nil || len(rows) != 1 || rows[0].Pack != names[2] {
 				t.Errorf("%+v, %v", rows, err)

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 )
 
 func packNamed(n int) string { return fmt.Sprintf("%040x", 0xdef0000+n) }
@@ -27,11 +28,11 @@ func storedCommit(head repository.Head, n int) repository.Commit {
 func advanceStored(t *testing.T, ledger *dynamo.Ledger, commits int) (head repository.Head, packs []string) {
 	t.Helper()
 	head, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	for n := range commits {
 		c := storedCommit(head, n)
 		head, err = ledger.Advance(background, head, c)
-		must(t, err)
+		must.Do(t, err)
 		packs = append(packs, c.Pack)
 	}
 	return head, packs
@@ -44,7 +45,7 @@ func TestPacks(t *testing.T) {
 	table := newTable(t, sent.count)
 	ledger := table.Ledger(newWorkspace(t, table))
 	head, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	var commits []repository.Commit
 	advance := func(n int) {
 		t.Helper()
@@ -54,7 +55,7 @@ func TestPacks(t *testing.T) {
 		}
 		commits = append(commits, c)
 		head, err = ledger.Advance(background, head, c)
-		must(t, err)
+		must.Do(t, err)
 	}
 	wantPacks := func(want ...string) {
 		t.Helper()
@@ -82,20 +83,20 @@ func TestPacks(t *testing.T) {
 	}
 	one, two, three := strings.Repeat("1", 40), strings.Repeat("2", 40), strings.Repeat("3", 40)
 	for range 2 { // asked again, the same
-		must(t, ledger.Compacted(background, merged(one, names[:4], 4)))
+		must.Do(t, ledger.Compacted(background, merged(one, names[:4], 4)))
 		wantPacks(append([]string{one}, names[4:]...)...)
 	}
 	// Not in a row: the tenth stays.
 	gap := slices.Concat(names[4:9], names[10:12])
-	must(t, ledger.Compacted(background, merged(two, gap, 9)))
+	must.Do(t, ledger.Compacted(background, merged(two, gap, 9)))
 	wantPacks(one, two, names[9])
-	must(t, ledger.Compacted(background, merged(three, []string{one, two, names[9]}, 12)))
+	must.Do(t, ledger.Compacted(background, merged(three, []string{one, two, names[9]}, 12)))
 	wantPacks(three)
 	advance(12)
 	wantPacks(three, packNamed(12))
 	sent.take()
 	_, err = ledger.Packs(background)
-	must(t, err)
+	must.Do(t, err)
 	if asked := sent.take(); len(asked) != 3 {
 		t.Errorf("the packs took %v", asked)
 	}
@@ -126,7 +127,7 @@ func TestMorePacksThanARowLists(t *testing.T) {
 		old := left[len(left)-15:]
 		left = left[:len(left)-15]
 		merges = append(merges, fmt.Sprintf("%040x", 0xabc000+n))
-		must(t, ledger.Compacted(background, dynamo.Compaction{Retired: old, Pack: merges[n], Fence: head.Fence, Places: map[object.ID]pack.Place{}}))
+		must.Do(t, ledger.Compacted(background, dynamo.Compaction{Retired: old, Pack: merges[n], Fence: head.Fence, Places: map[object.ID]pack.Place{}}))
 		want := slices.Sorted(slices.Values(slices.Concat(left, merges)))
 		if packs, err := ledger.Packs(background); err != nil || !slices.Equal(packs, want) {
 			t.Fatalf("after %d merges there are %d packs, %v; want %d", n+1, len(packs), err, len(want))

@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 func blobOf(text []byte) string { return object.Hash(object.Blob, text).String() }
@@ -21,9 +22,9 @@ func TestWorkspaces(t *testing.T) {
 	if err := table.CreateWorkspace(background, w); !errors.Is(err, dynamo.ErrExists) {
 		t.Errorf("a second one of the same id: %v", err)
 	}
-	must(t, table.Registry(b).SetWorkspace(background, func(w *access.Workspace) { w.Name, w.Provisioning, w.BillingInactive = "other", true, true }))
+	must.Do(t, table.Registry(b).SetWorkspace(background, func(w *access.Workspace) { w.Name, w.Provisioning, w.BillingInactive = "other", true, true }))
 	all, err := table.Workspaces(background)
-	must(t, err)
+	must.Do(t, err)
 	if len(all) != 2 {
 		t.Fatalf("%v", all)
 	}

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/must"
 )
 
 // stored hands out snapshots as a bucket does: each time in memory of their own.
@@ -28,7 +29,7 @@ func TestSnapshotsThatShareNothingAreNotKept(t *testing.T) {
 	table := newTable(t)
 	dir, _ := gitDir(t)
 	onDisk, err := disk.Open(dir)
-	must(t, err)
+	must.Do(t, err)
 	objects := stored{keeper(onDisk)}
 	ledger := eager{table.Ledger(newWorkspace(t, table))}
 	writer, reader := repository.New(ledger, objects), repository.New(ledger, objects)
@@ -42,21 +43,21 @@ func TestSnapshotsThatShareNothingAreNotKept(t *testing.T) {
 	}
 	by := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Unix(1_700_000_000, 0)}
 	head, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	at, err := writer.Snapshot(background, head)
-	must(t, err)
+	must.Do(t, err)
 	var heads []repository.Head
 	for i := range 25 {
 		at, err = writer.Commit(background, at, repository.Draft{Author: by, Committer: by, Message: "m", Changes: []repository.Change{document(i)}})
-		must(t, err)
+		must.Do(t, err)
 		head, err := ledger.Head(background)
-		must(t, err)
+		must.Do(t, err)
 		heads = append(heads, head)
 	}
 	before := memory.InUse()
 	for i := 6; i < len(heads); i += 2 {
 		_, err := reader.Snapshot(background, heads[i])
-		must(t, err)
+		must.Do(t, err)
 	}
 	if held := memory.InUse() - before; held > 10<<20 {
 		t.Errorf("%d MB are held, and %d MB are told", held>>20, reader.Bytes()>>20)

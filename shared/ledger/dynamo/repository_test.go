@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/testing/standin"
 )
@@ -25,7 +26,7 @@ func (eager) Due(repository.Head, *repository.Commit) bool { return true }
 func store(t *testing.T, table *dynamo.Table, ws access.ID, objects repository.Objects, dir, git string) repositorytest.Store {
 	ledger := table.Ledger(ws)
 	bump := func() {
-		must(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
+		must.Do(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
 	}
 	return repositorytest.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: bump, GitDir: dir, Git: git}
 }
@@ -95,7 +96,7 @@ func TestOnAWS(t *testing.T) {
 				ws := newWorkspace(t, table)
 				prefix := "workspaces/" + string(ws)
 				objects := s3.New(b, prefix, table.Ledger(ws).Packs)
-				must(t, objects.Init(background))
+				must.Do(t, objects.Init(background))
 				m := mirrored{objects, b, prefix, dir}
 				s := store(t, table, ws, m, dir, git)
 				s.Merge = func(ctx context.Context, packs []string) (string, error) {

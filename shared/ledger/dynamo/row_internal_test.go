@@ -10,6 +10,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestTextsComeBack(t *testing.T) {
@@ -35,9 +36,7 @@ func TestTextsComeBack(t *testing.T) {
 			got[i] = touch
 			got[i].Text = nil
 		}
-		if err := unpackTexts(got, texts); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unpackTexts(got, texts))
 		for i := range got {
 			if !bytes.Equal(got[i].Text, touched[i].Text) || (got[i].Text == nil) != (touched[i].Text == nil) {
 				t.Fatalf("%q, want %q", got[i].Text, touched[i].Text)
@@ -68,10 +67,7 @@ func TestTextsThatAreNotPacked(t *testing.T) {
 func FuzzUnpackTexts(f *testing.F) {
 	blob := strings.Repeat("1", 40)
 	plain := func(texts []byte) []byte {
-		b, err := unzip().DecodeAll(texts, nil)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must.Get(unzip().DecodeAll(texts, nil))(f)
 		return b
 	}
 	texts, _ := packTexts([]repository.Touch{{Blob: blob, Text: []byte("one")}, {}, {Blob: blob, Text: []byte{}}})

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -18,14 +19,14 @@ func TestATableWithoutSecretTellsAllElse(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := standin.Table(t, client)
 	table := dynamo.New(client, name)
-	must(t, table.Create(background))
+	must.Do(t, table.Create(background))
 	ws := newWorkspace(t, table)
 	key := admit(t, table, ws)
 
 	whole, err := table.Authenticate(background, key, "")
-	must(t, err)
+	must.Do(t, err)
 	open, err := table.WithoutSecret().Authenticate(background, key, "")
-	must(t, err)
+	must.Do(t, err)
 	if len(whole.Workspace.Secret) == 0 || len(open.Workspace.Secret) != 0 {
 		t.Errorf("the secret is %q, and without it %q", whole.Workspace.Secret, open.Workspace.Secret)
 	}
@@ -35,7 +36,7 @@ func TestATableWithoutSecretTellsAllElse(t *testing.T) {
 	}
 
 	rows, err := client.Scan(background, &dynamodb.ScanInput{TableName: &name})
-	must(t, err)
+	must.Do(t, err)
 	stored := map[string]bool{}
 	for _, row := range rows.Items {
 		for attribute := range row {

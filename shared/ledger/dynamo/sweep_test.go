@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -28,7 +29,7 @@ func wideHistory() string {
 func (r raw) remove(i row) {
 	r.t.Helper()
 	_, err := r.client.DeleteItem(background, &dynamodb.DeleteItemInput{TableName: &r.name, Key: row{"pk": i["pk"], "sk": i["sk"]}})
-	must(r.t, err)
+	must.Do(r.t, err)
 }
 
 // ofIndex are the keys of the rows of an index, and its note.
@@ -62,16 +63,16 @@ func TestSweepEndsWhatWasInterrupted(t *testing.T) {
 				ws := newWorkspace(t, table)
 				ledger := table.Ledger(ws)
 				head, err := ledger.Head(background)
-				must(t, err)
+				must.Do(t, err)
 				stop(writes)
 				_, err = ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{})
 				if f.set(""); err == nil {
 					t.Fatal("the import went on to its end")
 				}
 				left, err := ledger.Leftovers(background)
-				must(t, err)
+				must.Do(t, err)
 				fence, err := ledger.RaiseFence(background)
-				must(t, err)
+				must.Do(t, err)
 				stop(swept)
 				_, err = ledger.Sweep(background, left, fence)
 				if f.set(""); err == nil && swept < 2 {
@@ -110,10 +111,10 @@ func TestSweepOfDamagedRows(t *testing.T) {
 				client := raw{t, standin.DynamoDBClient(t), name}
 				ledger := table.Ledger(newWorkspace(t, table))
 				from, err := ledger.Head(background)
-				must(t, err)
+				must.Do(t, err)
 				for n, files := range []int{1, wideFiles} {
 					from, err = ledger.Advance(background, from, largeCommit(from, n, files))
-					must(t, err)
+					must.Do(t, err)
 				}
 				for key, i := range client.rows() {
 					if strings.HasPrefix(key, partition) && strings.Contains(key, from.Index) {
@@ -122,7 +123,7 @@ func TestSweepOfDamagedRows(t *testing.T) {
 					}
 				}
 				_, err = ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects})
-				must(t, err)
+				must.Do(t, err)
 				if _, err := sweep(ledger); err != nil {
 					t.Error(err)
 				}
@@ -135,7 +136,7 @@ func TestSweepOfDamagedRows(t *testing.T) {
 					}
 				}
 				head, err := ledger.Head(background)
-				must(t, err)
+				must.Do(t, err)
 				if rows, err := ledger.History(background, head, repository.Page{}); err != nil || len(rows) == 0 {
 					t.Errorf("%d rows, %v", len(rows), err)
 				}
@@ -150,9 +151,9 @@ func TestSweepOfADamagedNote(t *testing.T) {
 	client := raw{t, standin.DynamoDBClient(t), name}
 	ledger := table.Ledger(newWorkspace(t, table))
 	from, err := ledger.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	_, err = ledger.RaiseFence(background)
-	must(t, err)
+	must.Do(t, err)
 	if _, err := ledger.Advance(background, from, largeCommit(from, 1, 150)); !errors.Is(err, repository.ErrMoved) {
 		t.Fatal(err)
 	}

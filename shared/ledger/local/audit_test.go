@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/ledgertest"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestAudit(t *testing.T) {
@@ -19,7 +20,7 @@ func TestEveryStepOfAnEditMayFail(t *testing.T) {
 	dir := created(t)
 	r := registryOf(t, dir)
 	ada, err := addUser(t, r, "Ada")
-	must(t, err)
+	must.Do(t, err)
 	edits := 1
 	for step := 0; ; step++ {
 		left, failed := step, false
@@ -31,18 +32,18 @@ func TestEveryStepOfAnEditMayFail(t *testing.T) {
 			return nil
 		}
 		was, err := registryOf(t, dir).Principals(background)
-		must(t, err)
+		must.Do(t, err)
 		err = r.SetDisabled(background, ada.ID, !was[0].Disabled)
 		r.files.step = nil
 		is, readErr := registryOf(t, dir).Principals(background)
-		must(t, readErr)
+		must.Do(t, readErr)
 		if was[0].Disabled != is[0].Disabled {
 			edits++
 		} else if err == nil {
 			t.Fatalf("step %d: nothing was changed, and there is no error", step)
 		}
 		entries, auditErr := registryOf(t, dir).Audit(background, 0)
-		must(t, auditErr)
+		must.Do(t, auditErr)
 		if len(entries) != edits {
 			text, _ := json.Marshal(entries)
 			t.Fatalf("step %d: %d edits landed and %d are told: %s", step, edits, len(entries), text)

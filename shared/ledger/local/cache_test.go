@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // However the cache is cut or damaged, what counts of it is the beginning that is whole.
@@ -22,12 +23,12 @@ func TestTornCache(t *testing.T) {
 	for n := range 4 {
 		want = append(want, write(t, l, "a", fmt.Sprint(n)))
 		info, err := os.Stat(path)
-		must(t, err)
+		must.Do(t, err)
 		ends = append(ends, info.Size())
 	}
-	must(t, l.Close())
+	must.Do(t, l.Close())
 	whole, err := os.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	check := func(name string, content []byte, lost int) {
 		t.Helper()
 		kept := len(ends) - lost
@@ -50,12 +51,12 @@ func TestTornCache(t *testing.T) {
 	check("with an old row behind it", append(bytes.Clone(whole), whole[ends[2]:]...), 0)
 
 	// A start walks for what is missing, and makes the file whole.
-	must(t, os.WriteFile(path, whole[:ends[1]+7], 0o600))
+	must.Do(t, os.WriteFile(path, whole[:ends[1]+7], 0o600))
 	l = opened(t, dir, Options{Rewritten: func(w Rewrite) { t.Error(w) }})
 	rows, err := l.Since(background, head(t, l), 0)
-	must(t, err)
+	must.Do(t, err)
 	after, err := os.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	if decoded, err := decodeCache(after); fmt.Sprint(rows) != fmt.Sprint(want) || err != nil || len(decoded.rows) != len(want) || len(after) != len(whole) {
 		t.Errorf("%v, want %v; the cache has %d rows in %d bytes, %v", rows, want, len(decoded.rows), len(after), err)
 	}
@@ -71,16 +72,16 @@ func TestATornBatchIsDropped(t *testing.T) {
 	tip := len(w.made) - 1
 	g.run("update-ref", "refs/heads/main", w.made[tip].sha)
 	w.check(t, l, tip)
-	must(t, l.Close())
+	must.Do(t, l.Close())
 	path := filepath.Join(l.dir, cacheName)
 	whole, err := os.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	decoded, err := decodeCache(whole)
-	must(t, err)
+	must.Do(t, err)
 	if len(decoded.rows) == 0 {
 		t.Fatal("the batch is not in the cache")
 	}
-	must(t, os.WriteFile(path, whole[:len(whole)*2/3], 0o600))
+	must.Do(t, os.WriteFile(path, whole[:len(whole)*2/3], 0o600))
 	if decoded, err := decodeCache(whole[:len(whole)*2/3]); err != nil || len(decoded.rows) != 0 {
 		t.Errorf("%d rows of a torn batch count, %v", len(decoded.rows), err)
 	}
@@ -92,9 +93,9 @@ func TestACacheThatCannotBeWritten(t *testing.T) {
 	dir := created(t)
 	l := opened(t, dir, Options{})
 	write(t, l, "a", "1")
-	must(t, l.Close())
-	must(t, os.Remove(filepath.Join(dir, cacheName)))
-	must(t, os.Mkdir(filepath.Join(dir, cacheName), 0o700)) // in its place
+	must.Do(t, l.Close())
+	must.Do(t, os.Remove(filepath.Join(dir, cacheName)))
+	must.Do(t, os.Mkdir(filepath.Join(dir, cacheName), 0o700)) // in its place
 	l = opened(t, dir, Options{})
 	write(t, l, "a", "2")
 	agree(t, l, 2)

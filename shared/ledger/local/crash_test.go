@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"svc.example/svc/shared/testing/must"
 	"testing"
 )
 
@@ -33,15 +34,15 @@ func TestCrashingChild(t *testing.T) {
 		}
 		return nil
 	}})
-	must(t, err)
+	must.Do(t, err)
 	for n := 0; ; n++ {
 		from := head(t, l)
 		c := draft(t, l.Repository(), from.Commit, "a", fmt.Sprint(n))
 		counting = true
 		_, err := l.Advance(background, from, c)
-		must(t, err)
+		must.Do(t, err)
 		_, err = addUser(t, l.Registry(), fmt.Sprint("user", n))
-		must(t, err)
+		must.Do(t, err)
 		fmt.Printf("acknowledged %s\n", c.SHA)
 	}
 }
@@ -61,8 +62,8 @@ func crash(t *testing.T, dir string, step int) (acknowledged []string) {
 	cmd.Env = append(os.Environ(), crashDir+"="+dir, crashStep+"="+strconv.Itoa(step))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if sha, ok := strings.CutPrefix(lines.Text(), "acknowledged "); ok {
@@ -84,7 +85,7 @@ func checkAfterCrash(t *testing.T, dir string, before int, acknowledged []string
 	l := opened(t, dir, Options{Rewritten: func(w Rewrite) { t.Error(w) }})
 	defer l.Close()
 	rows, err := l.Since(background, head(t, l), 0)
-	must(t, err)
+	must.Do(t, err)
 	if extra := len(rows) - before - len(acknowledged); extra != 0 && extra != 1 {
 		t.Fatalf("%d commits more than were acknowledged", extra)
 	}
@@ -94,7 +95,7 @@ func checkAfterCrash(t *testing.T, dir string, before int, acknowledged []string
 		}
 	}
 	users, err := l.Registry().Principals(background)
-	must(t, err)
+	must.Do(t, err)
 	if len(users) > len(rows) {
 		t.Errorf("%d users and %d commits", len(users), len(rows))
 	}
@@ -126,11 +127,11 @@ func TestALockThatWasLeftBehind(t *testing.T) {
 	dir := created(t)
 	l := opened(t, dir, Options{})
 	write(t, l, "a", "1")
-	must(t, l.Close())
+	must.Do(t, l.Close())
 	git := filepath.Join(dir, RepositoryName)
 	next, lock := filepath.Join(git, nextHead), filepath.Join(git, branchLock)
-	must(t, os.WriteFile(next, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
-	must(t, os.Link(next, lock))
+	must.Do(t, os.WriteFile(next, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
+	must.Do(t, os.Link(next, lock))
 	l = opened(t, dir, Options{})
 	for _, path := range []string{next, lock} {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -140,14 +141,14 @@ func TestALockThatWasLeftBehind(t *testing.T) {
 	agree(t, l, 1)
 
 	// The same evidence, but the lock is another file, and moves to another commit: git's.
-	must(t, os.WriteFile(next, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
-	must(t, os.WriteFile(lock, []byte(strings.Repeat("2", 40)+"\n"), 0o666))
-	must(t, l.Close())
+	must.Do(t, os.WriteFile(next, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
+	must.Do(t, os.WriteFile(lock, []byte(strings.Repeat("2", 40)+"\n"), 0o666))
+	must.Do(t, l.Close())
 	l = opened(t, dir, Options{})
 	if _, err := os.Stat(lock); err != nil {
 		t.Errorf("git's lock was broken: %v", err)
 	}
-	must(t, os.Remove(lock))
+	must.Do(t, os.Remove(lock))
 	write(t, l, "a", "2")
 	agree(t, l, 2)
 }

@@ -10,35 +10,28 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestADataDirectoryIsWrittenAndRead: nothing of them is lost, what this version does not
 // know neither.
 func TestADataDirectoryIsWrittenAndRead(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := disk.Init(filepath.Join(dir, RepositoryName)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(disk.Init(filepath.Join(dir, RepositoryName)))(t)
 	w := access.Workspace{ID: "0123456789abcdef0123", Name: "acme", Secret: []byte(strings.Repeat("s", 32))}
-	id, err := access.NewID(strings.NewReader(strings.Repeat("a", 1000)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(access.NewID(strings.NewReader(strings.Repeat("a", 1000))))(t)
 	w.ID = string(id)
 	principal := fmt.Sprintf(`{"id":%q,"type":"user","name":"Ada","roles":["member"],"later":{"x":1}}`, id)
 	p := Parts{Workspace: w, Version: 7, Principals: []json.RawMessage{json.RawMessage(principal)}, Keys: []json.RawMessage{}, Uses: map[access.ID]string{id: "2026-11-22"}}
 	lines := []string{`{"version":2,"by":"x"}`, `{"version":7,"by":"y"}`}
-	err = WriteDataDir(dir, strings.Repeat("1", 40), p, func(line func([]byte) error) error {
+	must.Do(t, WriteDataDir(dir, strings.Repeat("1", 40), p, func(line func([]byte) error) error {
 		for _, l := range lines {
 			if err := line([]byte(l)); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	got, err := ReadDataDir(t.Context(), dir)
 	var compact strings.Builder
 	if err == nil {
@@ -73,9 +66,7 @@ func TestWhichLinesOfTheAuditTrailCount(t *testing.T) {
 {"version":9,"by":"too late"}
 {"version":4,"by":"e"}
 {"version":5`
-	if err := os.WriteFile(filepath.Join(dir, auditName), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, auditName), []byte(text), 0o600))
 	var got []string
 	err := EachAudit(dir, 5, 0, func(version int64, line []byte) error {
 		got = append(got, fmt.Sprintf("%d %s", version, line))
@@ -93,16 +84,13 @@ func FuzzEachAudit(f *testing.F) {
 	f.Add([]byte("{\"version\":9}\nx\n\n{\"version\":-1}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := int64(0)
-		err := eachEntry(strings.NewReader(string(text)), 5, 0, func(version int64, line []byte) error {
+		must.Do(t, eachEntry(strings.NewReader(string(text)), 5, 0, func(version int64, line []byte) error {
 			var e access.Entry
 			if version <= before || version > 5 || !json.Valid(line) {
 				t.Fatalf("%d %q after %d (%v)", version, line, before, json.Unmarshal(line, &e))
 			}
 			before = version
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	})
 }

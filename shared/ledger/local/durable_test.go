@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // recorder notes the steps on the file system, and lets one of them fail.
@@ -38,7 +39,7 @@ func TestAdvanceFlushesBeforeItReturns(t *testing.T) {
 		c := draft(t, l.Repository(), from.Commit, "a", fmt.Sprint(n))
 		r.steps = nil
 		_, err := l.Advance(background, from, c)
-		must(t, err)
+		must.Do(t, err)
 		var order []string
 		for _, step := range r.steps {
 			if op, _, _ := strings.Cut(step, " "); slices.Contains([]string{"create", "write", "sync", "link", "rename", "syncdir"}, op) {
@@ -58,15 +59,15 @@ func TestAdvanceFlushesBeforeItReturns(t *testing.T) {
 // TestOpenFlushesTheHead: the process that moved it may have been killed before that.
 func TestOpenFlushesTheHead(t *testing.T) {
 	dir := created(t)
-	must(t, opened(t, dir, Options{}).Close())
+	must.Do(t, opened(t, dir, Options{}).Close())
 	var r recorder
 	l := opened(t, dir, Options{Step: r.step})
 	if !slices.Contains(r.steps, "syncdir heads") {
 		t.Errorf("%q", r.steps)
 	}
-	must(t, l.Close())
+	must.Do(t, l.Close())
 	// git may have packed all branches, and removed their folder.
-	must(t, os.RemoveAll(filepath.Join(l.Repository(), "refs", "heads")))
+	must.Do(t, os.RemoveAll(filepath.Join(l.Repository(), "refs", "heads")))
 	opened(t, dir, Options{})
 }
 
@@ -75,8 +76,8 @@ func TestOpenFlushesTheHead(t *testing.T) {
 func TestInstallFlushesFirst(t *testing.T) {
 	var r recorder
 	parent := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(parent, "unfinished", "a", "b"), 0o777))
-	must(t, filesystem{step: r.step}.install(filepath.Join(parent, "unfinished"), filepath.Join(parent, "data")))
+	must.Do(t, os.MkdirAll(filepath.Join(parent, "unfinished", "a", "b"), 0o777))
+	must.Do(t, filesystem{step: r.step}.install(filepath.Join(parent, "unfinished"), filepath.Join(parent, "data")))
 	want := []string{"syncdir unfinished", "syncdir a", "syncdir b", "rename data", "syncdir " + filepath.Base(parent)}
 	if !slices.Equal(r.steps, want) {
 		t.Errorf("%q, want %q", r.steps, want)
@@ -88,7 +89,7 @@ func TestAnEditOfTheRegistryIsFlushed(t *testing.T) {
 	l := opened(t, created(t), Options{Step: r.step})
 	r.steps = nil
 	_, err := addUser(t, l.Registry(), "ada")
-	must(t, err)
+	must.Do(t, err)
 	want := []string{
 		"create registry.json.next", "write registry.json.next", "sync registry.json.next", "rename registry.json", "syncdir data",
 	}
@@ -119,13 +120,13 @@ func TestEveryStepOfAWriteMayFail(t *testing.T) {
 		r.fail = -1
 		checkEnd(t, l, failed, from, c, after, err)
 		again, err := l.Advance(background, from, c)
-		must(t, err)
+		must.Do(t, err)
 		if again.Commit != c.SHA || again.Sequence != first.Sequence+1 || head(t, l) != again {
 			t.Errorf("%s failed: then the head is %+v", failed, again)
 		}
 		write(t, l, "a", "3")
 		agree(t, l, 3)
-		must(t, l.Close())
+		must.Do(t, l.Close())
 		agree(t, opened(t, l.dir, Options{}), 3)
 	}
 }

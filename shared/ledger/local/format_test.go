@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestUnknownFieldsStay: what a newer version has put into the registry
@@ -19,11 +20,11 @@ func TestUnknownFieldsStay(t *testing.T) {
 	dir := created(t)
 	r := registryOf(t, dir)
 	p, err := addUser(t, r, "ada")
-	must(t, err)
+	must.Do(t, err)
 	key := addKey(t, r, p)
 	path := filepath.Join(dir, registryName)
 	text, err := os.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	unknown := []string{`"quota": {"a": 1.0}`, `"region": "eu"`, `"team": [1, 2]`, `"lastUse": 7`}
 	for i, after := range []string{`"version":`, `"workspace": {`, `"type":`, `"kind":`} {
 		at := strings.Index(string(text), after)
@@ -32,7 +33,7 @@ func TestUnknownFieldsStay(t *testing.T) {
 		}
 		text = []byte(string(text[:at]) + unknown[i] + ",\n" + string(text[at:]))
 	}
-	must(t, os.WriteFile(path, text, registryMode))
+	must.Do(t, os.WriteFile(path, text, registryMode))
 	edits := map[string]func() error{
 		"a principal is added":   func() error { _, err := addUser(t, r, "bob"); return err },
 		"a key is added":         func() error { addKey(t, r, p); return nil },
@@ -46,7 +47,7 @@ func TestUnknownFieldsStay(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		text, err := os.ReadFile(path)
-		must(t, err)
+		must.Do(t, err)
 		plain := strings.Join(strings.Fields(string(text)), "")
 		for _, field := range unknown {
 			if !strings.Contains(plain, strings.ReplaceAll(field, " ", "")) {
@@ -72,14 +73,14 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	served := opened(t, dir, Options{})
 	r := registryOf(t, dir)
 	p, err := addUser(t, r, "ada")
-	must(t, err)
+	must.Do(t, err)
 	key := addKey(t, r, p)
 	text, err := os.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	newer := bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1)
-	must(t, os.WriteFile(path, newer, registryMode))
+	must.Do(t, os.WriteFile(path, newer, registryMode))
 	// The identity of a file reports whether it changed; let it be another one.
-	must(t, os.Chtimes(path, time.Time{}, noon))
+	must.Do(t, os.Chtimes(path, time.Time{}, noon))
 	for name, try := range map[string]func() error{
 		"a request":    func() error { _, err := served.Authenticate(background, key, ""); return err },
 		"an edit":      func() error { return r.SetDisabled(background, p.ID, true) },
@@ -93,7 +94,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	must(t, served.Close())
+	must.Do(t, served.Close())
 	before := listing(t, dir)
 	_, err = Open(background, dir, Options{})
 	if !errors.Is(err, repository.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "format 2") {
@@ -111,7 +112,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	must(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

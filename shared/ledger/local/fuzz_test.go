@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 var someID = strings.Repeat("0123456789abcdef", 3)[:object.IDLength]
@@ -135,10 +136,7 @@ func FuzzRegistry(f *testing.F) {
 	r := access.NewState(access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")})
 	r.Principals = append(r.Principals, access.Principal{Type: access.PrincipalUser, ID: workspaceID, Name: "Ada", Roles: []string{"engineer"}})
 	r.Keys = append(r.Keys, access.KeyRecord{ID: workspaceID, Kind: access.KindUser, PrincipalID: workspaceID, WorkspaceID: workspaceID, CreatedAt: noon})
-	text, err := encodeRegistry(nil, r)
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must.Get(encodeRegistry(nil, r))(f)
 	f.Add(text)
 	f.Add(bytes.Replace(text, []byte(workspaceID), []byte("secret-of-mine"), 2))
 	f.Add([]byte(`{"format": 1, "keys": [{"digest": "secret-of-mine"}]}`))
@@ -151,10 +149,7 @@ func FuzzRegistry(f *testing.F) {
 			}
 			return
 		}
-		once, err := encodeRegistry(nil, r.State)
-		if err != nil {
-			t.Fatal(err)
-		}
+		once := must.Get(encodeRegistry(nil, r.State))(t)
 		again, err := decodeRegistry(once)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, once)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -45,7 +46,7 @@ func agree(t testing.TB, l *Ledger, commits int) {
 		t.Errorf("the head is %s, want %s", at.Commit, want)
 	}
 	rows, err := l.Since(background, at, 0)
-	must(t, err)
+	must.Do(t, err)
 	if count := g.run("rev-list", "--count", "main"); strconv.Itoa(len(rows)) != count || len(rows) != commits {
 		t.Errorf("%d commits in the history and %s in the repository, want %d", len(rows), count, commits)
 	}
@@ -165,7 +166,7 @@ func TestGarbageCollectionAndPackedReferencesMeanwhile(t *testing.T) {
 	}
 	agree(t, l, 1+writes)
 	// Git may take away the directory of an empty set of branches.
-	must(t, os.RemoveAll(filepath.Join(l.Repository(), "refs/heads")))
+	must.Do(t, os.RemoveAll(filepath.Join(l.Repository(), "refs/heads")))
 	write(t, l, "a", "after")
 	agree(t, l, 2+writes)
 }
@@ -175,8 +176,8 @@ func holdBranch(t testing.TB, l *Ledger) string {
 	t.Helper()
 	lock := filepath.Join(l.Repository(), branchLock)
 	f, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	must(t, err)
-	must(t, f.Close())
+	must.Do(t, err)
+	must.Do(t, f.Close())
 	return lock
 }
 
@@ -188,7 +189,7 @@ func TestGitsLockIsWaitedForAndNeverBroken(t *testing.T) {
 	c := draft(t, l.Repository(), from.Commit, "a", "2")
 	lock := holdBranch(t, l)
 	for _, content := range []string{"", from.Commit + "\n", "half"} {
-		must(t, os.WriteFile(lock, []byte(content), 0o666))
+		must.Do(t, os.WriteFile(lock, []byte(content), 0o666))
 		if _, err := l.Advance(background, from, c); !errors.Is(err, repository.ErrBusy) {
 			t.Fatalf("with %q in git's lock: %v, want ErrBusy", content, err)
 		}
@@ -196,7 +197,7 @@ func TestGitsLockIsWaitedForAndNeverBroken(t *testing.T) {
 			t.Errorf("a new lock: %v", err)
 		}
 		long := time.Now().Add(-3 * time.Hour)
-		must(t, os.Chtimes(lock, long, long))
+		must.Do(t, os.Chtimes(lock, long, long))
 		if _, err := l.Advance(background, from, c); !strings.Contains(err.Error(), "refs/heads/main.lock in the repository has been there for 3h0m") {
 			t.Errorf("an old lock: %v", err)
 		}
@@ -205,9 +206,7 @@ func TestGitsLockIsWaitedForAndNeverBroken(t *testing.T) {
 		}
 	}
 	time.AfterFunc(50*time.Millisecond, func() { os.Remove(lock) })
-	if _, err := l.Advance(background, from, c); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Advance(background, from, c))(t)
 	agree(t, l, 2)
 }
 
@@ -246,7 +245,7 @@ func TestForcedPush(t *testing.T) {
 	agree(t, l, 2)
 
 	// The sequences survive a start, and a forced push is noticed by one.
-	must(t, l.Close())
+	must.Do(t, l.Close())
 	g.run("reset", "-q", "--hard", one.SHA)
 	g.run("push", "-q", "--force", "origin", "main")
 	l = opened(t, dir, options)
@@ -266,7 +265,7 @@ func checkReplaced(t *testing.T, l *Ledger, old, now repository.Head, one reposi
 		t.Errorf("sequence %d begins no higher than the old %d", now.Sequence, old.Sequence)
 	}
 	rows, err := l.Since(background, now, old.Sequence)
-	must(t, err)
+	must.Do(t, err)
 	if len(rows) != 2 || rows[0].SHA != one.SHA || rows[0].Parent != "" || rows[1].SHA != forced {
 		t.Errorf("since the old head: %v", rows)
 	}
@@ -304,7 +303,7 @@ func checkDeleted(t *testing.T, l *Ledger, g repo) {
 func TestMainOf(t *testing.T) {
 	for _, name := range []string{"plain", "[a]"} {
 		dir := filepath.Join(t.TempDir(), name)
-		must(t, os.Mkdir(dir, 0o777))
+		must.Do(t, os.Mkdir(dir, 0o777))
 		g := gitIn(t, dir)
 		g.run("init", "-q", "-b", "main")
 		git := filepath.Join(dir, ".git")

@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/ledgertest"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -30,25 +31,18 @@ var (
 	noon       = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // created makes a data directory.
 func created(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	must(t, Create(dir, access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
+	must.Do(t, Create(dir, access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
 	return dir
 }
 
 func opened(t testing.TB, dir string, options Options) *Ledger {
 	t.Helper()
 	l, err := Open(background, dir, options)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -61,7 +55,7 @@ func started(t testing.TB) *Ledger {
 func head(t testing.TB, l *Ledger) repository.Head {
 	t.Helper()
 	h, err := l.Head(background)
-	must(t, err)
+	must.Do(t, err)
 	return h
 }
 
@@ -73,20 +67,20 @@ func putLoose(t testing.TB, repo string, kind object.Kind, content []byte) objec
 	w := zlib.NewWriter(&b)
 	fmt.Fprintf(w, "%s %d\x00", kind, len(content))
 	w.Write(content)
-	must(t, w.Close())
+	must.Do(t, w.Close())
 	path := filepath.Join(repo, "objects", id.String()[:2], id.String()[2:])
 	if _, err := os.Stat(path); err == nil {
 		return id
 	}
 	temp := filepath.Join(filepath.Dir(path), "tmp_obj_"+rand.Text()) // git takes it for its own
 	for {                                                             // git gc removes directories that are empty at a moment
-		must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		if err := os.WriteFile(temp, b.Bytes(), 0o444); !errors.Is(err, fs.ErrNotExist) {
-			must(t, err)
+			must.Do(t, err)
 			break
 		}
 	}
-	must(t, os.Rename(temp, path))
+	must.Do(t, os.Rename(temp, path))
 	return id
 }
 
@@ -121,15 +115,15 @@ func layoutOf(t testing.TB, repo, commit string) (flags, root []object.TreeEntry
 	}
 	_, text := read(t, repo, commit)
 	c, err := object.DecodeCommit(text)
-	must(t, err)
+	must.Do(t, err)
 	_, text = read(t, repo, c.Tree.String())
 	root, err = object.DecodeTree(text)
-	must(t, err)
+	must.Do(t, err)
 	for _, e := range root {
 		if e.Name == "feature-flags" {
 			_, text = read(t, repo, e.ID.String())
 			flags, err = object.DecodeTree(text)
-			must(t, err)
+			must.Do(t, err)
 		}
 	}
 	return flags, root
@@ -185,7 +179,7 @@ func (g repo) try(arguments ...string) (string, error) {
 func (g repo) run(arguments ...string) string {
 	g.Helper()
 	out, err := g.try(arguments...)
-	must(g, err)
+	must.Do(g, err)
 	return out
 }
 
@@ -198,8 +192,8 @@ func (g repo) lines(arguments ...string) []string {
 func (g repo) write(path, text string) {
 	g.Helper()
 	full := filepath.Join(g.dir, path)
-	must(g, os.MkdirAll(filepath.Dir(full), 0o777))
-	must(g, os.WriteFile(full, []byte(text), 0o666))
+	must.Do(g, os.MkdirAll(filepath.Dir(full), 0o777))
+	must.Do(g, os.WriteFile(full, []byte(text), 0o666))
 	g.run("add", path)
 }
 
@@ -229,7 +223,7 @@ func subject(t testing.TB, dir string) ledgertest.Subject {
 		Put:      func(t testing.TB, kind object.Kind, content []byte) { putLoose(t, l.Repository(), kind, content) },
 		Registry: l.Registry().Registry,
 		Reopen: func(t testing.TB) ledgertest.Subject {
-			must(t, l.Close())
+			must.Do(t, l.Close())
 			return subject(t, dir)
 		},
 	}
@@ -239,8 +233,8 @@ func subject(t testing.TB, dir string) ledgertest.Subject {
 func read(t testing.TB, repo, id string) (object.Kind, []byte) {
 	t.Helper()
 	objects, err := disk.Open(repo)
-	must(t, err)
+	must.Do(t, err)
 	kind, content, err := objects.Reader(background).Read(object.ParseID(id))
-	must(t, err)
+	must.Do(t, err)
 	return kind, content
 }

@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -118,12 +119,12 @@ func (w *world) load(g repo) {
 		g.Fatalf("%v\n%s", err, out)
 	}
 	content, err := os.ReadFile(marks)
-	must(g, err)
+	must.Do(g, err)
 	for line := range strings.Lines(string(content)) {
 		var mark int
 		var sha string
 		_, err := fmt.Sscanf(line, ":%d %s", &mark, &sha)
-		must(g, err)
+		must.Do(g, err)
 		w.made[mark-1].sha = sha
 	}
 }
@@ -176,7 +177,7 @@ func (w *world) touched(sha string) (touched []repository.Touch) {
 func shasOf(t testing.TB, l *Ledger, at repository.Head, path string) (shas []string) {
 	t.Helper()
 	rows, err := l.History(background, at, repository.Page{Path: path})
-	must(t, err)
+	must.Do(t, err)
 	for _, c := range rows {
 		shas = append(shas, c.SHA)
 	}
@@ -222,7 +223,7 @@ func TestHistoryWithMergesAgreesWithGit(t *testing.T) {
 		if got := shasOf(t, l, at, ""); !slices.Equal(got, order) {
 			t.Errorf("seed %d:\n%v, want\n%v", seed, got, order)
 		}
-		must(t, l.Close())
+		must.Do(t, l.Close())
 	}
 }
 
@@ -244,7 +245,7 @@ func TestHistoryAsItGrowsAgreesWithGit(t *testing.T) {
 			if n%3 > 0 {
 				continue
 			}
-			must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(w.made[n].sha+"\n"), 0o666))
+			must.Do(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(w.made[n].sha+"\n"), 0o666))
 			if before >= 0 && !w.ancestors(n)[before] {
 				want++
 			}
@@ -255,10 +256,10 @@ func TestHistoryAsItGrowsAgreesWithGit(t *testing.T) {
 			t.Errorf("seed %d: %d forced moves reported, want %d", seed, forced, want)
 		}
 		w.check(t, l, before)
-		must(t, l.Close())
+		must.Do(t, l.Close())
 		l = opened(t, l.dir, Options{})
 		w.check(t, l, before)
-		must(t, l.Close())
+		must.Do(t, l.Close())
 	}
 }
 
@@ -268,7 +269,7 @@ func (w *world) check(t *testing.T, l *Ledger, tip int) {
 	at := head(t, l)
 	reached := w.ancestors(tip)
 	rows, err := l.Since(background, at, 0)
-	must(t, err)
+	must.Do(t, err)
 	if len(rows) != len(reached) || at.Commit != w.made[tip].sha {
 		t.Fatalf("%d commits up to %s, want %d up to %s", len(rows), at.Commit, len(reached), w.made[tip].sha)
 	}
@@ -283,7 +284,7 @@ func (w *world) check(t *testing.T, l *Ledger, tip int) {
 		}
 	}
 	touches, err := l.LastTouches(background, at)
-	must(t, err)
+	must.Do(t, err)
 	for _, path := range worldPaths {
 		want := w.blob(tip, path)
 		c, ok := touches[path]
@@ -340,7 +341,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	g.run("push", "-q", l.Repository(), "main")
 
 	rows, err := l.Since(background, head(t, l), 0)
-	must(t, err)
+	must.Do(t, err)
 	var got []string
 	for _, c := range rows {
 		for _, touch := range c.Touched {

@@ -16,6 +16,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/testing/must"
 )
 
 // newID draws an id; a test of access says that it is one.
@@ -26,7 +27,7 @@ func newID(t testing.TB) access.ID {
 		seed[i] = byte(rand.Uint32())
 	}
 	id, err := access.NewID(rand.NewChaCha8(seed))
-	must(t, err)
+	must.Do(t, err)
 	return id
 }
 
@@ -40,14 +41,14 @@ func addUser(t testing.TB, r *Registry, name string) (access.Principal, error) {
 func addKey(t testing.TB, r *Registry, p access.Principal) access.Key {
 	t.Helper()
 	key, _, err := r.IssueKey(background, access.KeyRequest{Kind: access.KindUser, Name: "a key", Email: p.Email})
-	must(t, err)
+	must.Do(t, err)
 	return key
 }
 
 func registryOf(t testing.TB, dir string) *Registry {
 	t.Helper()
 	r, err := OpenRegistry(dir)
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -58,12 +59,12 @@ func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
 	l := started(t)
 	other := registryOf(t, l.dir)
 	ada, err := addUser(t, other, "ada")
-	must(t, err)
+	must.Do(t, err)
 	key := addKey(t, other, ada)
 	enter := func() control.Entry {
 		t.Helper()
 		entry, err := l.Authenticate(background, key, "")
-		must(t, err)
+		must.Do(t, err)
 		return entry
 	}
 	before := enter()
@@ -84,12 +85,12 @@ func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
 		{"revoke", func() error { _, err := other.RevokeKey(background, key.ID(), noon); return err }, func(e control.Entry) bool { return e.Key.RevokedAt.Equal(noon) }},
 	}
 	for _, test := range edits {
-		must(t, test.edit())
+		must.Do(t, test.edit())
 		after := enter()
 		if !test.seen(after) || after.Head.Access != before.Head.Access+1 {
 			t.Errorf("%s: %+v, before %+v", test.name, after, before)
 		}
-		must(t, test.edit())
+		must.Do(t, test.edit())
 		if again := enter(); again.Head.Access != after.Head.Access {
 			t.Errorf("%s: doing it twice raised the version", test.name)
 		}
@@ -100,10 +101,10 @@ func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
 func TestEditsThatAreRefused(t *testing.T) {
 	r := started(t).Registry()
 	ada, err := addUser(t, r, "ada")
-	must(t, err)
+	must.Do(t, err)
 	key := addKey(t, r, ada)
 	text, err := os.ReadFile(r.path())
-	must(t, err)
+	must.Do(t, err)
 	pasted := access.ID(key.Reveal())
 	tests := []struct {
 		name  string
@@ -150,7 +151,7 @@ func TestTwoProcessesEditAtOnce(t *testing.T) {
 		r := registryOf(t, dir)
 		for n := range 20 {
 			_, err := addUser(t, r, fmt.Sprint(os.Getpid(), "-", n))
-			must(t, err)
+			must.Do(t, err)
 		}
 		return
 	}
@@ -159,17 +160,17 @@ func TestTwoProcessesEditAtOnce(t *testing.T) {
 	for range 3 {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestTwoProcessesEditAtOnce$")
 		cmd.Env = append(os.Environ(), crashDir+"="+l.dir)
-		must(t, cmd.Start())
+		must.Do(t, cmd.Start())
 		children = append(children, cmd)
 	}
 	for n := range 10 { // writers are not kept out
 		write(t, l, "a", fmt.Sprint(n))
 	}
 	for _, child := range children {
-		must(t, child.Wait())
+		must.Do(t, child.Wait())
 	}
 	all, err := l.Registry().Principals(background)
-	must(t, err)
+	must.Do(t, err)
 	if at := head(t, l); len(all) != 60 || at.Access != 61 {
 		t.Errorf("%d principals at version %d, want 60 at 61", len(all), at.Access)
 	}
@@ -182,7 +183,7 @@ func TestPermissions(t *testing.T) {
 	}
 	mode := func(path string) fs.FileMode {
 		info, err := os.Stat(path)
-		must(t, err)
+		must.Do(t, err)
 		return info.Mode().Perm()
 	}
 	dir := created(t)
@@ -196,22 +197,20 @@ func TestPermissions(t *testing.T) {
 		}
 	}
 	check("created")
-	must(t, os.Chmod(dir, 0o755))
-	must(t, os.Chmod(filepath.Join(dir, registryName), 0o644))
+	must.Do(t, os.Chmod(dir, 0o755))
+	must.Do(t, os.Chmod(filepath.Join(dir, registryName), 0o644))
 	l := opened(t, dir, Options{})
 	check("opened")
-	must(t, os.Chmod(filepath.Join(dir, registryName), 0o644))
+	must.Do(t, os.Chmod(filepath.Join(dir, registryName), 0o644))
 	_, err := addUser(t, l.Registry(), "ada")
-	must(t, err)
+	must.Do(t, err)
 	check("edited")
 }
 
 func TestRegistryFilesThatAreRefused(t *testing.T) {
 	good, err := encodeRegistry(nil, access.NewState(access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")}))
-	must(t, err)
-	if _, err := decodeRegistry(good); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Get(decodeRegistry(good))(t)
 	tests := []struct{ name, text, part string }{
 		{"empty", "", "unexpected end"},
 		{"cut", string(good[:len(good)/2]), "unexpected end"},
@@ -249,9 +248,9 @@ func TestOpenAndCreateRefuse(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("already served by another svc (process %d)", os.Getpid())) {
 		t.Errorf("opening twice: %v", err)
 	}
-	must(t, l.Close())
+	must.Do(t, l.Close())
 	opened(t, dir, Options{}).Close()
-	must(t, os.WriteFile(filepath.Join(dir, RepositoryName, "shallow"), nil, 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(dir, RepositoryName, "shallow"), nil, 0o644))
 	if _, err := Open(background, dir, Options{}); err == nil || !strings.Contains(err.Error(), "unshallow") {
 		t.Errorf("a shallow clone: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestACommitThatCannotBeRead: what was there before is read on, and nothing is
@@ -23,7 +24,7 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 		"a tree that is none": func(t *testing.T, l *Ledger, parent string) []byte {
 			_, text := read(t, l.Repository(), parent)
 			c, err := object.DecodeCommit(text)
-			must(t, err)
+			must.Do(t, err)
 			_, tree := read(t, l.Repository(), c.Tree.String())
 			c.Tree = putLoose(t, l.Repository(), object.TreeKind, append(tree, "100644 half"...))
 			c.Parents = []object.ID{object.ParseID(parent)}
@@ -60,7 +61,7 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 			good := head(t, l)
 			bad := putLoose(t, l.Repository(), object.CommitKind, content(t, l, good.Commit))
 			branchFile := filepath.Join(l.Repository(), branch)
-			must(t, os.WriteFile(branchFile, []byte(bad.String()+"\n"), 0o666))
+			must.Do(t, os.WriteFile(branchFile, []byte(bad.String()+"\n"), 0o666))
 			for range 2 {
 				if now := head(t, l); now != good {
 					t.Errorf("the head is %+v, want %+v", now, good)
@@ -70,10 +71,10 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 				if !errors.As(err, &unavailable) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(unavailable.Message, bad.String()) {
 					t.Errorf("a write: %v", err)
 				}
-				must(t, l.Close())
+				must.Do(t, l.Close())
 				l = opened(t, dir, Options{})
 			}
-			must(t, os.WriteFile(branchFile, []byte(good.Commit+"\n"), 0o666))
+			must.Do(t, os.WriteFile(branchFile, []byte(good.Commit+"\n"), 0o666))
 			c := write(t, l, "a", "3")
 			if now := head(t, l); now.Commit != c.SHA || now.Sequence != good.Sequence+1 {
 				t.Errorf("mended, and the head is %+v", now)
@@ -88,8 +89,8 @@ var missing = object.ParseID("2222222222222222222222222222222222222222")
 func garble(t *testing.T, l *Ledger, id object.ID) object.ID {
 	t.Helper()
 	file := filepath.Join(l.Repository(), "objects", id.String()[:2], id.String()[2:])
-	must(t, os.Chmod(file, 0o666))
-	must(t, os.WriteFile(file, []byte("garbage"), 0o666))
+	must.Do(t, os.Chmod(file, 0o666))
+	must.Do(t, os.WriteFile(file, []byte("garbage"), 0o666))
 	return id
 }
 
@@ -114,16 +115,16 @@ func TestALossAfterTheFact(t *testing.T) {
 				good := head(t, l)
 				content := commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFile, Name: "zzz", ID: missing})
 				commit := putLoose(t, l.Repository(), object.CommitKind, content)
-				must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
+				must.Do(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
 				last := head(t, l)
-				must(t, l.Close())
+				must.Do(t, l.Close())
 				c, err := object.DecodeCommit(content)
-				must(t, err)
+				must.Do(t, err)
 				id := pick(c, commit)
 				file := filepath.Join(l.Repository(), "objects", id.String()[:2], id.String()[2:])
 				saved, err := os.ReadFile(file)
-				must(t, err)
-				must(t, harm(file))
+				must.Do(t, err)
+				must.Do(t, harm(file))
 				for range 2 {
 					l = opened(t, dir, Options{})
 					if now := head(t, l); now != good {
@@ -133,9 +134,9 @@ func TestALossAfterTheFact(t *testing.T) {
 					if _, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2")); !errors.As(err, &unavailable) || !strings.Contains(unavailable.Message, id.String()) {
 						t.Errorf("a write: %v", err)
 					}
-					must(t, l.Close())
+					must.Do(t, l.Close())
 				}
-				must(t, errors.Join(os.RemoveAll(file), os.WriteFile(file, saved, 0o444)))
+				must.Do(t, errors.Join(os.RemoveAll(file), os.WriteFile(file, saved, 0o444)))
 				l = opened(t, dir, Options{})
 				if now := head(t, l); now != last {
 					t.Errorf("mended, and the head is %+v, want %+v", now, last)
@@ -150,7 +151,7 @@ func commitOn(t *testing.T, l *Ledger, parent string, change func(*object.Commit
 	t.Helper()
 	_, text := read(t, l.Repository(), parent)
 	c, err := object.DecodeCommit(text)
-	must(t, err)
+	must.Do(t, err)
 	c.Parents = []object.ID{object.ParseID(parent)}
 	change(&c)
 	return object.EncodeCommit(c)
@@ -167,20 +168,20 @@ func commitWith(t *testing.T, l *Ledger, parent string, e object.TreeEntry) []by
 // refused with the way back, and that way works.
 func TestABranchThatNamesNothing(t *testing.T) {
 	move := func(t *testing.T, file string) {
-		must(t, os.Rename(file, filepath.Join(file, "../../../main.damaged")))
+		must.Do(t, os.Rename(file, filepath.Join(file, "../../../main.damaged")))
 	}
 	for name, test := range map[string]struct {
 		harm, undo func(t *testing.T, branchFile string)
 	}{
 		"a commit that does not exist": {func(t *testing.T, file string) {
-			must(t, os.WriteFile(file, []byte(missing.String()+"\n"), 0o666))
+			must.Do(t, os.WriteFile(file, []byte(missing.String()+"\n"), 0o666))
 		}, func(*testing.T, string) {}},
 		"a directory": {func(t *testing.T, file string) {
-			must(t, os.Remove(file))
-			must(t, os.MkdirAll(filepath.Join(file, "x"), 0o777))
+			must.Do(t, os.Remove(file))
+			must.Do(t, os.MkdirAll(filepath.Join(file, "x"), 0o777))
 		}, move},
-		"no id":   {func(t *testing.T, file string) { must(t, os.WriteFile(file, []byte("no id\n"), 0o666)) }, move},
-		"nothing": {func(t *testing.T, file string) { must(t, os.WriteFile(file, nil, 0o666)) }, move},
+		"no id":   {func(t *testing.T, file string) { must.Do(t, os.WriteFile(file, []byte("no id\n"), 0o666)) }, move},
+		"nothing": {func(t *testing.T, file string) { must.Do(t, os.WriteFile(file, nil, 0o666)) }, move},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := created(t)
@@ -199,7 +200,7 @@ func TestABranchThatNamesNothing(t *testing.T) {
 				if !errors.As(err, &unavailable) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(unavailable.Message, recoveryHint) {
 					t.Errorf("a write: %v", err)
 				}
-				must(t, l.Close())
+				must.Do(t, l.Close())
 				l = opened(t, dir, Options{})
 			}
 			test.undo(t, branchFile)
@@ -218,7 +219,7 @@ func TestAMissingObjectThatComesBack(t *testing.T) {
 	configs := object.Hash(object.TreeKind, text)
 	commit := putLoose(t, l.Repository(), object.CommitKind,
 		commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs}))
-	must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
 	if now := head(t, l); now != good {
 		t.Errorf("the head is %+v, want %+v", now, good)
 	}
@@ -246,15 +247,15 @@ func TestADiskThatFailsForAWhile(t *testing.T) {
 		commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs}))
 	for _, id := range []object.ID{commit, configs} {
 		file := filepath.Join(l.Repository(), "objects", id.String()[:2], id.String()[2:])
-		must(t, os.Rename(file, file+".away"))
-		must(t, os.Symlink(file, file))
-		must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
+		must.Do(t, os.Rename(file, file+".away"))
+		must.Do(t, os.Symlink(file, file))
+		must.Do(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
 		unavailable := (*repository.Unavailable)(nil)
 		if now, err := l.Head(background); err == nil || errors.As(err, &unavailable) {
 			t.Errorf("without %s the head is %+v, %v", id, now, err)
 		}
-		must(t, os.Remove(file))
-		must(t, os.Rename(file+".away", file))
+		must.Do(t, os.Remove(file))
+		must.Do(t, os.Rename(file+".away", file))
 	}
 	if now := head(t, l); now.Commit != commit.String() {
 		t.Errorf("the head is %+v, want %s", now, commit)
@@ -289,12 +290,12 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 			g.run("update-ref", "-d", "refs/heads/trunk")
 			packs, _ := filepath.Glob(filepath.Join(l.Repository(), "objects/pack/*.pack"))
 			for _, pack := range packs {
-				must(t, os.WriteFile(strings.TrimSuffix(pack, ".pack")+".keep", []byte("svc: kept from git's maintenance for an hour\n"), 0o666))
+				must.Do(t, os.WriteFile(strings.TrimSuffix(pack, ".pack")+".keep", []byte("svc: kept from git's maintenance for an hour\n"), 0o666))
 			}
 		}, true},
 		"a first commit that came to nothing": {func(t *testing.T, l *Ledger) {
 			for _, extension := range []string{".idx", ".pack", ".keep"} {
-				must(t, os.WriteFile(filepath.Join(l.Repository(), "objects/pack/pack-"+strings.Repeat("1", 40)+extension), nil, 0o666))
+				must.Do(t, os.WriteFile(filepath.Join(l.Repository(), "objects/pack/pack-"+strings.Repeat("1", 40)+extension), nil, 0o666))
 			}
 		}, false},
 	} {
@@ -302,8 +303,8 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 			dir := created(t)
 			l := opened(t, dir, Options{})
 			test.make(t, l)
-			must(t, l.Close())
-			must(t, os.Remove(filepath.Join(dir, cacheName)))
+			must.Do(t, l.Close())
+			must.Do(t, os.Remove(filepath.Join(dir, cacheName)))
 			l = opened(t, dir, Options{})
 			h, err := l.Head(background)
 			if lost := errors.Is(err, repository.ErrFailed); lost != test.lost || !lost && (err != nil || h.Commit != "") {
@@ -321,12 +322,12 @@ func TestAnIndexThatGitTookForGarbage(t *testing.T) {
 	write(t, l, "a", "1")
 	want := head(t, l).Commit
 	gitIn(t, l.Repository()).run("repack", "-adq")
-	must(t, l.Close())
+	must.Do(t, l.Close())
 	indexes, err := filepath.Glob(filepath.Join(l.Repository(), "objects/pack/*.idx"))
-	if must(t, err); len(indexes) != 1 {
+	if must.Do(t, err); len(indexes) != 1 {
 		t.Fatalf("there are %d packs", len(indexes))
 	}
-	must(t, os.Remove(indexes[0]))
+	must.Do(t, os.Remove(indexes[0]))
 	if now := head(t, opened(t, dir, Options{})); now.Commit != want {
 		t.Errorf("the head is %+v, want %s", now, want)
 	}

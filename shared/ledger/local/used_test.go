@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestLastUses(t *testing.T) {
@@ -24,32 +25,32 @@ func TestLastUses(t *testing.T) {
 	}
 	for _, at := range []time.Time{noon, noon.Add(time.Hour), noon.Add(-48 * time.Hour)} {
 		uses.Used(key, at)
-		must(t, uses.Flush())
+		must.Do(t, uses.Flush())
 	}
 	if writes != 1 {
 		t.Errorf("%d writes for one day", writes)
 	}
 	uses.Used(key, noon.Add(24*time.Hour))
-	must(t, uses.Flush())
+	must.Do(t, uses.Flush())
 	days, err := registryOf(t, dir).LastUses(background)
-	must(t, err)
+	must.Do(t, err)
 	if want := map[access.ID]string{key.ID: noon.Add(24 * time.Hour).UTC().Format(time.DateOnly)}; !maps.Equal(days, want) {
 		t.Errorf("%v, want %v", days, want)
 	}
 	// What an earlier process noted stays; what cannot be read is begun again.
 	again := OpenUses(dir)
 	again.Used(access.KeyRecord{ID: newID(t)}, noon)
-	must(t, again.Flush())
+	must.Do(t, again.Flush())
 	if days, err = registryOf(t, dir).LastUses(background); err != nil || len(days) != 2 {
 		t.Errorf("%v, %v", days, err)
 	}
-	must(t, os.WriteFile(path, []byte("{"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte("{"), 0o600))
 	if _, err := registryOf(t, dir).LastUses(background); err == nil {
 		t.Error("a damaged file was read")
 	}
 	again = OpenUses(dir)
 	again.Used(key, noon)
-	must(t, again.Flush())
+	must.Do(t, again.Flush())
 	if days, err = registryOf(t, dir).LastUses(background); err != nil || len(days) != 1 {
 		t.Errorf("%v, %v", days, err)
 	}

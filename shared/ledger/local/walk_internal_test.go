@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -64,9 +65,9 @@ func TestAWalkFindsTheSameOnAllProcessors(t *testing.T) {
 		return rows, reads.Load(), err
 	}
 	want, alone, err := walk(0, false)
-	must(t, err)
+	must.Do(t, err)
 	got, together, err := walk(0, true)
-	must(t, err)
+	must.Do(t, err)
 	if len(want) < 4*256 || !slices.EqualFunc(got, want, func(a, b row) bool { return bytes.Equal(a, b) }) {
 		t.Errorf("%d rows, want %d, or other ones", len(got), len(want))
 	}

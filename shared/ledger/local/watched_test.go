@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestTheBranchIsReadWhenItIsAnotherFile, and only then, however
@@ -33,18 +34,18 @@ func TestTheBranchIsReadWhenItIsAnotherFile(t *testing.T) {
 		{"git", func() { gitIn(t, l.Repository()).run("update-ref", "refs/heads/main", first.SHA) }, first.SHA},
 		{"a file of the same size and time", func() {
 			before, err := os.Stat(file)
-			must(t, err)
-			must(t, os.WriteFile(file+".new", []byte(second.SHA+"\n"), 0o644))
-			must(t, os.Chtimes(file+".new", time.Time{}, before.ModTime()))
-			must(t, os.Rename(file+".new", file))
+			must.Do(t, err)
+			must.Do(t, os.WriteFile(file+".new", []byte(second.SHA+"\n"), 0o644))
+			must.Do(t, os.Chtimes(file+".new", time.Time{}, before.ModTime()))
+			must.Do(t, os.Rename(file+".new", file))
 		}, second.SHA},
 		{"the same file, written at the same time as before", func() {
-			must(t, os.WriteFile(file, []byte(second.SHA+"\n"), 0o644))
+			must.Do(t, os.WriteFile(file, []byte(second.SHA+"\n"), 0o644))
 			head(t, l)
 			now, err := os.Stat(file)
-			must(t, err)
-			must(t, os.WriteFile(file, []byte(first.SHA+"\n"), 0o644))
-			must(t, os.Chtimes(file, time.Time{}, now.ModTime()))
+			must.Do(t, err)
+			must.Do(t, os.WriteFile(file, []byte(first.SHA+"\n"), 0o644))
+			must.Do(t, os.Chtimes(file, time.Time{}, now.ModTime()))
 		}, first.SHA},
 		{"git again", func() { gitIn(t, l.Repository()).run("update-ref", "refs/heads/main", second.SHA) }, second.SHA},
 		{"packed", func() { gitIn(t, l.Repository()).run("pack-refs", "--all") }, second.SHA},
@@ -56,7 +57,7 @@ func TestTheBranchIsReadWhenItIsAnotherFile(t *testing.T) {
 		}
 	}
 	long := time.Now().Add(-time.Minute) // the time of a file that has just changed may stay the same
-	must(t, os.Chtimes(file, long, long))
+	must.Do(t, os.Chtimes(file, long, long))
 	head(t, l)
 	read = 0
 	for range 100 {
@@ -74,17 +75,17 @@ func TestAnotherDirectoryIsNotWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := created(t)
 			if name == "by a link" {
-				must(t, os.Rename(dir, dir+".old"))
-				must(t, link(dir+".old", dir))
+				must.Do(t, os.Rename(dir, dir+".old"))
+				must.Do(t, link(dir+".old", dir))
 			}
 			first := opened(t, dir, Options{})
 			before := write(t, first, "a", "1")
-			must(t, os.CopyFS(dir+".copy", os.DirFS(dir)))
-			must(t, os.Rename(dir, dir+".gone")) // the directory, or the link to it
+			must.Do(t, os.CopyFS(dir+".copy", os.DirFS(dir)))
+			must.Do(t, os.Rename(dir, dir+".gone")) // the directory, or the link to it
 			if _, err := first.Head(t.Context()); err == nil {
 				t.Error("a directory that has gone is read")
 			}
-			must(t, link(dir+".copy", dir))
+			must.Do(t, link(dir+".copy", dir))
 			second := opened(t, dir, Options{})
 
 			from := headOf(first.history.Load())
@@ -142,26 +143,26 @@ func TestADirectoryThatIsMovedAwayDuringAWrite(t *testing.T) {
 func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	for name, move := range map[string]func(t *testing.T, file string, text []byte){
 		"a link's target": func(t *testing.T, file string, text []byte) {
-			must(t, os.WriteFile(file+".target.new", text, 0o600))
-			must(t, os.Rename(file+".target.new", file+".target"))
+			must.Do(t, os.WriteFile(file+".target.new", text, 0o600))
+			must.Do(t, os.Rename(file+".target.new", file+".target"))
 		},
 		"another name of the file": func(t *testing.T, file string, text []byte) {
-			must(t, os.WriteFile(file+".second", text, 0o600))
+			must.Do(t, os.WriteFile(file+".second", text, 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := created(t)
 			file := filepath.Join(dir, registryName)
 			if strings.Contains(name, "link") {
-				must(t, os.Rename(file, file+".target"))
-				must(t, os.Symlink(file+".target", file))
+				must.Do(t, os.Rename(file, file+".target"))
+				must.Do(t, os.Symlink(file+".target", file))
 			} else {
-				must(t, os.Link(file, file+".second"))
+				must.Do(t, os.Link(file, file+".second"))
 			}
 			l := opened(t, dir, Options{})
 			version := head(t, l).Access
 			text, err := os.ReadFile(file)
-			must(t, err)
+			must.Do(t, err)
 			for range 20 {
 				old := fmt.Sprintf(`"version": %d`, version)
 				version++
@@ -184,17 +185,17 @@ func TestAnotherRepositoryIsNeitherReadNorWritten(t *testing.T) {
 		replaced := filepath.Join(l.Repository(), part)
 		write(t, l, "a", "1")
 		from := head(t, l)
-		must(t, os.CopyFS(replaced+".copy", os.DirFS(replaced)))
-		must(t, os.Rename(replaced, replaced+".away"))
-		must(t, os.Rename(replaced+".copy", replaced))
+		must.Do(t, os.CopyFS(replaced+".copy", os.DirFS(replaced)))
+		must.Do(t, os.Rename(replaced, replaced+".away"))
+		must.Do(t, os.Rename(replaced+".copy", replaced))
 		if _, err := l.Advance(background, from, draft(t, l.Repository(), from.Commit, "a", "2")); err == nil || !strings.Contains(err.Error(), "the repository was replaced") {
 			t.Errorf("a write beside another %q: %v", part, err)
 		}
 		if _, err := l.Head(background); part == "" && (err == nil || !strings.Contains(err.Error(), "the repository was replaced")) {
 			t.Errorf("a read beside another %q: %v", part, err)
 		}
-		must(t, os.RemoveAll(replaced))
-		must(t, os.Rename(replaced+".away", replaced))
+		must.Do(t, os.RemoveAll(replaced))
+		must.Do(t, os.Rename(replaced+".away", replaced))
 		write(t, l, "a", "3")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 // However two trees lie beside each other, their difference is that of the
@@ -40,10 +41,7 @@ func TestTreesAreComparedAsSets(t *testing.T) {
 		second, b := encode(entries.Draw(t, "b"), "mode b")
 		then, now := map[string]object.ID{}, map[string]object.ID{}
 		key := func(e entry) string { return string(e.Mode) + " " + string(e.Name) }
-		err := compare(a, b, func(e entry) { then[key(e)] = e.ID }, func(e entry) { now[key(e)] = e.ID })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, compare(a, b, func(e entry) { then[key(e)] = e.ID }, func(e entry) { now[key(e)] = e.ID }))
 		for _, e := range slices.Concat(first, second) {
 			name := e.Mode + " " + e.Name
 			was, is := idIn(first, e), idIn(second, e)

@@ -6,6 +6,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 )
 
@@ -13,24 +14,15 @@ import (
 func filled(b *testing.B, documents int) (*store, *repository.Snapshot) {
 	b.Helper()
 	s := &store{dir: b.TempDir(), ledger: repositorytest.NewMemory()}
-	var err error
-	if s.objects, err = disk.Init(s.dir); err != nil {
-		b.Fatal(err)
-	}
+	s.objects = must.Get(disk.Init(s.dir))(b)
 	s.repo = repository.New(s.ledger, s.objects)
 	imported := draft("svc.json", "{}\n")
 	for i := range documents {
 		path := fmt.Sprintf("feature-flags/some-team.some-flag-%05d.json", i)
 		imported.Changes = append(imported.Changes, repository.Change{Path: path, Content: []byte(document(i, 0)[:1500])})
 	}
-	base, err := s.repo.Snapshot(ctx, repository.Head{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	landed, err := s.repo.Commit(ctx, base, imported)
-	if err != nil {
-		b.Fatal(err)
-	}
+	base := must.Get(s.repo.Snapshot(ctx, repository.Head{}))(b)
+	landed := must.Get(s.repo.Commit(ctx, base, imported))(b)
 	return s, landed
 }
 
@@ -44,14 +36,9 @@ func BenchmarkCommit(b *testing.B) {
 			for b.Loop() {
 				i++
 				path := fmt.Sprintf("feature-flags/some-team.some-flag-%05d.json", i%n)
-				next, err := s.repo.Commit(ctx, at, draft(path, document(i, i)[:1500]))
-				if err != nil {
-					b.Fatal(err)
-				}
+				next := must.Get(s.repo.Commit(ctx, at, draft(path, document(i, i)[:1500])))(b)
 				if at = next; i%100 == 0 {
-					if _, err := s.objects.Compact(ctx); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(s.objects.Compact(ctx))(b)
 				}
 			}
 		})
@@ -63,9 +50,7 @@ func BenchmarkColdRead(b *testing.B) {
 		b.Run(fmt.Sprint(n, " documents"), func(b *testing.B) {
 			s, at := filled(b, n)
 			for b.Loop() {
-				if _, err := repository.New(s.ledger, s.objects).Snapshot(ctx, at.Head); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(repository.New(s.ledger, s.objects).Snapshot(ctx, at.Head))(b)
 			}
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/testing/must"
 )
 
 // beside is a file system with somebody else at work beside each rename.
@@ -34,9 +35,9 @@ func (b beside) Rename(from, to string) error {
 func TestGitsChoresTakeNoFileInUse(t *testing.T) {
 	for _, chore := range [][]string{{"prune", "--expire=now"}, {"gc", "--prune=now", "-q"}, {"repack", "-adq"}} {
 		dir := t.TempDir()
-		must[*disk.Objects](t)(disk.Init(dir))
+		must.Get(disk.Init(dir))(t)
 		fs := beside{osfs.New(dir, osfs.WithBoundOS()), func() { git(t, dir, chore...) }}
-		o := must[*disk.Objects](t)(disk.OpenIn(fs))
+		o := must.Get(disk.OpenIn(fs))(t)
 		for _, text := range []string{"one", "two", "three"} {
 			p := encode(t, text)
 			if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
@@ -73,16 +74,16 @@ func (r repacked) Open(name string) (billy.File, error) {
 // do there is nothing to merge, which is no failure.
 func TestPacksAreMergedAfterAnEndlessRepack(t *testing.T) {
 	dir := t.TempDir()
-	must[*disk.Objects](t)(disk.Init(dir))
+	must.Get(disk.Init(dir))(t)
 	fs := repacked{osfs.New(dir, osfs.WithBoundOS()), new(atomic.Bool)}
-	o := must[*disk.Objects](t)(disk.OpenIn(fs))
+	o := must.Get(disk.OpenIn(fs))(t)
 	putAll(t, o, numbered(5)...)
 	fs.busy.Store(true)
 	if done, err := o.Compact(ctx); err != nil || done.Merged != 0 || done.Left != 5 {
 		t.Errorf("beside an endless repack, compacting did %+v, %v", done, err)
 	}
 	fs.busy.Store(false)
-	if done := must[disk.Compaction](t)(o.Compact(ctx)); done.Merged != 5 || done.Left != 1 {
+	if done := must.Get(o.Compact(ctx))(t); done.Merged != 5 || done.Left != 1 {
 		t.Errorf("after it, compacting did %+v", done)
 	}
 }
@@ -121,26 +122,22 @@ func (e elsewhen) ReadDir(path string) ([]os.FileInfo, error) {
 func TestLeftoversAgeByTheFileSystemsClock(t *testing.T) {
 	for _, by := range []time.Duration{-87600 * time.Hour, 87600 * time.Hour} {
 		dir := t.TempDir()
-		must[*disk.Objects](t)(disk.Init(dir))
-		o := must[*disk.Objects](t)(disk.OpenIn(elsewhen{osfs.New(dir, osfs.WithBoundOS()), by}))
+		must.Get(disk.Init(dir))(t)
+		o := must.Get(disk.OpenIn(elsewhen{osfs.New(dir, osfs.WithBoundOS()), by}))(t)
 		young, old := filepath.Join(dir, "objects/pack/svc-tmp-A-pack-YOUNG"), filepath.Join(dir, "objects/pack/svc-tmp-A-pack-OLD")
 		for _, path := range []string{young, old} {
-			if err := os.WriteFile(path, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, nil, 0o600))
 		}
 		long := time.Now().Add(-48 * time.Hour)
-		if err := os.Chtimes(old, long, long); err != nil {
-			t.Fatal(err)
-		}
-		must[disk.Compaction](t)(o.Compact(ctx))
+		must.Do(t, os.Chtimes(old, long, long))
+		must.Get(o.Compact(ctx))(t)
 		if _, err := os.Stat(young); err != nil {
 			t.Errorf("a clock that is off by %s: a file that is being written is gone: %v", by, err)
 		}
 		if _, err := os.Stat(old); err == nil {
 			t.Errorf("a clock that is off by %s: what was left behind is still there", by)
 		}
-		if left := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*clock*"))); len(left) > 0 {
+		if left := must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*clock*")))(t); len(left) > 0 {
 			t.Errorf("%q is left", left)
 		}
 	}
@@ -150,7 +147,7 @@ func TestLeftoversAgeByTheFileSystemsClock(t *testing.T) {
 // the folder is listed are no failure.
 func TestPacksAreListedBesideWriters(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	putAll(t, o, numbered(3)...)
 	stop := make(chan struct{})
 	var writing sync.WaitGroup
@@ -163,9 +160,7 @@ func TestPacksAreListedBesideWriters(t *testing.T) {
 				default:
 				}
 				path := filepath.Join(dir, "objects/pack", fmt.Sprintf("svc-tmp-OTHER-%d-%d", writer, i))
-				if err := os.WriteFile(path, nil, 0o600); err != nil {
-					t.Error(err)
-				}
+				must.Report(t, os.WriteFile(path, nil, 0o600))
 				if old := fmt.Sprintf("svc-tmp-OTHER-%d-%d", writer, i-1000); i >= 1000 {
 					_ = os.Remove(filepath.Join(dir, "objects/pack", old))
 				}

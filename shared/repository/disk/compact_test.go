@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/testing/must"
 )
 
 // putAll stores one pack for each text.
@@ -20,9 +20,7 @@ func putAll(t *testing.T, o *disk.Objects, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		p := encode(t, text)
-		if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.PutPack(ctx, p.Name, p.Bytes, p.Index))
 		o.Release(p.Name)
 	}
 }
@@ -42,7 +40,7 @@ func TestCompactCrashes(t *testing.T) {
 	texts := numbered(5)
 	for step := 0; ; step++ {
 		power := newPowered(t)
-		o := must[*disk.Objects](t)(disk.InitIn(power))
+		o := must.Get(disk.InitIn(power))(t)
 		putAll(t, o, texts...)
 		power.take()
 		power.failFrom = step
@@ -53,7 +51,7 @@ func TestCompactCrashes(t *testing.T) {
 		}
 		power.failFrom = -1
 		for _, after := range []*powered{power, power.crash(t)} {
-			reopened := must[*disk.Objects](t)(disk.OpenIn(after))
+			reopened := must.Get(disk.OpenIn(after))(t)
 			for _, o := range []*disk.Objects{o, reopened} {
 				if after != power && o != reopened {
 					continue
@@ -67,7 +65,7 @@ func TestCompactCrashes(t *testing.T) {
 				t.Errorf("step %d, then again: %v", step, err)
 			}
 			for _, text := range texts {
-				wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(after)), text)
+				wantBlob(t, must.Get(disk.OpenIn(after))(t), text)
 			}
 			// What is left to merge is small beside what was merged, and the
 			// removal of the last .keep need not have survived.
@@ -85,27 +83,23 @@ func TestCompactCrashes(t *testing.T) {
 // TestAnIndexThatIsLostIsMadeAgain: git gc deletes one beside which it has not seen the pack.
 func TestAnIndexThatIsLostIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	texts := numbered(3)
 	putAll(t, o, texts...)
-	must[disk.Compaction](t)(o.Compact(ctx)) // so that there are differences
+	must.Get(o.Compact(ctx))(t) // so that there are differences
 	putAll(t, o, "alone")
 	want := map[string][]byte{}
-	for _, index := range must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.idx"))) {
-		want[index] = must[[]byte](t)(os.ReadFile(index))
-		if err := errors.Join(os.Remove(index), os.Remove(strings.TrimSuffix(index, ".idx")+".keep")); err != nil {
-			t.Fatal(err)
-		}
+	for _, index := range must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.idx")))(t) {
+		want[index] = must.Get(os.ReadFile(index))(t)
+		must.Do(t, errors.Join(os.Remove(index), os.Remove(strings.TrimSuffix(index, ".idx")+".keep")))
 	}
-	reopened := must[*disk.Objects](t)(disk.Open(dir))
+	reopened := must.Get(disk.Open(dir))(t)
 	for _, again := range []func() error{
 		func() error { return o.IndexAgain(ctx, false) }, // it may be on its way
 		func() error { return o.IndexAgain(ctx, false) },
 		func() error { return reopened.IndexAgain(ctx, true) },
 	} {
-		if err := again(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, again())
 	}
 	for index, text := range want {
 		if got, err := os.ReadFile(index); err != nil || !bytes.Equal(got, text) {
@@ -122,11 +116,11 @@ func TestAnIndexThatIsLostIsMadeAgain(t *testing.T) {
 // TestAnIndexIsMadeAgainOnceTheDiskHasRoom: a failure to write it says nothing of the pack.
 func TestAnIndexIsMadeAgainOnceTheDiskHasRoom(t *testing.T) {
 	power := newPowered(t)
-	o := must[*disk.Objects](t)(disk.InitIn(power))
+	o := must.Get(disk.InitIn(power))(t)
 	putAll(t, o, "text")
-	for _, f := range must[[]fs.FileInfo](t)(power.ReadDir("objects/pack")) {
+	for _, f := range must.Get(power.ReadDir("objects/pack"))(t) {
 		if strings.HasSuffix(f.Name(), ".idx") {
-			must[any](t)(nil, power.Remove("objects/pack/"+f.Name()))
+			must.Do(t, power.Remove("objects/pack/"+f.Name()))
 		}
 	}
 	power.fail = "write objects/pack/svc-tmp-idx"
@@ -134,27 +128,21 @@ func TestAnIndexIsMadeAgainOnceTheDiskHasRoom(t *testing.T) {
 		t.Errorf("on a full disk: %v", err)
 	}
 	power.fail = ""
-	if err := o.IndexAgain(ctx, true); err != nil {
-		t.Error(err)
-	}
-	wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power)), "text")
+	must.Report(t, o.IndexAgain(ctx, true))
+	wantBlob(t, must.Get(disk.OpenIn(power))(t), "text")
 }
 
 func TestCompactLeavesAlone(t *testing.T) {
 	for extension, text := range map[string]string{".keep": "mine\n", ".promisor": "", ".mtimes": ""} {
 		dir := t.TempDir()
-		o := must[*disk.Objects](t)(disk.Init(dir))
+		o := must.Get(disk.Init(dir))(t)
 		putAll(t, o, numbered(4)...)
-		kept := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))[0]
+		kept := must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))(t)[0]
 		beside := strings.TrimSuffix(kept, ".pack") + extension
-		if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(beside, []byte(text), 0o600))
 		long := time.Now().AddDate(-1, 0, 0)
-		if err := os.Chtimes(beside, long, long); err != nil {
-			t.Fatal(err)
-		}
-		done := must[disk.Compaction](t)(o.Compact(ctx))
+		must.Do(t, os.Chtimes(beside, long, long))
+		done := must.Get(o.Compact(ctx))(t)
 		if _, err := os.Stat(kept); err != nil || done.Merged != 3 || done.Left != 2 {
 			t.Errorf("with a %s: %+v, %v", extension, done, err)
 		}
@@ -166,38 +154,32 @@ func TestCompactLeavesAlone(t *testing.T) {
 
 func TestCompactSweeps(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	putAll(t, o, "one")
 	p := encode(t, "in flight")
-	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.PutPack(ctx, p.Name, p.Bytes, p.Index))
 	keep := keeps(t, dir)[0]
 	temp := filepath.Join(dir, "objects/pack/svc-tmp-OTHER-pack-LEFT")
 	theirs := filepath.Join(dir, "objects/pack/tmp_pack_LEFT")
 	orphan := filepath.Join(dir, "objects/pack/pack-"+strings.Repeat("0", 40)+".keep")
 	for path, text := range map[string]string{temp: "", theirs: "", orphan: "svc: a commit is being made\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
-	must[disk.Compaction](t)(o.Compact(ctx))
+	must.Get(o.Compact(ctx))(t)
 	if !there(keep) || !there(temp) || !there(orphan) {
 		t.Error("a commit that is being made was disturbed")
 	}
 	long := time.Now().Add(-48 * time.Hour)
 	for _, path := range []string{keep, temp, theirs, orphan} {
-		if err := os.Chtimes(path, long, long); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(path, long, long))
 	}
-	must[disk.Compaction](t)(o.Compact(ctx))
+	must.Get(o.Compact(ctx))(t)
 	if !there(keep) || there(temp) || there(orphan) || !there(theirs) {
 		t.Errorf("after two days: keep of a commit that is being made %v, temporary %v, keep without a pack %v, somebody else's %v",
 			there(keep), there(temp), there(orphan), there(theirs))
 	}
-	must[*disk.Objects](t)(disk.Open(dir)).Sweep(true)
+	must.Get(disk.Open(dir))(t).Sweep(true)
 	if there(keep) {
 		t.Error("after a crash the keep of a commit that never landed is still there")
 	}
@@ -207,11 +189,9 @@ func TestCompactSweeps(t *testing.T) {
 // that these Objects are writing.
 func TestSweepRemovesWhatOthersWereWriting(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	p := encode(t, "in flight")
-	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.PutPack(ctx, p.Name, p.Bytes, p.Index))
 	packs := filepath.Join(dir, "objects/pack")
 	mine := filepath.Join(packs, o.TempOwner()+"pack-MINE")
 	ahead := filepath.Join(packs, "svc-tmp-AHEAD-pack-LEFT")
@@ -219,14 +199,10 @@ func TestSweepRemovesWhatOthersWereWriting(t *testing.T) {
 	stay := []string{mine, filepath.Join(packs, "tmp_pack_LEFT"), filepath.Join(packs, "tmp_idx_LEFT"),
 		filepath.Join(packs, "pack-"+strings.Repeat("0", 40)+".keep"), keeps(t, dir)[0]}
 	for _, path := range slices.Concat(gone, stay[:4]) {
-		if err := os.WriteFile(path, []byte("receive-pack 1 on host"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("receive-pack 1 on host"), 0o600))
 	}
 	future := time.Now().Add(48 * time.Hour)
-	if err := os.Chtimes(ahead, future, future); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(ahead, future, future))
 	o.Sweep(true)
 	for _, path := range gone {
 		if _, err := os.Stat(path); err == nil {
@@ -243,21 +219,17 @@ func TestSweepRemovesWhatOthersWereWriting(t *testing.T) {
 // TestCompactRefusesDamage: a damaged pack is not merged and not deleted.
 func TestCompactRefusesDamage(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	putAll(t, o, numbered(3)...)
-	packs := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))
-	content := must[[]byte](t)(os.ReadFile(packs[1]))
+	packs := must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))(t)
+	content := must.Get(os.ReadFile(packs[1]))(t)
 	content[len(content)-25] ^= 1
-	if err := os.Chmod(packs[1], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(packs[1], content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(packs[1], 0o600))
+	must.Do(t, os.WriteFile(packs[1], content, 0o600))
 	if _, err := o.Compact(ctx); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged pack was merged: %v", err)
 	}
-	left := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*")))
+	left := must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*")))(t)
 	if len(left) != 9 {
 		t.Errorf("what is left is %q", left)
 	}
@@ -265,7 +237,7 @@ func TestCompactRefusesDamage(t *testing.T) {
 	if done, err := o.Compact(ctx); err != nil || done.Merged != 2 || done.Left != 2 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	left = must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))
+	left = must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))(t)
 	if len(left) != 2 || !slices.Contains(left, packs[1]) {
 		t.Errorf("what is left is %q", left)
 	}

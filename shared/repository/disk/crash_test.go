@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-billy/v5/util"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // powered is a file system that loses what was not flushed when the power
@@ -113,15 +115,11 @@ func (p *powered) crash(t *testing.T) *powered {
 	defer p.lock.Unlock()
 	after := newPowered(t)
 	for name, text := range p.durable {
-		if err := util.WriteFile(after.Filesystem, name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, util.WriteFile(after.Filesystem, name, []byte(text), 0o644))
 		after.synced[name], after.durable[name] = text, text
 	}
 	for _, folder := range []string{"objects/pack", "refs/heads"} {
-		if err := after.MkdirAll(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, after.MkdirAll(folder, 0o755))
 	}
 	return after
 }

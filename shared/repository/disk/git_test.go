@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -23,10 +24,7 @@ import (
 // git runs real git in a directory and returns what it prints.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	out, err := tryGit(t, dir, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(tryGit(t, dir, args...))(t)
 	return out
 }
 
@@ -63,25 +61,25 @@ type store struct {
 func newStore(t *testing.T) *store {
 	t.Helper()
 	s := &store{t: t, dir: t.TempDir(), ledger: repositorytest.NewMemory()}
-	s.objects = must[*disk.Objects](t)(disk.Init(s.dir))
+	s.objects = must.Get(disk.Init(s.dir))(t)
 	s.repo = repository.New(s.ledger, s.objects)
 	return s
 }
 
 func (s *store) commit(path, text string) *repository.Snapshot {
 	s.t.Helper()
-	head := must[repository.Head](s.t)(s.ledger.Head(ctx))
-	base := must[*repository.Snapshot](s.t)(s.repo.Snapshot(ctx, head))
-	return must[*repository.Snapshot](s.t)(s.repo.Commit(ctx, base, draft(path, text)))
+	head := must.Get(s.ledger.Head(ctx))(s.t)
+	base := must.Get(s.repo.Snapshot(ctx, head))(s.t)
+	return must.Get(s.repo.Commit(ctx, base, draft(path, text)))(s.t)
 }
 
 // publish lets the branch name the head, and git have the packs, as after an hour.
 func (s *store) publish() repository.Head {
 	s.t.Helper()
 	for _, keep := range keeps(s.t, s.dir) {
-		must[any](s.t)(nil, os.Remove(keep))
+		must.Do(s.t, os.Remove(keep))
 	}
-	head := must[repository.Head](s.t)(s.ledger.Head(ctx))
+	head := must.Get(s.ledger.Head(ctx))(s.t)
 	git(s.t, s.dir, "update-ref", "refs/heads/main", head.Commit)
 	return head
 }
@@ -91,7 +89,7 @@ func (s *store) publish() repository.Head {
 func wantTree(t *testing.T, dir string, o *disk.Objects) {
 	t.Helper()
 	commit := strings.TrimSpace(git(t, dir, "rev-parse", "refs/heads/main"))
-	tree := must[repository.Tree](t)(o.Tree(ctx, repository.Head{Commit: commit}))
+	tree := must.Get(o.Tree(ctx, repository.Head{Commit: commit}))(t)
 	want := map[string]string{}
 	for line := range strings.Lines(git(t, dir, "ls-tree", "-r", commit)) {
 		if fields := strings.Fields(line); repository.IsFile(fields[3]) {
@@ -135,19 +133,15 @@ func TestObjectsOfRealGit(t *testing.T) {
 	for i := range 12 {
 		s.commit(fmt.Sprintf("feature-flags/f%d.json", i%4), document(i%4, i))
 	}
-	old := must[[]repository.Commit](t)(s.ledger.History(ctx, s.publish(), repository.Page{}))
+	old := must.Get(s.ledger.History(ctx, s.publish(), repository.Page{}))(t)
 	wantTree(t, s.dir, s.objects)
 
 	clone := filepath.Join(t.TempDir(), "clone")
 	git(t, s.dir, "clone", "--quiet", s.dir, clone)
 	for i := range 15 {
 		path := fmt.Sprintf("configs/c%d.json", i%3)
-		if err := os.MkdirAll(filepath.Join(clone, "configs"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(clone, path), []byte(document(i%3, 100+i)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(clone, "configs"), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(clone, path), []byte(document(i%3, 100+i)), 0o600))
 		git(t, clone, "add", ".")
 		git(t, clone, "commit", "--quiet", "-m", fmt.Sprint("by git ", i))
 		if i%5 == 4 {
@@ -158,9 +152,7 @@ func TestObjectsOfRealGit(t *testing.T) {
 	// A work tree of the repository itself writes loose objects into it.
 	work := filepath.Join(t.TempDir(), "work")
 	git(t, s.dir, "worktree", "add", "--quiet", work, "main")
-	if err := os.WriteFile(filepath.Join(work, "feature-flags/loose.json"), []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(work, "feature-flags/loose.json"), []byte("{}\n"), 0o600))
 	git(t, work, "add", ".")
 	git(t, work, "commit", "--quiet", "-m", "loose")
 	wantTree(t, s.dir, s.objects)
@@ -177,10 +169,10 @@ func TestObjectsOfRealGit(t *testing.T) {
 	} {
 		git(t, s.dir, repack...)
 		wantTree(t, s.dir, s.objects)
-		wantTree(t, s.dir, must[*disk.Objects](t)(disk.Open(s.dir)))
+		wantTree(t, s.dir, must.Get(disk.Open(s.dir))(t))
 		for _, c := range old { // whose rows name packs that are gone
 			for _, touch := range c.Touched {
-				if text := must[[]byte](t)(s.objects.Blob(ctx, touch)); object.Hash(object.Blob, text).String() != touch.Blob {
+				if text := must.Get(s.objects.Blob(ctx, touch))(t); object.Hash(object.Blob, text).String() != touch.Blob {
 					t.Errorf("%+v is %q", touch, text)
 				}
 			}
@@ -204,31 +196,31 @@ func TestCompactPacksOfGit(t *testing.T) {
 	}
 	s.publish()
 	git(t, s.dir, "multi-pack-index", "write")
-	named := len(must[[]string](t)(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.pack"))))
+	named := len(must.Get(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.pack")))(t))
 	for i := range 4 {
 		s.commit("feature-flags/after.json", document(1, 2000+i))
 	}
 	s.publish()
 	// The packs of a multi-pack-index are left to git.
-	if done := must[disk.Compaction](t)(s.objects.Compact(ctx)); done.Merged != 4 || done.Left != named+1 {
+	if done := must.Get(s.objects.Compact(ctx))(t); done.Merged != 4 || done.Left != named+1 {
 		t.Errorf("beside a multi-pack-index of %d packs, compacting did %+v", named, done)
 	}
 	git(t, s.dir, "multi-pack-index", "verify")
 	// One that names packs which are gone is deleted.
-	gone := must[[]string](t)(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.idx")))
+	gone := must.Get(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.idx")))(t)
 	git(t, s.dir, "multi-pack-index", "write")
-	kept := must[[]byte](t)(os.ReadFile(filepath.Join(s.dir, "objects/pack/multi-pack-index")))
+	kept := must.Get(os.ReadFile(filepath.Join(s.dir, "objects/pack/multi-pack-index")))(t)
 	// The same objects once more in a pack of their own.
 	git(t, s.dir, "-c", "repack.useDeltaBaseOffset=false", "repack", "-adf", "--quiet")
 	if err := os.WriteFile(filepath.Join(s.dir, "objects/pack/multi-pack-index"), kept, 0o600); err != nil || len(gone) < 3 {
 		t.Fatal(err, gone)
 	}
-	if done := must[disk.Compaction](t)(s.objects.Compact(ctx)); done.Left > 2 {
+	if done := must.Get(s.objects.Compact(ctx))(t); done.Left > 2 {
 		t.Errorf("compacting did %+v", done)
 	}
 	fsck(t, s.dir)
 	wantTree(t, s.dir, s.objects)
-	wantTree(t, s.dir, must[*disk.Objects](t)(disk.Open(s.dir)))
+	wantTree(t, s.dir, must.Get(disk.Open(s.dir))(t))
 }
 
 // TestCompact compacts now and then, as the owner does, and looks at what is
@@ -240,44 +232,44 @@ func TestCompact(t *testing.T) {
 	for i := range 40 {
 		imported.Changes = append(imported.Changes, repository.Change{Path: fmt.Sprintf("configs/some-name-%d.json", i), Content: []byte(document(i, 0))})
 	}
-	base := must[*repository.Snapshot](t)(s.repo.Snapshot(ctx, repository.Head{}))
-	must[*repository.Snapshot](t)(s.repo.Commit(ctx, base, imported))
+	base := must.Get(s.repo.Snapshot(ctx, repository.Head{}))(t)
+	must.Get(s.repo.Commit(ctx, base, imported))(t)
 	var touches []repository.Touch
 	most := 0
 	for i := range 200 {
 		head := s.commit(fmt.Sprintf("feature-flags/f%d.json", i%60), document(i%60, i)).Head
-		rows := must[[]repository.Commit](t)(s.ledger.History(ctx, head, repository.Page{Limit: 1}))
+		rows := must.Get(s.ledger.History(ctx, head, repository.Page{Limit: 1}))(t)
 		touches = append(touches, rows[0].Touched...)
 		if i%20 == 19 {
-			must[disk.Compaction](t)(s.objects.Compact(ctx))
+			must.Get(s.objects.Compact(ctx))(t)
 			most = max(most, len(s.objects.Packs()))
 		}
 	}
 	if most > 6 {
 		t.Errorf("up to %d packs were left for 200 commits", most)
 	}
-	for _, o := range []*disk.Objects{s.objects, must[*disk.Objects](t)(disk.Open(s.dir))} {
+	for _, o := range []*disk.Objects{s.objects, must.Get(disk.Open(s.dir))(t)} {
 		for _, touch := range touches {
-			must[[]byte](t)(o.Blob(ctx, touch))
+			must.Get(o.Blob(ctx, touch))(t)
 		}
 	}
 	s.publish()
 	fsck(t, s.dir)
 	wantTree(t, s.dir, s.objects)
-	packs := must[[]string](t)(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.idx")))
+	packs := must.Get(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.idx")))(t)
 	deepest, deltas := 0, 0
 	for _, pack := range packs {
 		for line := range strings.SplitSeq(git(t, s.dir, "verify-pack", "-v", pack), "\n") {
 			if fields := strings.Fields(line); len(fields) == 7 {
 				deltas++
-				deepest = max(deepest, must[int](t)(strconv.Atoi(fields[5])))
+				deepest = max(deepest, must.Get(strconv.Atoi(fields[5]))(t))
 			}
 		}
 	}
 	if deltas < 150 || deepest > 50 {
 		t.Errorf("there are %d deltas, the deepest of %d", deltas, deepest)
 	}
-	if done := must[disk.Compaction](t)(s.objects.Compact(ctx)); done.Merged != 0 {
+	if done := must.Get(s.objects.Compact(ctx))(t); done.Merged != 0 {
 		t.Errorf("there was something left to compact: %+v", done)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -97,10 +98,10 @@ func commitBeside(t *testing.T, length time.Duration, chore []string) {
 	}
 	close(stop)
 	running.Wait()
-	must[disk.Compaction](t)(s.objects.Compact(ctx))
+	must.Get(s.objects.Compact(ctx))(t)
 	fsck(t, s.dir)
 	wantTree(t, s.dir, s.objects)
-	reader := must[*disk.Objects](t)(disk.Open(s.dir)).Reader(ctx)
+	reader := must.Get(disk.Open(s.dir))(t).Reader(ctx)
 	defer reader.Close()
 	for _, commit := range acknowledged {
 		if _, _, err := reader.Read(object.ParseID(commit)); err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 )
 
 var ctx = context.Background()
@@ -32,10 +32,7 @@ func encode(t *testing.T, texts ...string) *pack.Pack {
 	for _, text := range texts {
 		objects = append(objects, pack.Object{ID: object.ParseID(blobID(text)), Kind: object.Blob, Content: []byte(text)})
 	}
-	p, err := pack.Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pack.Encode(objects))(t)
 	return p
 }
 
@@ -49,27 +46,15 @@ func wantBlob(t *testing.T, o *disk.Objects, text string) {
 	}
 }
 
-func must[T any](t *testing.T) func(v T, err error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 // TestPutPackFlushes shows that everything that a pack needs has been flushed
 // before PutPack returns, in an order that leaves no index without its pack.
 func TestPutPackFlushes(t *testing.T) {
 	power := newPowered(t)
-	o := must[*disk.Objects](t)(disk.InitIn(power))
+	o := must.Get(disk.InitIn(power))(t)
 	for i := range 3 {
 		power.take()
 		p := encode(t, fmt.Sprint("text ", i))
-		if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.PutPack(ctx, p.Name, p.Bytes, p.Index))
 		journal := power.take()
 		const pack, index = "objects/pack/svc-tmp-pack", "objects/pack/svc-tmp-idx"
 		for _, order := range [][]string{
@@ -85,7 +70,7 @@ func TestPutPackFlushes(t *testing.T) {
 			t.Errorf("the last thing PutPack did is %q", last)
 		}
 		// The power goes at this very moment.
-		after := must[*disk.Objects](t)(disk.OpenIn(power.crash(t)))
+		after := must.Get(disk.OpenIn(power.crash(t)))(t)
 		for j := range i + 1 {
 			wantBlob(t, after, fmt.Sprint("text ", j))
 		}
@@ -96,26 +81,22 @@ func TestPutPackFlushes(t *testing.T) {
 // git that is at work may have it on its list of packs to delete.
 func TestPutPackAgain(t *testing.T) {
 	power := newPowered(t)
-	o := must[*disk.Objects](t)(disk.InitIn(power))
+	o := must.Get(disk.InitIn(power))(t)
 	p := encode(t, "text")
 	for name, content := range map[string][]byte{".pack": p.Bytes, ".idx": p.Index} {
-		f := must[io.WriteCloser](t)(power.Create("objects/pack/pack-" + p.Name + name))
+		f := must.Get(power.Create("objects/pack/pack-" + p.Name + name))(t)
 		if _, err := f.Write(content); err != nil || f.Close() != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-		t.Fatal(err)
-	}
-	wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power.crash(t))), "text")
+	must.Do(t, o.PutPack(ctx, p.Name, p.Bytes, p.Index))
+	wantBlob(t, must.Get(disk.OpenIn(power.crash(t)))(t), "text")
 	for _, extension := range []string{".idx", ".pack"} {
-		if err := power.Remove("objects/pack/pack-" + p.Name + extension); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, power.Remove("objects/pack/pack-"+p.Name+extension))
 	}
-	wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power)), "text")
+	wantBlob(t, must.Get(disk.OpenIn(power))(t), "text")
 	o.Release(p.Name)
-	if o.Refresh(ctx); must[disk.Compaction](t)(o.Compact(ctx)).Left != 1 {
+	if o.Refresh(ctx); must.Get(o.Compact(ctx))(t).Left != 1 {
 		t.Error("the released pack was not merged")
 	}
 }
@@ -127,14 +108,14 @@ func TestPutPackFails(t *testing.T) {
 		"rename objects/pack/svc-tmp-idx", "sync objects/pack",
 	} {
 		power := newPowered(t)
-		o := must[*disk.Objects](t)(disk.InitIn(power))
+		o := must.Get(disk.InitIn(power))(t)
 		p := encode(t, "text")
 		power.fail = fail
 		if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); !errors.Is(err, errFailed) {
 			t.Errorf("%s: %v", fail, err)
 		}
 		power.fail = ""
-		for _, f := range must[[]fs.FileInfo](t)(power.ReadDir("objects/pack")) {
+		for _, f := range must.Get(power.ReadDir("objects/pack"))(t) {
 			if strings.HasPrefix(f.Name(), "tmp_") || strings.HasSuffix(f.Name(), ".keep") {
 				t.Errorf("%s: %s is left behind", fail, f.Name())
 			}
@@ -142,7 +123,7 @@ func TestPutPackFails(t *testing.T) {
 		if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
 			t.Errorf("%s, then again: %v", fail, err)
 		}
-		wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power.crash(t))), "text")
+		wantBlob(t, must.Get(disk.OpenIn(power.crash(t)))(t), "text")
 	}
 }
 
@@ -150,10 +131,8 @@ func TestPutPackFails(t *testing.T) {
 // A directory that was moved away may be about to be replaced.
 func TestNoRepositoryIsMadeWhereOneWas(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "repository")
-	o := must[*disk.Objects](t)(disk.Init(dir))
-	if err := os.Rename(dir, dir+".away"); err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(disk.Init(dir))(t)
+	must.Do(t, os.Rename(dir, dir+".away"))
 	p := encode(t, "text")
 	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); !errors.As(err, new(*repository.Unavailable)) {
 		t.Errorf("a pack is stored: %v", err)
@@ -165,9 +144,9 @@ func TestNoRepositoryIsMadeWhereOneWas(t *testing.T) {
 
 func TestInitFlushes(t *testing.T) {
 	power := newPowered(t)
-	must[*disk.Objects](t)(disk.InitIn(power))
+	must.Get(disk.InitIn(power))(t)
 	after := power.crash(t)
-	must[*disk.Objects](t)(disk.OpenIn(after))
+	must.Get(disk.OpenIn(after))(t)
 	if _, err := disk.InitIn(after); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("made a second time: %v", err)
 	}
@@ -181,7 +160,7 @@ func TestNoFlushIsAnError(t *testing.T) {
 
 func keeps(t *testing.T, dir string) []string {
 	t.Helper()
-	return must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.keep")))
+	return must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.keep")))(t)
 }
 
 // TestPacksAreKeptFromGit until they are merged or an hour old, and as long as git has a
@@ -189,9 +168,9 @@ func keeps(t *testing.T, dir string) []string {
 // relies on.
 func TestPacksAreKeptFromGit(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	putAll(t, o, numbered(3)...)
-	own := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))
+	own := must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))(t)
 	git(t, dir, "-c", "repack.packKeptObjects=true", "repack", "-aq")
 	wantOwn := func(when string, want bool) {
 		t.Helper()
@@ -207,33 +186,25 @@ func TestPacksAreKeptFromGit(t *testing.T) {
 	wantOwn("young", true)
 	long := time.Now().Add(-2 * time.Hour)
 	for _, keep := range keeps(t, dir) {
-		if err := os.Chtimes(keep, long, long); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(keep, long, long))
 	}
 	o.Sweep(false)
 	wantOwn("with a multi-pack-index", true)
-	if err := os.Remove(filepath.Join(dir, "objects/pack/multi-pack-index")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "objects/pack/multi-pack-index")))
 	o.Sweep(false)
 	wantOwn("after an hour", false)
 }
 
 func TestSomebodyElsesKeepStays(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	p := encode(t, "text")
 	theirs := filepath.Join(dir, "objects/pack/pack-"+p.Name+".keep")
-	if err := os.WriteFile(theirs, []byte("mine\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(theirs, []byte("mine\n"), 0o600))
+	must.Do(t, o.PutPack(ctx, p.Name, p.Bytes, p.Index))
 	o.Release(p.Name)
-	must[disk.Compaction](t)(o.Compact(ctx))
-	if text := must[[]byte](t)(os.ReadFile(theirs)); string(text) != "mine\n" {
+	must.Get(o.Compact(ctx))(t)
+	if text := must.Get(os.ReadFile(theirs))(t); string(text) != "mine\n" {
 		t.Errorf("somebody else's .keep is %q", text)
 	}
 }
@@ -257,16 +228,14 @@ func TestOpenRefuses(t *testing.T) {
 		"garbage":    {"config", "[core\n", "config"},
 	} {
 		dir := t.TempDir()
-		must[*disk.Objects](t)(disk.Init(dir))
-		if err := os.WriteFile(filepath.Join(dir, spoil.file), []byte(spoil.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(disk.Init(dir))(t)
+		must.Do(t, os.WriteFile(filepath.Join(dir, spoil.file), []byte(spoil.text), 0o600))
 		if _, err := disk.Open(dir); err == nil || !strings.Contains(err.Error(), spoil.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	dir := t.TempDir()
-	must[*disk.Objects](t)(disk.Init(dir))
+	must.Get(disk.Init(dir))(t)
 	if _, err := disk.Init(dir); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("made a second time: %v", err)
 	}
@@ -277,22 +246,16 @@ func TestOpenRefuses(t *testing.T) {
 // that never says that it is not there.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	p := encode(t, "some text", "more text", strings.Repeat("long ", 100))
-	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.PutPack(ctx, p.Name, p.Bytes, p.Index))
 	for extension, content := range map[string][]byte{".pack": p.Bytes, ".idx": p.Index} {
 		path := filepath.Join(dir, "objects/pack/pack-"+p.Name+extension)
 		for i := range content {
 			damaged := slices.Clone(content)
 			damaged[i] ^= 0x55
-			if err := os.Chmod(path, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, damaged, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chmod(path, 0o600))
+			must.Do(t, os.WriteFile(path, damaged, 0o600))
 			reopened, err := disk.Open(dir)
 			if err != nil {
 				continue
@@ -307,27 +270,22 @@ func TestDamage(t *testing.T) {
 				}
 			}
 		}
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, content, 0o600))
 	}
 }
 
 // TestADamagedPackHidesNothing: git may have the same object loose.
 func TestADamagedPackHidesNothing(t *testing.T) {
 	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
+	o := must.Get(disk.Init(dir))(t)
 	p, id := encode(t, "some text"), blobID("some text")
 	path, loose := filepath.Join(dir, "objects/pack/pack-"+p.Name+".pack"), filepath.Join(dir, "objects", id[:2], id[2:])
 	var deflated bytes.Buffer
 	w := zlib.NewWriter(&deflated)
 	_, err := w.Write([]byte("blob 9\x00some text"))
-	err = errors.Join(err, w.Close(), os.Mkdir(filepath.Dir(loose), 0o777), os.WriteFile(loose, deflated.Bytes(), 0o666),
-		o.PutPack(ctx, p.Name, p.Bytes, p.Index), os.Chmod(path, 0o666), os.WriteFile(path, make([]byte, len(p.Bytes)), 0o666))
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader := must[*disk.Objects](t)(disk.Open(dir)).Reader(ctx)
+	must.Do(t, errors.Join(err, w.Close(), os.Mkdir(filepath.Dir(loose), 0o777), os.WriteFile(loose, deflated.Bytes(), 0o666),
+		o.PutPack(ctx, p.Name, p.Bytes, p.Index), os.Chmod(path, 0o666), os.WriteFile(path, make([]byte, len(p.Bytes)), 0o666)))
+	reader := must.Get(disk.Open(dir))(t).Reader(ctx)
 	defer reader.Close()
 	if _, got, err := reader.Read(object.ParseID(id)); string(got) != "some text" || err != nil {
 		t.Errorf("%q, %v", got, err)
@@ -359,15 +317,13 @@ func TestLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			o := must[*disk.Objects](t)(disk.Init(dir))
+			o := must.Get(disk.Init(dir))(t)
 			p := encode(t, "packed")
 			loose := filepath.Join(dir, "objects", id[:2], id[2:])
 			err := errors.Join(o.PutPack(ctx, p.Name, p.Bytes, p.Index), os.MkdirAll(filepath.Dir(loose), 0o777),
 				c.harm(dir, loose, filepath.Join(dir, "objects/pack/pack-"+p.Name+".idx")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _, err = must[*disk.Objects](t)(disk.Open(dir)).Reader(ctx).Read(object.ParseID(id))
+			must.Do(t, err)
+			_, _, err = must.Get(disk.Open(dir))(t).Reader(ctx).Read(object.ParseID(id))
 			lost := (*object.Lost)(nil)
 			if is := errors.As(err, &lost); is != c.lost || is && lost.Damaged != c.damaged || !errors.Is(err, odb.ErrNoObject) {
 				t.Errorf("%v", err)

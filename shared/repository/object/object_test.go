@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -206,9 +207,7 @@ func TestCommitRoundTrip(t *testing.T) {
 		}
 		c := object.Commit{Tree: object.ParseID("4b825dc642cb6eb9a060e54bf8d69288fbee4904"), Author: signature("author"), Committer: signature("committer"),
 			Message: words.Draw(r, "subject") + rapid.StringMatching(`(\n|[^\x00]){0,20}`).Draw(r, "body")}
-		if err := errors.Join(c.Author.Check(), c.Committer.Check(), object.CheckMessage(c.Message)); err != nil {
-			r.Fatal(err)
-		}
+		must.Do(r, errors.Join(c.Author.Check(), c.Committer.Check(), object.CheckMessage(c.Message)))
 		content := object.EncodeCommit(c)
 		again, err := object.DecodeCommit(content)
 		if err != nil || !same(again, c) {
@@ -318,10 +317,7 @@ func TestCheck(t *testing.T) {
 func TestALongCommitIsCut(t *testing.T) {
 	long := strings.Repeat("ä", 500_000)
 	text := "tree " + strings.Repeat("a", 40) + "\nauthor " + long + " <" + long + "> 5 +0000\ncommitter " + long + "\n\n" + long
-	c, err := object.DecodeCommit([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(object.DecodeCommit([]byte(text)))(t)
 	for what, got := range map[string]string{"message": c.Message, "name": c.Author.Name, "e-mail": c.Author.Email, "committer": c.Committer.Name} {
 		if len(got) < 1000 || len(got) > 64<<10 || strings.Trim(got, "ä") != "" {
 			t.Errorf("the %s has %d bytes", what, len(got))

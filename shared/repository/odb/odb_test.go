@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 )
 
 // memory is a file system in which every read is a request.
@@ -82,10 +83,7 @@ func packOf(t *testing.T, texts ...string) (p *pack.Pack, ids []object.ID) {
 		objects = append(objects, pack.Object{ID: object.Hash(object.Blob, []byte(text)), Kind: object.Blob, Content: []byte(text)})
 		ids = append(ids, objects[len(objects)-1].ID)
 	}
-	p, err := pack.Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = must.Get(pack.Encode(objects))(t)
 	return p, ids
 }
 
@@ -102,9 +100,7 @@ func TestAnotherPackHelps(t *testing.T) {
 		m := &memory{files: map[string][]byte{}}
 		o := odb.New(m, func(context.Context) ([]string, error) { return []string{other.Name, good.Name}, nil })
 		for _, p := range []*pack.Pack{good, other} {
-			if err := m.PutPack(t.Context(), p.Name, bytes.NewReader(p.Bytes), bytes.Clone(p.Index)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.PutPack(t.Context(), p.Name, bytes.NewReader(p.Bytes), bytes.Clone(p.Index)))
 		}
 		spoil(m)
 		if text, err := o.Blob(t.Context(), repository.Touch{Blob: ids[0].String()}); err != nil || string(text) != "text" {
@@ -130,13 +126,9 @@ func TestAPackIsKnownFromTheStart(t *testing.T) {
 	o := odb.New(m, nil)
 	p, ids := packOf(t, "text")
 	m.listing = func() {
-		if err := o.PutPack(t.Context(), p.Name, p.Bytes, p.Index); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, o.PutPack(t.Context(), p.Name, p.Bytes, p.Index))
 	}
-	if err := o.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.Refresh(t.Context()))
 	if m.reads.Store(0); !o.Packed(ids[0]) || len(o.Packs()) != 1 {
 		t.Errorf("of the pack is known %v", o.Packs())
 	}

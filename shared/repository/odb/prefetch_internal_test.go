@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 )
 
 // ranges counts the bytes that are read of a pack.
@@ -32,14 +33,8 @@ func TestPrefetchIsBounded(t *testing.T) {
 		id := object.Hash(object.Blob, content)
 		objects, ids = append(objects, pack.Object{ID: id, Kind: object.Blob, Content: content}), append(ids, id)
 	}
-	p, err := pack.Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := pack.ParseIndex(p.Index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pack.Encode(objects))(t)
+	x := must.Get(pack.ParseIndex(p.Index))(t)
 	for _, most := range []int64{0, 50 << 10} {
 		r := &ranges{pack: p.Bytes}
 		o := New(r, nil)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 // bomb is a pack that is written object by object, deltas as they are given.
@@ -22,26 +23,19 @@ type bomb struct {
 
 func newBomb(t *testing.T) *bomb {
 	b := &bomb{t: t}
-	var err error
-	if b.w, err = newWriter(&b.out, 1); err != nil {
-		t.Fatal(err)
-	}
+	b.w = must.Get(newWriter(&b.out, 1))(t)
 	return b
 }
 
 func (b *bomb) whole(kind plumbing.ObjectType, content []byte) (offset int64) {
 	offset = b.w.offset
-	if err := b.w.whole(plumbing.Hash{}, kind, content); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, b.w.whole(plumbing.Hash{}, kind, content))
 	return offset
 }
 
 func (b *bomb) delta(base int64, difference []byte) (offset int64) {
 	offset = b.w.offset
-	if err := b.w.delta(plumbing.Hash{}, base, len(difference), deflate(difference)); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, b.w.delta(plumbing.Hash{}, base, len(difference), deflate(difference)))
 	return offset
 }
 
@@ -102,9 +96,7 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 			packed := deflate(difference) // once: that takes its time
 			for range 3 {
 				offset := b.w.offset
-				if err := b.w.delta(plumbing.Hash{}, at, len(difference), packed); err != nil {
-					b.t.Fatal(err)
-				}
+				must.Do(b.t, b.w.delta(plumbing.Hash{}, at, len(difference), packed))
 				at = offset
 			}
 			return at
@@ -159,14 +151,8 @@ func TestMergeCopiesLargeObjectsInParts(t *testing.T) {
 	random := newNoise(make([]byte, 3*largestCopy))
 	large := Object{ID: object.Hash(object.Blob, random), Kind: object.Blob, Content: random}
 	small := Object{ID: object.Hash(object.Blob, []byte("b")), Kind: object.Blob, Content: []byte("b")}
-	one, err := Encode([]Object{large})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := Encode([]Object{small})
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(Encode([]Object{large}))(t)
+	other := must.Get(Encode([]Object{small}))(t)
 	if len(one.Bytes) < 2*largestCopy {
 		t.Fatalf("it is only %d bytes large", len(one.Bytes))
 	}
@@ -183,13 +169,8 @@ func TestMergeCopiesLargeObjectsInParts(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := ParseIndex(made.Index)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		x := must.Get(ParseIndex(made.Index))(t)
 		offset, found := x.Find(large.ID)
 		r := (&bomb{out: out}).reader()
 		r.MaxBlob = 1 << 30
@@ -217,9 +198,6 @@ func (inMemory) Close() error { return nil }
 
 func source(t rapid.TB, content, index []byte) Source {
 	t.Helper()
-	x, err := ParseIndex(index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(ParseIndex(index))(t)
 	return Source{Size: int64(len(content)), Index: x, Open: func() (Bytes, error) { return inMemory{bytes.NewReader(content)}, nil }}
 }

@@ -18,6 +18,7 @@ import (
 
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -41,19 +42,13 @@ func tree(t testing.TB, names, changed int) pack.Object {
 
 func encode(t testing.TB, objects ...pack.Object) *pack.Pack {
 	t.Helper()
-	p, err := pack.Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pack.Encode(objects))(t)
 	return p
 }
 
 func parse(t testing.TB, index []byte) *pack.Index {
 	t.Helper()
-	x, err := pack.ParseIndex(index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(pack.ParseIndex(index))(t)
 	return x
 }
 
@@ -76,17 +71,12 @@ func wantObjects(t testing.TB, content, index []byte, objects []pack.Object) {
 func resolve(t testing.TB, content []byte, offset int64) (string, []byte) {
 	t.Helper()
 	h, got, err := pack.Read(bytes.NewReader(content), offset, 0, anySize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !h.Type.IsDelta() {
 		return h.Type.String(), got
 	}
 	kind, base := resolve(t, content, offset-h.Distance)
-	made, err := pack.Apply(base, got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(pack.Apply(base, got))(t)
 	return kind, made
 }
 
@@ -96,9 +86,7 @@ func verify(t *testing.T, name string, content, index []byte) {
 	git := testenv.Program(t, "apt-get install git", "git")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pack-"+name+".pack")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, content, 0o600))
 	cmd := exec.Command(git, "index-pack", path)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != name {
@@ -158,10 +146,7 @@ func TestMerge(t *testing.T) {
 			sources = append(sources, source(merged, parse(t, index)))
 		}
 		var b bytes.Buffer
-		made, err := pack.Merge(&b, sources)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(pack.Merge(&b, sources))(t)
 		merged, index = b.Bytes(), made.Index
 		verify(t, made.Name, merged, index)
 		wantObjects(t, merged, index, all)
@@ -201,17 +186,10 @@ func TestIndex(t *testing.T) {
 		want[id] = int64(i) << 24 // beyond 2 GiB and beyond 4 GiB
 		w.Add(id, uint64(want[id]), uint32(i))
 	}
-	if err := w.OnFooter(plumbing.ZeroHash); err != nil {
-		t.Fatal(err)
-	}
-	memory, err := w.Index()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.OnFooter(plumbing.ZeroHash))
+	memory := must.Get(w.Index())(t)
 	var b bytes.Buffer
-	if _, err := idxfile.NewEncoder(&b).Encode(memory); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(idxfile.NewEncoder(&b).Encode(memory))(t)
 	x := parse(t, b.Bytes())
 	if x.Len() != len(want) || x.Size() != b.Len() {
 		t.Errorf("the index has %d objects", x.Len())
@@ -295,10 +273,7 @@ func TestTreesAsDifferences(t *testing.T) {
 			objects, sources = append(objects, o), append(sources, source(p.Bytes, parse(t, p.Index)))
 		}
 		var b bytes.Buffer
-		made, err := pack.Merge(&b, sources)
-		if err != nil {
-			r.Fatal(err)
-		}
+		made := must.Get(pack.Merge(&b, sources))(r)
 		wantObjects(t, b.Bytes(), made.Index, objects)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 // versionOfDocument is a version of a document of so many lines of 40 bytes, each
@@ -30,10 +31,7 @@ func versionOfDocument(document, lines, n int) Object {
 }
 
 func packOf(t rapid.TB, objects ...Object) Source {
-	p, err := Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Encode(objects))(t)
 	return source(t, p.Bytes, p.Index)
 }
 
@@ -42,10 +40,7 @@ func packOf(t rapid.TB, objects ...Object) Source {
 func mergeAndCheck(t rapid.TB, sources []Source, want map[string]Object) (out []byte, merged *Merged) {
 	t.Helper()
 	var b, again bytes.Buffer
-	merged, err := Merge(&b, sources)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged = must.Get(Merge(&b, sources))(t)
 	if _, err := Merge(&again, sources); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
 		t.Fatalf("merged once more it is another pack, %v", err)
 	}
@@ -59,9 +54,7 @@ func mergeAndCheck(t rapid.TB, sources []Source, want map[string]Object) (out []
 			return Header{Type: plumbing.BlobObject}, whole
 		}
 		h, content, err := Read(bytes.NewReader(b.Bytes()), offset, 0, func(Header) int64 { return 1 << 30 })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return h, content
 	}
 	for i := range x.Len() {
@@ -75,9 +68,7 @@ func mergeAndCheck(t rapid.TB, sources []Source, want map[string]Object) (out []
 				t.Error("a difference from a difference")
 			}
 			bases[x.Offset(i)-h.Distance] = whole
-			if content, err = Apply(whole, content); err != nil {
-				t.Fatal(err)
-			}
+			content = must.Get(Apply(whole, content))(t)
 		}
 		if !bytes.Equal(content, want[x.ID(i).String()].Content) {
 			t.Errorf("%s is something else", x.ID(i))
@@ -162,10 +153,7 @@ func objectsIn(sources []Source, all map[string]Object) map[string]Object {
 }
 
 func packed(t *testing.T, objects ...Object) []byte {
-	p, err := Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Encode(objects))(t)
 	return p.Bytes
 }
 
@@ -173,17 +161,12 @@ func packed(t *testing.T, objects ...Object) []byte {
 // for longest is written.
 func TestWhatIsHeldBackIsBounded(t *testing.T) {
 	m := newMerger()
-	var err error
-	if m.out, err = newWriter(io.Discard, 1); err != nil {
-		t.Fatal(err)
-	}
+	m.out = must.Get(newWriter(io.Discard, 1))(t)
 	m.out.placed = m.placed
 	most, noise := 0, newNoise(make([]byte, 200_000))
 	for n := range 240 { // 38 MB, which do not compress, and a fifth of them twice
 		content := fmt.Appendf(nil, "%064d%d%s", n-n%5/4, n, noise)
-		if err := m.document(plumbing.NewHash(object.Hash(object.Blob, content).String()), nil, content); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.document(plumbing.NewHash(object.Hash(object.Blob, content).String()), nil, content))
 		bytes := 0
 		for _, g := range m.versions.groups {
 			bytes += groupBytes + len(g.entry)

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/testing/meter"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 )
 
@@ -29,10 +30,7 @@ func TestRequests(t *testing.T) {
 				t.Errorf("with %d packs, %s took %v, allowed are %v", n, what, made, allowed)
 			}
 		}
-		commits, err := h.ledger.Since(ctx, h.at.Head, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		commits := must.Get(h.ledger.Since(ctx, h.at.Head, 0))(t)
 		touch := commits[n/2].Touched[0]
 		blob := func(o *s3.Objects, touch repository.Touch) {
 			t.Helper()
@@ -48,13 +46,8 @@ func TestRequests(t *testing.T) {
 		blob(objects, repository.Touch{Blob: touch.Blob})
 		want("a blob in a pack that is known", map[string]int{"GetObject": 1})
 
-		merged, err := objects.Merge(ctx, packs, 0, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := objects.SweepAll(ctx, s3.Keep{Packs: []string{merged.Name}}); err != nil {
-			t.Fatal(err)
-		}
+		merged := must.Get(objects.Merge(ctx, packs, 0, nil))(t)
+		must.Get(objects.SweepAll(ctx, s3.Keep{Packs: []string{merged.Name}}))(t)
 		cold := s3.New(b, prefix, listed([]string{merged.Name}))
 		m.Take()
 		blob(cold, touch)
@@ -70,10 +63,7 @@ func TestTreeInFewRequests(t *testing.T) {
 	b := openBucket(t, func(o *sdk.Options) { o.APIOptions = append(o.APIOptions, m.Install) })
 	objects := s3.New(b, prefix, nil)
 	h := begin(t, objects)
-	merged, err := objects.Merge(ctx, h.grow(100), 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(objects.Merge(ctx, h.grow(100), 0, nil))(t)
 	cold := s3.New(b, prefix, listed([]string{merged.Name}))
 	m.Take()
 	tree, err := cold.Tree(ctx, h.at.Head)

@@ -19,6 +19,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -42,10 +43,7 @@ func TestMerge(t *testing.T) {
 	if err != nil || swept.Packs != 150 {
 		t.Fatalf("%+v, %v", swept, err)
 	}
-	commits, err := h.ledger.Since(ctx, h.at.Head, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	commits := must.Get(h.ledger.Since(ctx, h.at.Head, 0))(t)
 	places := maps.Collect(merged.Places())
 	if places[object.ParseID(h.at.Head.Commit)].Offset > places[object.ParseID(commits[0].SHA)].Offset {
 		t.Error("the newest objects, which are asked for most, do not come first")
@@ -97,26 +95,19 @@ func TestSweep(t *testing.T) {
 }
 
 func testSweep(t *testing.T, ahead time.Duration) {
-	clock, err := faultproxy.StartClock(standin.S3(t), ahead)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clock := must.Get(faultproxy.StartClock(standin.S3(t), ahead))(t)
 	defer clock.Close()
 	direct := standin.S3Client(t)
 	b := bucket.New(sdk.New(direct.Options(), func(o *sdk.Options) {
 		o.BaseEndpoint, o.DisableClockSkewCorrection = aws.String(clock.URL()), true
 	}), standin.Bucket(t, direct))
 	objects := s3.New(b, prefix, nil)
-	if err := objects.Init(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, objects.Init(ctx))
 	h := begin(t, objects)
 	packs := h.grow(6)
 	snapshots := []string{strings.Repeat("0a", 32), strings.Repeat("0b", 32)}
 	for _, name := range snapshots {
-		if err := objects.PutSnapshot(ctx, name, []byte(name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, objects.PutSnapshot(ctx, name, []byte(name)))
 	}
 	keep := s3.Keep{Packs: packs[:2], Snapshots: snapshots[:1]}
 	for _, bad := range []s3.Keep{{Packs: []string{"pack-" + packs[0]}}, {Snapshots: []string{"x"}}} {
@@ -139,10 +130,7 @@ func testSweep(t *testing.T, ahead time.Duration) {
 	young := h.grow(1)[6]
 	keep.Packs = append(keep.Packs, packs[2]) // named meanwhile
 	for n := range 2 {
-		swept, err := objects.Sweep(ctx, left, keep)
-		if err != nil {
-			t.Fatal(err)
-		}
+		swept := must.Get(objects.Sweep(ctx, left, keep))(t)
 		if n == 0 && (swept.Packs != 3 || swept.Snapshots != 1 || swept.Bytes == 0) {
 			t.Errorf("%+v", swept)
 		}
@@ -168,10 +156,7 @@ func TestNamesChangeWithTheFence(t *testing.T) {
 	seen := map[string]bool{}
 	for fence := range int64(3) {
 		for n := range 2 {
-			merged, err := objects.Merge(ctx, packs, fence, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			merged := must.Get(objects.Merge(ctx, packs, fence, nil))(t)
 			if seen[merged.Name] != (n == 1) || !object.IsID(merged.Name) || merged.Index.Len() != 12 {
 				t.Errorf("fence %d: the pack is stored as %s, of %d objects", fence, merged.Name, merged.Index.Len())
 			}
@@ -199,10 +184,7 @@ func TestMergeBesideReadersAndWriters(t *testing.T) {
 		defer lock.Unlock()
 		return slices.Clone(live), nil
 	}
-	commits, err := h.ledger.Since(ctx, h.at.Head, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	commits := must.Get(h.ledger.Since(ctx, h.at.Head, 0))(t)
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for i := range 3 {
@@ -229,24 +211,16 @@ func TestMergeBesideReadersAndWriters(t *testing.T) {
 		lock.Lock()
 		names := slices.Clone(live)
 		lock.Unlock()
-		merged, err := objects.Merge(ctx, names, 0, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		merged := must.Get(objects.Merge(ctx, names, 0, nil))(t)
 		written := fmt.Sprint("written meanwhile ", merged.Name)
 		other.commit(change("configs/a.json", written))
-		last, err := other.ledger.Since(ctx, other.at.Head, other.at.Head.Sequence-1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		last := must.Get(other.ledger.Since(ctx, other.at.Head, other.at.Head.Sequence-1))(t)
 		lock.Lock()
 		live = []string{merged.Name, last[0].Pack}
 		keep := s3.Keep{Packs: live}
 		lock.Unlock()
 		sweeper := s3.New(b, prefix, nil)
-		if _, err := sweeper.SweepAll(ctx, keep); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(sweeper.SweepAll(ctx, keep))(t)
 	}
 	close(stop)
 	readers.Wait()

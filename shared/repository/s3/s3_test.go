@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/testenv"
@@ -36,9 +37,7 @@ func open(t *testing.T) (*s3.Objects, *bucket.Bucket) {
 	t.Helper()
 	b := openBucket(t)
 	o := s3.New(b, prefix, nil)
-	if err := o.Init(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.Init(ctx))
 	return o, b
 }
 
@@ -56,20 +55,14 @@ func download(t *testing.T, b *bucket.Bucket, head string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for info, err := range b.List(ctx, prefix+"/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		content, _, err := b.Get(ctx, info.Key)
 		if err == nil {
 			err = write(dir, strings.TrimPrefix(info.Key, prefix+"/"), content)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if err := write(dir, "refs/heads/main", []byte(head+"\n")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(dir, "refs/heads/main", []byte(head+"\n")))
 	return dir
 }
 
@@ -101,20 +94,13 @@ func begin(t *testing.T, objects *s3.Objects) *history {
 	t.Helper()
 	h := &history{t: t, ledger: repositorytest.NewMemory(), objects: objects}
 	h.repo = repository.New(h.ledger, objects)
-	var err error
-	if h.at, err = h.repo.Snapshot(ctx, repository.Head{}); err != nil {
-		t.Fatal(err)
-	}
+	h.at = must.Get(h.repo.Snapshot(ctx, repository.Head{}))(t)
 	return h
 }
 
 func (h *history) commit(changes ...repository.Change) {
 	h.t.Helper()
-	var err error
-	h.at, err = h.repo.Commit(ctx, h.at, draft(changes...))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	h.at = must.Get(h.repo.Commit(ctx, h.at, draft(changes...)))(h.t)
 }
 
 // grow makes n commits, each of one document out of a few, and returns the
@@ -125,10 +111,7 @@ func (h *history) grow(n int) (packs []string) {
 		h.commit(change(fmt.Sprintf("feature-flags/flag-%03d.json", i%37), fmt.Sprintf("{\n  \"n\": %d\n}\n%s", i, strings.Repeat("line\n", i%50))))
 	}
 	h.made += n
-	commits, err := h.ledger.Since(ctx, h.at.Head, 0)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	commits := must.Get(h.ledger.Since(ctx, h.at.Head, 0))(h.t)
 	for _, c := range commits {
 		packs = append(packs, c.Pack)
 	}
@@ -151,9 +134,7 @@ func TestACopyIsAnOrdinaryRepository(t *testing.T) {
 	objects, b := open(t)
 	h := begin(t, objects)
 	packs := h.grow(60)
-	if err := objects.PutSnapshot(ctx, strings.Repeat("ab", 32), []byte("a snapshot")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, objects.PutSnapshot(ctx, strings.Repeat("ab", 32), []byte("a snapshot")))
 	check := func() {
 		t.Helper()
 		dir := download(t, b, h.at.Head.Commit)
@@ -170,25 +151,16 @@ func TestACopyIsAnOrdinaryRepository(t *testing.T) {
 		}
 	}
 	check()
-	merged, err := objects.Merge(ctx, packs, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(objects.Merge(ctx, packs, 0, nil))(t)
 	check()
-	if _, err := objects.SweepAll(ctx, s3.Keep{Packs: []string{merged.Name}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(objects.SweepAll(ctx, s3.Keep{Packs: []string{merged.Name}}))(t)
 	check()
 }
 
 func TestInitTwice(t *testing.T) {
 	objects, b := open(t)
-	if _, err := b.Put(ctx, prefix+"/config", bucket.Bytes([]byte("mine"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := objects.Init(ctx); err != nil {
-		t.Error(err)
-	}
+	must.Get(b.Put(ctx, prefix+"/config", bucket.Bytes([]byte("mine"))))(t)
+	must.Report(t, objects.Init(ctx))
 	if got, _, err := b.Get(ctx, prefix+"/config"); err != nil || string(got) != "mine" {
 		t.Errorf("the settings became %q, %v", got, err)
 	}
@@ -198,9 +170,7 @@ func TestSnapshots(t *testing.T) {
 	objects, _ := open(t)
 	name := strings.Repeat("0f", 32)
 	for range 2 {
-		if err := objects.PutSnapshot(ctx, name, []byte("content")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, objects.PutSnapshot(ctx, name, []byte("content")))
 	}
 	if got, err := objects.Snapshot(ctx, name); err != nil || string(got) != "content" {
 		t.Errorf("%q, %v", got, err)
@@ -222,9 +192,7 @@ func TestWhatIsTooLargeIsNotRead(t *testing.T) {
 	noise := make([]byte, 1000)
 	rand.Read(noise)
 	for name, content := range map[string][]byte{packs: bytes.Repeat([]byte("x"), 1000), plain: noise} {
-		if err := objects.PutSnapshot(ctx, name, content); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, objects.PutSnapshot(ctx, name, content))
 	}
 	h := begin(t, objects)
 	h.commit(change("configs/a.json", strings.Repeat("a", 500)), change("configs/b.json", strings.Repeat("b", 500)))

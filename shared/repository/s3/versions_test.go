@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/testing/meter"
+	"svc.example/svc/shared/testing/must"
 )
 
 // largeDocument is a version of a document of so many lines of 50 bytes.
@@ -39,10 +40,7 @@ func TestAVersionIsOneRead(t *testing.T) {
 			for i := range versions {
 				h.commit(change("configs/large.json", largeDocument(lines, i)), change("configs/small.json", fmt.Sprintln(i)))
 			}
-			rows, err := h.ledger.Since(ctx, h.at.Head, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := must.Get(h.ledger.Since(ctx, h.at.Head, 0))(t)
 			touchOf := func(n int) repository.Touch {
 				for _, touch := range rows[n].Touched {
 					if touch.Path == "configs/large.json" {
@@ -69,10 +67,7 @@ func TestAVersionIsOneRead(t *testing.T) {
 			for _, c := range rows {
 				packs = append(packs, c.Pack)
 			}
-			merged, err := objects.Merge(ctx, packs, 0, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			merged := must.Get(objects.Merge(ctx, packs, 0, nil))(t)
 			if merged.Size > 3*before+versions*2000 {
 				t.Errorf("%d versions take %d bytes, one took %d", versions, merged.Size, before)
 			}

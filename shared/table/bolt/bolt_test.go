@@ -19,6 +19,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/table/bolt"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/tabletest"
 )
 
@@ -37,15 +38,11 @@ func TestExpiry(t *testing.T) {
 	begin := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	put := func(name string, until time.Time) {
 		t.Helper()
-		if err := db.Transact(t.Context(), table.Write{Key: table.Key{Partition: "p", Sort: name}, Put: table.Attributes{"v": table.Text("value-of-" + name), table.Expires: table.Until(until)}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Transact(t.Context(), table.Write{Key: table.Key{Partition: "p", Sort: name}, Put: table.Attributes{"v": table.Text("value-of-" + name), table.Expires: table.Until(until)}}))
 	}
 	tidy := func(now time.Time, want ...string) {
 		t.Helper()
-		if _, err := db.Tidy(t.Context(), now); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(db.Tidy(t.Context(), now))(t)
 		var left []string
 		err := db.Query(t.Context(), table.Query{Partition: "p"}, func(row table.Row) (bool, error) { left = append(left, row.Sort); return true, nil })
 		if err != nil || len(left) != len(want) {
@@ -64,9 +61,7 @@ func TestExpiry(t *testing.T) {
 		t.Errorf("the file holds what is gone, or lacks what is not: %v", err)
 	}
 	for d := 2; d <= 100; d++ {
-		if _, err := db.Tidy(t.Context(), begin.AddDate(0, 0, d)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(db.Tidy(t.Context(), begin.AddDate(0, 0, d)))(t)
 	}
 	tidy(begin.AddDate(0, 0, 101))
 }
@@ -75,9 +70,7 @@ func begun(t *testing.T, path string) *bolt.Table {
 	t.Helper()
 	db := bolt.New(database.New(path))
 	for i := range 20 {
-		if err := db.Transact(t.Context(), put(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Transact(t.Context(), put(fmt.Sprint(i))))
 	}
 	return db
 }
@@ -109,9 +102,7 @@ func TestADamagedFile(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path, spoil(text), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := db.Transact(t.Context(), put("new")); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: written to: %v", name, err)
 		}
@@ -125,10 +116,7 @@ func TestADamagedFile(t *testing.T) {
 func TestTheLockIsWaitedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "svc.db")
 	db := begun(t, path)
-	other, err := bbolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(bbolt.Open(path, 0o600, nil))(t)
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := db.Transact(short, put("a")); !errors.Is(err, table.ErrBusy) {
@@ -136,9 +124,7 @@ func TestTheLockIsWaitedFor(t *testing.T) {
 	}
 	written := make(chan error)
 	go func() { written <- db.Transact(t.Context(), put("7")) }()
-	if err := errors.Join(other.Close(), <-written); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, errors.Join(other.Close(), <-written))
 }
 
 // TestWhatFailsTogether leaves everything as it was; reading makes no file, and one is

@@ -6,6 +6,7 @@ import (
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/table"
 	tabledynamo "svc.example/svc/shared/table/dynamo"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/tabletest"
 )
@@ -14,9 +15,7 @@ func TestTable(t *testing.T) {
 	tabletest.Run(t, func(t *testing.T) func() table.Table {
 		client := standin.DynamoDBClient(t)
 		name := standin.Table(t, client)
-		if err := dynamo.New(client, name, table.ErrBusy).Create(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, dynamo.New(client, name, table.ErrBusy).Create(t.Context()))
 		return func() table.Table { return tabledynamo.New(client, name) }
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 )
 
 const workspace = "0123456789abcdef"
@@ -32,22 +33,15 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func directory(t *testing.T) (dir string, to table.Table) {
 	t.Helper()
 	packed, err := os.Open("testdata/telemetry.db.gz")
-	must(t, err)
+	must.Do(t, err)
 	defer packed.Close()
 	r, err := gzip.NewReader(packed)
-	must(t, err)
+	must.Do(t, err)
 	text, err := io.ReadAll(r)
-	must(t, err)
+	must.Do(t, err)
 	dir = t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, Name), text, 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, Name), text, 0o600))
 	return dir, bolt.New(database.New(filepath.Join(dir, "svc.db")))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // told is all that a store tells, as text.
@@ -56,22 +50,22 @@ func told(t *testing.T, s *rows.Store) string {
 	var b strings.Builder
 	for _, month := range []telemetry.Month{"2026-10", "2026-11"} {
 		u, err := s.Usage(t.Context(), workspace, month)
-		must(t, err)
+		must.Do(t, err)
 		fmt.Fprintln(&b, month, u.Keys, len(u.Types), u.Types[0], u.NotCounted)
 	}
 	found, err := s.Contexts(t.Context(), workspace, telemetry.Query{Text: "a", Limit: 10})
-	must(t, err)
+	must.Do(t, err)
 	for _, c := range found {
 		fmt.Fprintln(&b, c.Environment, c.Type, c.Key, c.LastSeen.Format(time.RFC3339), c.Text("name"))
 	}
 	all, err := s.Contexts(t.Context(), workspace, telemetry.Query{Limit: 1000})
-	must(t, err)
+	must.Do(t, err)
 	shapes, err := s.Shapes(t.Context(), workspace)
-	must(t, err)
+	must.Do(t, err)
 	counts, err := s.Evaluations(t.Context(), workspace, "flag-a", "2026-10-01", "2026-12-31")
-	must(t, err)
+	must.Do(t, err)
 	evaluated, err := s.Evaluated(t.Context(), workspace)
-	must(t, err)
+	must.Do(t, err)
 	fmt.Fprintln(&b, len(all), shapes, counts, evaluated.Since, evaluated.Days)
 	return b.String()
 }
@@ -89,17 +83,17 @@ production team t-1 2026-10-20T12:00:00Z Staff
 func TestTakeOver(t *testing.T) {
 	dir, to := directory(t)
 	kept, err := os.ReadFile(filepath.Join(dir, Name))
-	must(t, err)
+	must.Do(t, err)
 	store := rows.New(to, 0)
 	for range 2 {
-		must(t, TakeOver(t.Context(), dir, workspace, to, 0))
+		must.Do(t, TakeOver(t.Context(), dir, workspace, to, 0))
 		if got := told(t, store); got != want || Exists(dir) {
 			t.Fatalf("got %s\nwant %s", got, want)
 		}
-		must(t, os.WriteFile(filepath.Join(dir, Name), kept, 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(dir, Name), kept, 0o600))
 	}
-	must(t, os.Remove(filepath.Join(dir, Name)))
-	must(t, TakeOver(t.Context(), dir, workspace, to, 0))
+	must.Do(t, os.Remove(filepath.Join(dir, Name)))
+	must.Do(t, TakeOver(t.Context(), dir, workspace, to, 0))
 	if info, err := os.Stat(filepath.Join(dir, "svc.db")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -114,10 +108,8 @@ func TestTakeOver(t *testing.T) {
 		b.ID, b.Pairs = [32]byte{1}, []telemetry.Pair{pair("u-1"), pair(long), pair("new")}
 	}
 	// Of a file that was written to afterwards nothing is lost.
-	must(t, os.WriteFile(filepath.Join(dir, Name), kept, 0o600))
-	if _, err := store.Forget(t.Context(), workspace, nil, "user", "u-1", now); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, Name), kept, 0o600))
+	must.Get(store.Forget(t.Context(), workspace, nil, "user", "u-1", now))(t)
 	if err := TakeOver(t.Context(), dir, workspace, to, 0); !errors.Is(err, rows.ErrDiffers) || !strings.Contains(err.Error(), "move the file away") || !Exists(dir) {
 		t.Errorf("%v", err)
 	}
@@ -136,7 +128,7 @@ func TestFilesThatCannotBeTakenOver(t *testing.T) {
 		},
 		"locked": func(path string, text []byte) []byte {
 			db, err := bbolt.Open(path, 0o600, nil)
-			must(t, err)
+			must.Do(t, err)
 			t.Cleanup(func() { db.Close() })
 			return nil
 		},
@@ -144,9 +136,9 @@ func TestFilesThatCannotBeTakenOver(t *testing.T) {
 		dir, to := directory(t)
 		path := filepath.Join(dir, Name)
 		text, err := os.ReadFile(path)
-		must(t, err)
+		must.Do(t, err)
 		if text = spoil(path, text); text != nil {
-			must(t, os.WriteFile(path, text, 0o600))
+			must.Do(t, os.WriteFile(path, text, 0o600))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		err = TakeOver(ctx, dir, workspace, to, 0)

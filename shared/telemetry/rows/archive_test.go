@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/table"
 	tabledynamo "svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -22,9 +23,7 @@ func newStore(t *testing.T) *Store {
 	t.Helper()
 	client := standin.DynamoDBClient(t)
 	name := standin.Table(t, client)
-	if err := dynamo.New(client, name, telemetry.ErrBusy).Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dynamo.New(client, name, telemetry.ErrBusy).Create(t.Context()))
 	return New(tabledynamo.New(client, name), 0)
 }
 
@@ -32,13 +31,10 @@ func newStore(t *testing.T) *Store {
 func rowsOf(t *testing.T, s *Store, workspace string) map[table.Key]string {
 	t.Helper()
 	found := map[table.Key]string{}
-	err := s.table.Scan(t.Context(), keys(workspace).pk(""), func(row table.Row) error {
+	must.Do(t, s.table.Scan(t.Context(), keys(workspace).pk(""), func(row table.Row) error {
 		found[keyOf(strings.TrimPrefix(row.Partition, keys(workspace).pk("")), row.Sort)] = string(table.Encode(row.Attributes))
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -55,22 +51,16 @@ func TestAnArchiveHasAllRows(t *testing.T) {
 			}
 			b.Shapes = []telemetry.KnownShape{{Type: "t", Fields: map[string][]telemetry.Kind{"x": {telemetry.String}}}}
 			b.Evaluations = []telemetry.Evaluation{{Environment: "production", Key: "a", Value: "1", At: now, Count: 2}}
-			if _, err := s.Record(t.Context(), workspace, b); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Record(t.Context(), workspace, b))(t)
 		}
 	}
 	var archive bytes.Buffer
-	if err := s.Archive(t.Context(), "one", now, &archive); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Archive(t.Context(), "one", now, &archive))
 	if text := archive.String(); strings.Contains(text, `"pk":"context/`) || strings.Contains(text, "other") {
 		t.Errorf("the archive has too much: %.2000s", text)
 	}
 	to := newStore(t)
-	if err := to.Restore(t.Context(), "one", bytes.NewReader(archive.Bytes())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, to.Restore(t.Context(), "one", bytes.NewReader(archive.Bytes())))
 	want := rowsOf(t, s, "one")
 	if got := rowsOf(t, to, "one"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%d rows are restored, want %d", len(got), len(want))
@@ -93,10 +83,7 @@ func TestAContextThatWasSeenMeanwhile(t *testing.T) {
 		doc, _ := json.Marshal(c)
 		row := table.Encode(table.Attributes{attrDoc: table.Text(string(doc)), attrExpires: table.Number(seen.Unix() + 1000)})
 		at := keys("w").position(c, seen)
-		text, err := json.Marshal(archivedRow{strings.TrimPrefix(at.Partition, "telemetry/w/"), at.Sort, row})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(archivedRow{strings.TrimPrefix(at.Partition, "telemetry/w/"), at.Sort, row}))(t)
 		return string(text) + "\n"
 	}
 	var text strings.Builder
@@ -105,9 +92,7 @@ func TestAContextThatWasSeenMeanwhile(t *testing.T) {
 	}
 	later := now.Add(time.Hour)
 	text.WriteString(line("k0", later) + line("k999", later) + line("k999", later.Add(time.Second)) + line("k1", now.Add(-time.Hour)))
-	if err := s.Restore(t.Context(), "w", strings.NewReader(text.String())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Restore(t.Context(), "w", strings.NewReader(text.String())))
 	seen, versions := 0, 0
 	for at := range rowsOf(t, s, "w") {
 		if strings.HasPrefix(at.Partition, seenFolder) {

@@ -24,6 +24,7 @@ import (
 	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/telemetrytest"
 	"svc.example/svc/shared/testing/testenv"
@@ -123,9 +124,7 @@ func TestRequests(t *testing.T) {
 	stores := []*rows.Store{hosted, inFile(path)}
 	record := func(b telemetry.Batch) func(*rows.Store) {
 		return func(s *rows.Store) {
-			if _, err := s.Record(ctx, "ws", b); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Record(ctx, "ws", b))(t)
 		}
 	}
 	var many []string
@@ -134,9 +133,7 @@ func TestRequests(t *testing.T) {
 	}
 	search := func(q telemetry.Query) func(*rows.Store) {
 		return func(s *rows.Store) {
-			if _, err := s.Contexts(ctx, "ws", q); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Contexts(ctx, "ws", q))(t)
 		}
 	}
 	unseen := report(4, many...)
@@ -144,9 +141,7 @@ func TestRequests(t *testing.T) {
 	// An hour that is full.
 	full := telemetrytest.Now.Add(2 * time.Hour)
 	for _, in := range []table.Table{dynamo.New(standin.DynamoDBClient(t), w.table), bolt.New(database.New(path))} {
-		if err := in.Batch(ctx, []table.Write{{Key: table.Key{Partition: fmt.Sprintf("telemetry/ws/new/%d", full.Unix()/3600), Sort: "new"}, Put: table.Attributes{"n": table.Number(telemetry.MaxNewKeys)}}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, in.Batch(ctx, []table.Write{{Key: table.Key{Partition: fmt.Sprintf("telemetry/ws/new/%d", full.Unix()/3600), Sort: "new"}, Put: table.Attributes{"n": table.Number(telemetry.MaxNewKeys)}}}))
 	}
 	var flood []string
 	for i := range 30 {
@@ -199,9 +194,7 @@ func TestRequests(t *testing.T) {
 // transactions is how many have changed a file.
 func transactions(t *testing.T, path string) (n int) {
 	t.Helper()
-	if err := database.New(path).View(ctx, func(tx *bbolt.Tx) error { n = tx.ID(); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, database.New(path).View(ctx, func(tx *bbolt.Tx) error { n = tx.ID(); return nil }))
 	return n
 }
 
@@ -262,7 +255,7 @@ func TestLostRequestsAndAnswers(t *testing.T) {
 	if err != nil || len(found) != want {
 		t.Errorf("%d are saved, there are %d: %v", len(found), want, err)
 	}
-	must(t, s, evaluations(batches, 61*batches, items))
+	record(t, s, evaluations(batches, 61*batches, items))
 	for i := range items {
 		// A batch of which it is not known whether it was remembered counts nothing when it
 		// comes again.
@@ -301,11 +294,8 @@ func reports(number, seconds, from, until int) telemetry.Batch {
 func TestRowsOfTalliesExpire(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := newTable(t, client)
-	must(t, rows.New(dynamo.New(client, name), 0), evaluations(0, 0, 3))
-	all, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	record(t, rows.New(dynamo.New(client, name), 0), evaluations(0, 0, 3))
+	all := must.Get(client.Scan(ctx, &dynamodb.ScanInput{TableName: &name}))(t)
 	want := strconv.FormatInt(time.Date(2027, 1, 21, 0, 0, 0, 0, time.UTC).Unix(), 10)
 	for _, row := range all.Items {
 		if strings.Contains(row["pk"].(*types.AttributeValueMemberS).Value, "/tallies/") {
@@ -333,32 +323,25 @@ func TestWhatExpiryLeavesBehind(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := newTable(t, client)
 	s := rows.New(dynamo.New(client, name), 0)
-	must(t, s, report(1, "a", "b"))
-	all, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	record(t, s, report(1, "a", "b"))
+	all := must.Get(client.Scan(ctx, &dynamodb.ScanInput{TableName: &name}))(t)
 	for _, row := range all.Items {
 		if pk := row["pk"].(*types.AttributeValueMemberS).Value; strings.Contains(pk, "/context/") {
 			if row["expires"] == nil {
 				t.Error("it never expires")
 			}
-			if _, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &name,
-				Key: map[string]types.AttributeValue{"pk": row["pk"], "sk": row["sk"]}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &name,
+				Key: map[string]types.AttributeValue{"pk": row["pk"], "sk": row["sk"]}}))(t)
 		}
 	}
-	must(t, s, report(2, "a"))
+	record(t, s, report(2, "a"))
 	found, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 10})
 	if err != nil || len(found) != 2 || found[0].Key != "a" || found[1].Key != "b" {
 		t.Errorf("%+v %v", found, err)
 	}
 }
 
-func must(t *testing.T, s *rows.Store, b telemetry.Batch) {
+func record(t *testing.T, s *rows.Store, b telemetry.Batch) {
 	t.Helper()
-	if _, err := s.Record(ctx, "ws", b); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Record(ctx, "ws", b))(t)
 }

@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/telemetrytest"
 )
 
@@ -49,14 +50,12 @@ func TestNothingStaysInTheFile(t *testing.T) {
 		for i := range each {
 			old, fresh = append(old, fmt.Sprintf("old-%d-%d.", n, i)), append(fresh, fmt.Sprintf("new-%d-%d.", n, i))
 		}
-		must(t, s, seen(2*n, 100, old...))
-		must(t, s, seen(2*n+1, 0, fresh...))
+		record(t, s, seen(2*n, 100, old...))
+		record(t, s, seen(2*n+1, 0, fresh...))
 	}
 	now := telemetrytest.Now
 	for range 2 { // another time changes nothing
-		if err := s.Trim(ctx, "ws", batches*each+kept, batches); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Trim(ctx, "ws", batches*each+kept, batches))
 		if removed, err := db.Tidy(ctx, now); err != nil || removed < kept && removed > 0 {
 			t.Fatal(removed, err)
 		}
@@ -66,10 +65,7 @@ func TestNothingStaysInTheFile(t *testing.T) {
 			t.Fatal(found, err)
 		}
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	for n := range batches {
 		for i := range each {
 			if old := fmt.Sprintf("old-%d-%d.", n, i); bytes.Contains(text, []byte(old)) {
@@ -81,14 +77,12 @@ func TestNothingStaysInTheFile(t *testing.T) {
 			}
 		}
 	}
-	if err := s.Trim(ctx, "ws", 5, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Trim(ctx, "ws", 5, 1))
 	known := 0
 	if err := db.Scan(ctx, "telemetry/ws/batch/", func(table.Row) error { known++; return nil }); err != nil || known != 1 {
 		t.Errorf("%d batches are known, %v", known, err)
 	}
-	must(t, s, seen(100, 0, "new-19-7.", "new-19-1."))
+	record(t, s, seen(100, 0, "new-19-7.", "new-19-1."))
 	found, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 10_000})
 	var left []string
 	for _, c := range found {
@@ -107,16 +101,14 @@ func TestCountsThatWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "svc.db")
 	s := inFile(path)
 	for i := range 3 {
-		must(t, s, evaluations(i, i, 1))
+		record(t, s, evaluations(i, i, 1))
 	}
 	for _, want := range []int64{1, 3, 3} {
 		found, err := inFile(path).Evaluations(ctx, "ws", "flag-0", "2026-11-20", "2026-11-20")
 		if err != nil || len(found["production"]) != 1 || found["production"][0].Total != want {
 			t.Errorf("%v, want %d; %v", found, want, err)
 		}
-		if err := s.Flush(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Flush(ctx))
 	}
 }
 
@@ -173,9 +165,7 @@ func TestCountedOnceBySeveralProcessesThatAreKilled(t *testing.T) {
 			if err == nil {
 				err = child.Start()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer child.Process.Kill()
 			children, lines = append(children, child), append(lines, bufio.NewScanner(out))
 		}
@@ -196,9 +186,7 @@ func TestCountedOnceBySeveralProcessesThatAreKilled(t *testing.T) {
 	}
 	s := inFile(path)
 	all, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	found := map[string]bool{}
 	for _, c := range all {
 		if found[c.Key] {
@@ -242,9 +230,7 @@ func BenchmarkRecord(b *testing.B) {
 					batch.Contexts[k].LastSeen = batch.Received
 				}
 				batch.Secret = true
-				if _, err := s.Record(ctx, "ws", batch); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(s.Record(ctx, "ws", batch))(b)
 			}
 		})
 	}
@@ -263,9 +249,7 @@ func BenchmarkWalk(b *testing.B) {
 			c.Properties = append(c.Properties, telemetry.Property{Name: "orders", Kind: telemetry.Int, Text: "42"})
 			batch.Contexts = append(batch.Contexts, c)
 		}
-		if _, err := s.Record(ctx, "ws", batch); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(s.Record(ctx, "ws", batch))(b)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -21,12 +22,9 @@ func TestForgettingLeavesNothing(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := newTable(t, client)
 	s := rows.New(dynamo.New(client, name), 1)
-	must(t, s, report(1, "ada", "grace"))
+	record(t, s, report(1, "ada", "grace"))
 	scan := func() []map[string]types.AttributeValue {
-		all, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(client.Scan(ctx, &dynamodb.ScanInput{TableName: &name}))(t)
 		return all.Items
 	}
 	for _, row := range scan() {
@@ -39,11 +37,9 @@ func TestForgettingLeavesNothing(t *testing.T) {
 		if err != nil || err2 != nil || time.Unix(expires, 0).Sub(time.UnixMilli(seen)).Round(time.Hour) != 24*time.Hour {
 			t.Errorf("what is kept for a day expires at %d, seen at %d", expires, seen)
 		}
-		if _, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &name, Key: map[string]types.AttributeValue{"pk": row["pk"], "sk": row["sk"]}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &name, Key: map[string]types.AttributeValue{"pk": row["pk"], "sk": row["sk"]}}))(t)
 	}
-	must(t, s, later(2, "ada"))
+	record(t, s, later(2, "ada"))
 	found, err := s.Forget(ctx, "ws", nil, "user", "ada", later(3).Received)
 	if err != nil || !found {
 		t.Fatal(found, err)

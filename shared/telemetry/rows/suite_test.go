@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/telemetrytest"
 	"svc.example/svc/shared/testing/testenv"
@@ -22,9 +23,7 @@ import (
 func newTable(t *testing.T, client *dynamodb.Client) string {
 	t.Helper()
 	name := standin.Table(t, client)
-	if err := tables.New(client, name, nil).Create(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tables.New(client, name, nil).Create(context.Background()))
 	return name
 }
 

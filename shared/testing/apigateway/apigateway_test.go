@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // What an HTTP API made of these paths in 2026 (github.com/hotsock/voker,
@@ -47,10 +49,7 @@ var sampleRoutes = []Route{
 }
 
 func TestRoutes(t *testing.T) {
-	routes, err := NewRoutes(sampleRoutes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	routes := must.Get(NewRoutes(sampleRoutes))(t)
 	for _, c := range []struct{ method, path, key, parameters string }{
 		{"GET", "/v1/flags", "ANY /v1/flags", ""},
 		{"GET", "/v1/flags/", "ANY /v1/flags", ""},
@@ -83,10 +82,7 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestWhatTheGatewayRefuses(t *testing.T) {
-	routes, err := NewRoutes(sampleRoutes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	routes := must.Get(NewRoutes(sampleRoutes))(t)
 	long := httptest.NewRequest("GET", "/v1/flags", nil)
 	long.Header.Set("X-Long", strings.Repeat("a", maxHead))
 	for _, c := range []struct {

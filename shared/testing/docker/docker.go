@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -101,9 +102,7 @@ func start(t testing.TB) *Engine {
 func startOn(t testing.TB, storage string) *Engine {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "svc-docker-") // sockets cannot have t.TempDir's long name
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	id := strings.ToLower(rand.Text()[:8])
 	if err := os.WriteFile(filepath.Join(dir, "daemon.json"), []byte("{}"), 0o600); err != nil { // instead of the machine's own
 		t.Fatal(err)
@@ -114,13 +113,8 @@ func startOn(t testing.TB, storage string) *Engine {
 		"--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false",
 		"--data-root="+dir+"/data", "--exec-root="+dir+"/exec", "--pidfile="+dir+"/pid",
 		"--containerd-namespace=svc-"+id, "--containerd-plugins-namespace=svc-plugins-"+id)
-	lifeline, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	lifeline := must.Get(cmd.StdinPipe())(t)
+	must.Do(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	stop := func() { _ = lifeline.Close(); <-ended }
@@ -161,18 +155,12 @@ func freeNetwork() string {
 // interface.
 func (e *Engine) Reach(t testing.TB, endpoint string) string {
 	t.Helper()
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(endpoint))(t)
 	if e.gateway == "" {
 		u.Host = "host.docker.internal:" + u.Port()
 		return u.String()
 	}
-	l, err := net.Listen("tcp", e.gateway+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", e.gateway+":0"))(t)
 	t.Cleanup(func() { l.Close() })
 	go relay(l, u.Host)
 	u.Host = l.Addr().String()
@@ -209,10 +197,7 @@ func (e *Engine) Environ() []string {
 // Run runs the docker command and returns what it says.
 func (e *Engine) Run(t testing.TB, in io.Reader, args ...string) string {
 	t.Helper()
-	out, err := e.run(in, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(e.run(in, args...))(t)
 	return out
 }
 

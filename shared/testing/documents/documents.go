@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // Tree parses a document.
@@ -26,9 +27,7 @@ func Wire(t testing.TB, v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Encode(v))
 	return string(bytes.TrimSpace(b.Bytes()))
 }
 

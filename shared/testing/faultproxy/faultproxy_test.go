@@ -16,6 +16,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -23,19 +24,11 @@ var ctx = context.Background()
 
 func start(t *testing.T, target string) (*faultproxy.Proxy, aws.Config) {
 	t.Helper()
-	proxy, err := faultproxy.Start(target, faultproxy.Plan{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := must.Get(faultproxy.Start(target, faultproxy.Plan{}))(t)
 	t.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, proxy.Close())
 	})
-	config, err := standin.Config(ctx, proxy.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(standin.Config(ctx, proxy.URL()))(t)
 	return proxy, config
 }
 
@@ -101,14 +94,11 @@ func openDynamoDB(t *testing.T) (*faultproxy.Proxy, *dynamodb.Client, string) {
 	t.Helper()
 	plain := standin.DynamoDBClient(t)
 	table := standin.Table(t, plain)
-	_, err := plain.CreateTable(ctx, &dynamodb.CreateTableInput{
+	must.Get(plain.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &table, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	proxy, config := start(t, standin.DynamoDB(t))
 	return proxy, dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }), table
 }
@@ -128,10 +118,7 @@ func transaction(table string, keys ...string) *dynamodb.TransactWriteItemsInput
 func TestDynamoDBWords(t *testing.T) {
 	proxy, client, table := openDynamoDB(t)
 	there := func(key string) bool {
-		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: row(key), ConsistentRead: aws.Bool(true)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: row(key), ConsistentRead: aws.Bool(true)}))(t)
 		return out.Item != nil
 	}
 	codes := map[string]bool{}

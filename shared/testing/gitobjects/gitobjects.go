@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 )
 
 // Blob is a file's content.
@@ -37,17 +38,12 @@ func Store(t testing.TB, into *disk.Objects, objects ...pack.Object) {
 		err = into.PutPack(t.Context(), p.Name, p.Bytes, p.Index)
 		into.Release(p.Name)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // StoreIn is Store for a directory.
 func StoreIn(t testing.TB, git string, objects ...pack.Object) {
 	t.Helper()
-	into, err := disk.Open(git)
-	if err != nil {
-		t.Fatal(err)
-	}
+	into := must.Get(disk.Open(git))(t)
 	Store(t, into, objects...)
 }

@@ -21,6 +21,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // A Block is a fenced block of a document.
@@ -35,10 +37,7 @@ type Block struct {
 // Root is the folder of go.mod, above the test's own.
 func Root(t testing.TB) string {
 	t.Helper()
-	dir, err := root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(root())(t)
 	return dir
 }
 
@@ -59,10 +58,7 @@ func root() (string, error) {
 // Read returns the text of a document, which is named from the root.
 func Read(t testing.TB, guide string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(Root(t), filepath.FromSlash(guide)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(Root(t), filepath.FromSlash(guide))))(t)
 	return string(text)
 }
 
@@ -85,9 +81,7 @@ func All(t testing.TB) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return all
 }
 
@@ -131,10 +125,7 @@ func Find(guide, name string) (string, error) {
 // Snippet is Find for a test, which fails without the snippet.
 func Snippet(t testing.TB, guide, name string) string {
 	t.Helper()
-	text, err := Find(guide, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(Find(guide, name))(t)
 	return text
 }
 

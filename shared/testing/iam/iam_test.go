@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/template"
 )
 
@@ -159,31 +160,18 @@ Resources:
 func policyOf(t *testing.T, text string) (*Policy, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "template.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	read, err := template.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	functions, err := read.Functions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	read := must.Get(template.Read(path))(t)
+	functions := must.Get(read.Functions())(t)
 	return New(read, functions["F"], Names{"T": "t", "B": "b"})
 }
 
 func TestRightsThatNothingUses(t *testing.T) {
-	p, err := policyOf(t, policies)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(policyOf(t, policies))(t)
 	all := len(p.Rights())
 	r := httptest.NewRequest("POST", "/", nil)
 	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
-	if err := p.Check(r, []byte(`{"TableName": "t", "Key": {"pk": {"S": "head/w"}}, "ProjectionExpression": "pk"}`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Check(r, []byte(`{"TableName": "t", "Key": {"pk": {"S": "head/w"}}, "ProjectionExpression": "pk"}`)))
 	unused := p.Unused()
 	if len(unused) != all-3 || !slices.Contains(unused, "Rows: dynamodb:GetItem with dynamodb:Attributes commit") {
 		t.Errorf("of %q unused are %q", p.Rights(), unused)

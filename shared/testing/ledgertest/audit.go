@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/testing/must"
 )
 
 // RunAudit runs the part of the suite that is about the audit trail. Open
@@ -38,28 +39,21 @@ func newAuditBench(t *testing.T, r *access.Registry) *auditBench {
 	return b
 }
 
-func (b *auditBench) must(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
 func (b *auditBench) id(n int) access.ID { return access.ID(fmt.Sprintf("%016d", n)) }
 
 func (b *auditBench) ensure(p access.Principal) {
 	b.Helper()
 	_, _, err := b.EnsurePrincipal(background, p)
-	b.must(err)
+	must.Do(b, err)
 }
 
 // issue issues a key and returns its record.
 func (b *auditBench) issue(q access.KeyRequest) access.KeyRecord {
 	b.Helper()
 	_, _, err := b.IssueKey(background, q)
-	b.must(err)
+	must.Do(b, err)
 	keys, err := b.Keys(background)
-	b.must(err)
+	must.Do(b, err)
 	return keys[len(keys)-1]
 }
 
@@ -67,7 +61,7 @@ func (b *auditBench) issue(q access.KeyRequest) access.KeyRecord {
 func (b *auditBench) words() []string {
 	b.Helper()
 	entries, err := b.Audit(background, 0)
-	b.must(err)
+	must.Do(b, err)
 	var words []string
 	for _, event := range audit.Events(entries, nil, 0) {
 		words = append(words, event.Words())
@@ -82,20 +76,20 @@ func (b *auditBench) editAll() (laptop, web access.KeyRecord) {
 	b.Helper()
 	b.ensure(b.ada)
 	laptop = b.issue(access.KeyRequest{Kind: access.KindUser, Name: "laptop", Email: b.ada.Email})
-	b.must(b.SetRoles(background, b.ada.ID, []string{"support", "admin"}))
-	b.must(b.SetRoles(background, b.ada.ID, nil))
-	b.must(b.SetDisabled(background, b.ada.ID, true))
-	b.must(b.SetDisabled(background, b.ada.ID, false))
+	must.Do(b, b.SetRoles(background, b.ada.ID, []string{"support", "admin"}))
+	must.Do(b, b.SetRoles(background, b.ada.ID, nil))
+	must.Do(b, b.SetDisabled(background, b.ada.ID, true))
+	must.Do(b, b.SetDisabled(background, b.ada.ID, false))
 	_, err := b.RevokeKey(background, laptop.ID, time.Now())
-	b.must(err)
+	must.Do(b, err)
 	web = b.issue(access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production", Expires: 24 * time.Hour})
-	b.must(b.SetWorkspace(background, func(w *access.Workspace) { w.BillingInactive = true }))
+	must.Do(b, b.SetWorkspace(background, func(w *access.Workspace) { w.BillingInactive = true }))
 	return laptop, web
 }
 
 func toldEdits(b *auditBench) {
 	w, err := b.Workspace(background)
-	b.must(err)
+	must.Do(b, err)
 	laptop, web := b.editAll()
 	want := []string{
 		"user added: Ada (0000000000000001), engineer",
@@ -113,11 +107,11 @@ func toldEdits(b *auditBench) {
 		b.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	entries, err := b.Audit(background, 0)
-	b.must(err)
+	must.Do(b, err)
 	text, err := json.Marshal(entries)
-	b.must(err)
+	must.Do(b, err)
 	digest, err := laptop.Digest.MarshalText()
-	b.must(err)
+	must.Do(b, err)
 	if strings.Contains(string(text), string(digest)) || strings.Contains(string(text), "igest") {
 		b.Errorf("the trail holds a digest: %s", text)
 	}
@@ -126,9 +120,9 @@ func toldEdits(b *auditBench) {
 func untoldEdits(b *auditBench) {
 	b.ensure(b.ada)
 	before := b.words()
-	b.must(b.SetRoles(background, b.ada.ID, b.ada.Roles))
-	b.must(b.SetDisabled(background, b.ada.ID, false))
-	b.must(b.SetWorkspace(background, func(*access.Workspace) {}))
+	must.Do(b, b.SetRoles(background, b.ada.ID, b.ada.Roles))
+	must.Do(b, b.SetDisabled(background, b.ada.ID, false))
+	must.Do(b, b.SetWorkspace(background, func(*access.Workspace) {}))
 	b.ensure(b.ada)
 	if b.SetRoles(background, b.ada.ID, []string{"emperor"}) == nil || b.SetRoles(background, b.id(9), nil) == nil {
 		b.Error("an edit that is wrong was taken")
@@ -160,7 +154,7 @@ func concurrentEdits(b *auditBench) {
 		b.Errorf("%v", words)
 	}
 	entries, err := b.Audit(background, 0)
-	b.must(err)
+	must.Do(b, err)
 	for i := 1; i < len(entries); i++ {
 		if entries[i].Version <= entries[i-1].Version {
 			b.Errorf("version %d comes after %d", entries[i].Version, entries[i-1].Version)
@@ -171,14 +165,14 @@ func concurrentEdits(b *auditBench) {
 func steadyTrail(b *auditBench) {
 	b.editAll()
 	before, err := b.Audit(background, 0)
-	b.must(err)
-	b.must(b.SetDisabled(background, b.ada.ID, true))
+	must.Do(b, err)
+	must.Do(b, b.SetDisabled(background, b.ada.ID, true))
 	after, err := b.Audit(background, 0)
-	b.must(err)
+	must.Do(b, err)
 	was, err := json.Marshal(before)
-	b.must(err)
+	must.Do(b, err)
 	is, err := json.Marshal(after[:len(before)])
-	b.must(err)
+	must.Do(b, err)
 	if len(after) != len(before)+1 || string(was) != string(is) {
 		b.Errorf("before %s\nafter %s", was, is)
 	}

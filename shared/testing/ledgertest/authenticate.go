@@ -6,16 +6,17 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/testing/must"
 )
 
 func authenticate(b *bench) {
 	entry, err := b.Authenticator.Authenticate(background, b.key, "")
-	b.must(err)
+	must.Do(b, err)
 	if entry.Workspace.ID != string(b.Workspace) {
 		b.Errorf("workspace %q, want %q", entry.Workspace.ID, b.Workspace)
 	}
 	keys, err := b.Registry.Keys(background)
-	b.must(err)
+	must.Do(b, err)
 	if entry.Key != keys[0] || entry.Principal.ID != b.key.Principal() || entry.Principal.Name != "Ada" {
 		b.Errorf("entered as %+v with %+v", entry.Principal, entry.Key)
 	}
@@ -27,7 +28,7 @@ func authenticate(b *bench) {
 		b.Fatal("it does not find keys by their ids")
 	}
 	found, err := finder.FindKey(background, b.Workspace, b.key.ID())
-	b.must(err)
+	must.Do(b, err)
 	if found.Key.ID != b.key.ID() || found.Principal.ID != b.key.Principal() || found.Workspace.ID != string(b.Workspace) || found.Head != entry.Head {
 		b.Errorf("found as %+v", found)
 	}
@@ -44,15 +45,15 @@ func authenticate(b *bench) {
 // unknownKeys are keys of which one row is missing.
 func (b *bench) unknownKeys() map[string]access.Key {
 	other, err := access.NewID(b.random)
-	b.must(err)
+	must.Do(b, err)
 	make := func(workspace, principal access.ID) access.Key {
 		key, err := access.NewKey(b.random, access.KindUser, workspace, principal)
-		b.must(err)
+		must.Do(b, err)
 		return key
 	}
 	elsewhere := make(other, b.key.Principal())
 	_, _, err = b.Registry.IssueKey(background, access.KeyRequest{Kind: access.KindServiceAccount, Name: "ci"})
-	b.must(err)
+	must.Do(b, err)
 	return map[string]access.Key{
 		"another workspace":    elsewhere,
 		"a key never made":     make(b.Workspace, b.key.Principal()),
@@ -63,17 +64,17 @@ func (b *bench) unknownKeys() map[string]access.Key {
 func (b *bench) revoke(key access.Key) {
 	b.Helper()
 	_, err := b.Registry.RevokeKey(background, key.ID(), time.Now())
-	b.must(err)
+	must.Do(b, err)
 }
 
 func revocation(b *bench) {
 	key := b.admit("Grace")
 	entry, err := b.Authenticator.Authenticate(background, key, "")
-	b.must(err)
-	b.must(entry.Key.LiveAt(time.Now()))
+	must.Do(b, err)
+	must.Do(b, entry.Key.LiveAt(time.Now()))
 	b.revoke(key)
 	after, err := b.Authenticator.Authenticate(background, key, "")
-	b.must(err)
+	must.Do(b, err)
 	if err := after.Key.LiveAt(time.Now()); !errors.Is(err, access.ErrKeyRevoked) {
 		b.Errorf("the revoked key is %v", err)
 	}
@@ -81,6 +82,6 @@ func revocation(b *bench) {
 		b.Error("a revocation leaves the access version as it was")
 	}
 	other, err := b.Authenticator.Authenticate(background, b.key, "")
-	b.must(err)
-	b.must(other.Key.LiveAt(time.Now()))
+	must.Do(b, err)
+	must.Do(b, other.Key.LiveAt(time.Now()))
 }

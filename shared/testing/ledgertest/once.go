@@ -5,13 +5,14 @@ import (
 
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // landed is what is found under an id of a repository.Once.
 func (b *bench) landed(id string) *repository.Landed {
 	b.Helper()
 	entry, err := b.Authenticator.Authenticate(background, b.key, id)
-	b.must(err)
+	must.Do(b, err)
 	return entry.Landed
 }
 

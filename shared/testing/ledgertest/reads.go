@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 )
 
@@ -40,7 +41,7 @@ func agrees(b *bench) {
 		}
 		c := b.advance(changes)
 		_, err := m.memory.Advance(background, m.memoryHead(), c)
-		b.must(err)
+		must.Do(b, err)
 		m.made = append(m.made, c)
 	}
 	m.heads, m.same = append(m.heads, b.head()), append(m.same, m.memoryHead())
@@ -52,7 +53,7 @@ func agrees(b *bench) {
 func (m *model) memoryHead() repository.Head {
 	m.Helper()
 	head, err := m.memory.Head(background)
-	m.must(err)
+	must.Do(m, err)
 	return head
 }
 
@@ -61,9 +62,9 @@ func (m *model) compare(i int, paths []string) {
 	check := func(what string, read func(repository.Ledger, repository.Head) ([]repository.Commit, error)) {
 		m.Helper()
 		got, err := read(m.Ledger, m.heads[i])
-		m.must(err)
+		must.Do(m, err)
 		want, err := read(m.memory, m.same[i])
-		m.must(err)
+		must.Do(m, err)
 		m.bench.same(fmt.Sprintf("at head %d, %s", i, what), got, want...)
 	}
 	for after := range int64(len(m.made)) + 2 {
@@ -89,9 +90,9 @@ func (m *model) compare(i int, paths []string) {
 		}
 	}
 	got, err := m.Ledger.LastTouches(background, m.heads[i])
-	m.must(err)
+	must.Do(m, err)
 	want, err := m.memory.LastTouches(background, m.same[i])
-	m.must(err)
+	must.Do(m, err)
 	for path, c := range want {
 		g := got[path]
 		g.Touched, c.Touched = nil, nil
@@ -122,7 +123,7 @@ func abbreviations(b *bench) {
 	b.atIs(before, first, one.SHA[:4], one.SHA, one.Touched[0].Blob, nil)
 	two := b.commitLike(one.SHA[:4], between.SHA, map[string]string{first: "3"})
 	_, err := b.Ledger.Advance(background, before, two)
-	b.must(err)
+	must.Do(b, err)
 	head := b.head()
 	b.atIs(head, first, one.SHA[:4], "", "", repository.ErrAmbiguous)
 	b.atIs(head, first, one.SHA, one.SHA, one.Touched[0].Blob, nil)
@@ -158,11 +159,11 @@ func reopened(b *bench) {
 		b.Errorf("the head is %+v, want %+v", head, before)
 	}
 	rows, err := b.Ledger.Since(background, before, 0)
-	b.must(err)
+	must.Do(b, err)
 	b.same("since", rows, one, two)
 	b.atIs(before, first, one.SHA[:8], one.SHA, one.Touched[0].Blob, nil)
 	three := b.advance(map[string]string{first: "3"})
 	rows, err = b.Ledger.History(background, b.head(), repository.Page{Path: first})
-	b.must(err)
+	must.Do(b, err)
 	b.same("history", rows, three, two, touching(one, first))
 }

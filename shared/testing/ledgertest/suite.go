@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 // Subject is a ledger over a workspace without commits, principals and keys.
@@ -71,22 +72,15 @@ func (b *bench) admit(name string) access.Key {
 	b.Helper()
 	key, _, err := b.Registry.IssueKey(background, access.KeyRequest{
 		Kind: access.KindUser, Name: name, Email: name + "@example.com", Roles: []string{"engineer"}, Expires: 24 * time.Hour})
-	b.must(err)
+	must.Do(b, err)
 	return key
-}
-
-func (b *bench) must(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
 }
 
 // head enters the workspace.
 func (b *bench) head() repository.Head {
 	b.Helper()
 	entry, err := b.Authenticator.Authenticate(context.Background(), b.key, "")
-	b.must(err)
+	must.Do(b, err)
 	return entry.Head
 }
 
@@ -96,7 +90,7 @@ func (b *bench) advance(changes map[string]string) repository.Commit {
 	from := b.head()
 	c := b.commit(from.Commit, changes)
 	head, err := b.Ledger.Advance(context.Background(), from, c)
-	b.must(err)
+	must.Do(b, err)
 	if head.Commit != c.SHA || head.Sequence != from.Sequence+1 || head.Access != from.Access {
 		b.Fatalf("advanced from %+v to %+v, and the commit is %s", from, head, c.SHA)
 	}

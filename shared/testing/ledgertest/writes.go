@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 const (
@@ -27,7 +28,7 @@ func (b *bench) refused(from repository.Head, c repository.Commit) {
 		b.Errorf("a refused write moved the head from %+v to %+v", before, after)
 	}
 	rows, err := b.Ledger.Since(background, before, 0)
-	b.must(err)
+	must.Do(b, err)
 	for _, row := range rows {
 		if row.SHA == c.SHA {
 			b.Error("a refused commit is in the history")
@@ -94,7 +95,7 @@ func noneLost(b *bench) {
 	all.Wait()
 	head := b.head()
 	rows, err := b.Ledger.Since(background, head, 0)
-	b.must(err)
+	must.Do(b, err)
 	if len(rows) != writers*each {
 		b.Errorf("%d commits, want %d", len(rows), writers*each)
 	}
@@ -114,7 +115,7 @@ func again(b *bench) {
 	from := b.head()
 	c := b.commit("", map[string]string{first: "1"})
 	head, err := b.Ledger.Advance(background, from, c)
-	b.must(err)
+	must.Do(b, err)
 	if repeated, err := b.Ledger.Advance(background, from, c); err != nil || repeated != head {
 		b.Errorf("the second time: %+v, %v, want %+v", repeated, err, head)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 func testTwoInstances(t *testing.T, w *world) {
@@ -14,10 +15,7 @@ func testTwoInstances(t *testing.T, w *world) {
 	other := repository.New(w.Ledger, w.Objects)
 	for i := range 5 {
 		from := w.snapshotOf(other)
-		landed, err := other.Commit(context.Background(), from, w.draft("other", put("feature-flags/a.json", fmt.Sprintln("other", i))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		landed := must.Get(other.Commit(context.Background(), from, w.draft("other", put("feature-flags/a.json", fmt.Sprintln("other", i)))))(t)
 		w.wantSame(landed, w.snapshot())
 		w.wantSame(w.commit("this", put("feature-flags/b.json", fmt.Sprintln("this", i)), put(fmt.Sprintf("configs/%d.json", i), "1\n")), w.snapshotOf(other))
 	}
@@ -59,15 +57,11 @@ func testBudgets(t *testing.T, w *world) {
 	want("a cold read", cold...)
 	together(8, func(int) error { read(); return nil })
 	want("warm reads, nothing changed")
-	if err := write("3\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write("3\n"))
 	want("a write", "Advance", "PutPack")
 	read()
 	want("a read after a write of this instance")
-	if err := write("3\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write("3\n"))
 	want("a write that changes nothing")
 
 	for i := range 5 {
@@ -81,9 +75,7 @@ func testBudgets(t *testing.T, w *world) {
 	w.Bump()
 	read()
 	want("a read after a change of access")
-	if err := write("4\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write("4\n"))
 	want("a write after that", "Advance", "PutPack")
 
 	head := w.head()

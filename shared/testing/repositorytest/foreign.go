@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 )
 
 // foreign is a commit as somebody else's git would make it.
@@ -59,20 +60,12 @@ func treeOf(entries []repository.TreeEntry) pack.Object {
 func (w *world) land(f foreign) repository.Head {
 	w.t.Helper()
 	o, c := f.commit()
-	p, err := pack.Encode(append(slices.Clone(f.objects), f.rootTree(), o))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.Objects.PutPack(context.Background(), p.Name, p.Bytes, p.Index); err != nil {
-		w.t.Fatal(err)
-	}
-	head, err := w.Ledger.Advance(context.Background(), f.parent, repository.Commit{
+	p := must.Get(pack.Encode(append(slices.Clone(f.objects), f.rootTree(), o)))(w.t)
+	must.Do(w.t, w.Objects.PutPack(context.Background(), p.Name, p.Bytes, p.Index))
+	head := must.Get(w.Ledger.Advance(context.Background(), f.parent, repository.Commit{
 		SHA: o.ID.String(), Sequence: f.parent.Sequence + 1, Parent: f.parent.Commit,
 		Author: c.Author, Committer: c.Committer, Message: c.Message, Tree: c.Tree.String(), Pack: p.Name, Touched: f.touched,
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))(w.t)
 	w.Objects.Release(p.Name)
 	return head
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // testPast goes back to every commit: near ones, and ones that are too far back
@@ -51,9 +52,6 @@ func testPast(t *testing.T, w *world) {
 
 func (w *world) tree(commit string) repository.Tree {
 	w.t.Helper()
-	tree, err := w.Objects.Tree(context.Background(), repository.Head{Commit: commit})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	tree := must.Get(w.Objects.Tree(context.Background(), repository.Head{Commit: commit}))(w.t)
 	return tree
 }

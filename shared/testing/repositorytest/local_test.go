@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -17,26 +18,17 @@ func TestLocal(t *testing.T) {
 	git := testenv.Program(t, "apt-get install git", "git")
 	repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
 		dir := filepath.Join(t.TempDir(), "data")
-		if err := local.Create(dir, access.Workspace{ID: "0123456789abcdef", Name: "workspace", Secret: []byte("secret")}); err != nil {
-			t.Fatal(err)
-		}
-		ledger, err := local.Open(context.Background(), dir, local.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, local.Create(dir, access.Workspace{ID: "0123456789abcdef", Name: "workspace", Secret: []byte("secret")}))
+		ledger := must.Get(local.Open(context.Background(), dir, local.Options{}))(t)
 		t.Cleanup(func() {
-			if err := ledger.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, ledger.Close())
 		})
 		compact := func(ctx context.Context, _ []string) (string, error) {
 			_, err := ledger.Objects().Compact(ctx)
 			return "", err
 		}
 		bump := func() {
-			if err := ledger.Registry().SetWorkspace(context.Background(), func(w *access.Workspace) { w.Name += "." }); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, ledger.Registry().SetWorkspace(context.Background(), func(w *access.Workspace) { w.Name += "." }))
 		}
 		return repositorytest.Store{Ledger: ledger, Objects: ledger.Objects(), Head: ledger.Head, Bump: bump, Merge: compact, GitDir: ledger.Repository(), Git: git}
 	})

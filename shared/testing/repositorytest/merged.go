@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // largeDocument is a version of a document of some 60 KB.
@@ -46,17 +47,11 @@ func testMerged(t *testing.T, w *world) {
 				large = w.packed()
 			}
 		}
-		rows, err := w.Ledger.Since(ctx, w.head(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(w.Ledger.Since(ctx, w.head(), 0))(t)
 		for _, c := range rows[len(rows)-40:] {
 			merged = append(merged, c.Pack)
 		}
-		name, err := w.Merge(ctx, merged)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := must.Get(w.Merge(ctx, merged))(t)
 		merged = []string{name}
 		if stored := w.packed(); stored > 4*large {
 			t.Errorf("%d versions of two documents take %d bytes, the first took %d", version, stored, large)
@@ -78,15 +73,9 @@ func testMerged(t *testing.T, w *world) {
 // packed is how many bytes all packs have.
 func (w *world) packed() (bytes int64) {
 	w.t.Helper()
-	paths, err := filepath.Glob(filepath.Join(w.GitDir, "objects", "pack", "*.pack"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob(filepath.Join(w.GitDir, "objects", "pack", "*.pack")))(w.t)
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		info := must.Get(os.Stat(path))(w.t)
 		bytes += info.Size()
 	}
 	return bytes

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/must"
 )
 
 // testObjects holds the objects alone to their contract.
@@ -26,14 +27,9 @@ func testObjects(t *testing.T, w *world) {
 	for _, content := range contents {
 		objects = append(objects, made(object.Blob, content))
 	}
-	p, err := pack.Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pack.Encode(objects))(t)
 	for range 2 { // once more is no error
-		if err := w.Objects.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Objects.PutPack(ctx, p.Name, p.Bytes, p.Index))
 	}
 	for i, o := range objects {
 		place := p.Places[o.ID]

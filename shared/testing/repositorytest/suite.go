@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // Store is an implementation that is held to the contract: one workspace,
@@ -76,10 +77,7 @@ func newWorld(t *testing.T, store Store) *world {
 
 func (w *world) head() repository.Head {
 	w.t.Helper()
-	head, err := w.Head(context.Background())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	head := must.Get(w.Head(context.Background()))(w.t)
 	return head
 }
 
@@ -97,10 +95,7 @@ func (w *world) cold() *repository.Snapshot {
 
 func (w *world) snapshotOf(repo *repository.Repository) *repository.Snapshot {
 	w.t.Helper()
-	s, err := repo.Snapshot(context.Background(), w.head())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := must.Get(repo.Snapshot(context.Background(), w.head()))(w.t)
 	return s
 }
 
@@ -117,10 +112,7 @@ func (w *world) draft(message string, changes ...repository.Change) repository.D
 // commit writes on top of the head.
 func (w *world) commit(message string, changes ...repository.Change) *repository.Snapshot {
 	w.t.Helper()
-	s, err := w.repo.Commit(context.Background(), w.snapshot(), w.draft(message, changes...))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := must.Get(w.repo.Commit(context.Background(), w.snapshot(), w.draft(message, changes...)))(w.t)
 	return s
 }
 
@@ -183,10 +175,7 @@ func shas(commits []repository.Commit) []string {
 
 func (w *world) history(page repository.Page) []repository.Commit {
 	w.t.Helper()
-	commits, err := w.repo.History(context.Background(), w.head(), page)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	commits := must.Get(w.repo.History(context.Background(), w.head(), page))(w.t)
 	return commits
 }
 

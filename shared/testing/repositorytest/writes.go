@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/requestid"
+	"svc.example/svc/shared/testing/must"
 )
 
 func testWrites(t *testing.T, w *world) {
@@ -123,10 +124,7 @@ func testIdentities(t *testing.T, w *world) {
 	draft.Author = repository.Signature{Name: "Bärbel O'Neil Jr. 🙂", Email: "", When: time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("IST", 5*3600+1800))}
 	draft.RequestID = requestid.New()
 	draft.Committer.When = time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", -9*3600-1800))
-	landed, err := w.repo.Commit(context.Background(), w.snapshot(), draft)
-	if err != nil {
-		t.Fatal(err)
-	}
+	landed := must.Get(w.repo.Commit(context.Background(), w.snapshot(), draft))(t)
 	w.wantSame(landed, w.cold())
 	last := landed.Files[0].Last
 	if last.Author.Name != draft.Author.Name || !last.Author.When.Equal(draft.Author.When.Truncate(time.Second)) {

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/awsclient"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -84,9 +85,7 @@ func found(t testing.TB, start func() (string, error)) string {
 	if errors.Is(err, ErrMissing) {
 		testenv.Skip(t, err.Error())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return endpoint
 }
 
@@ -149,10 +148,7 @@ func PathStyle(o *s3.Options) { o.UsePathStyle = true }
 
 func configured(t testing.TB, endpoint string) aws.Config {
 	t.Helper()
-	c, err := Config(context.Background(), endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Config(context.Background(), endpoint))(t)
 	return c
 }
 
@@ -182,9 +178,7 @@ func Bucket(t testing.TB, client *s3.Client) string {
 	if region := client.Options().Region; region != Region {
 		in.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(region)}
 	}
-	if _, err := client.CreateBucket(context.Background(), in); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(client.CreateBucket(context.Background(), in))(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -25,13 +26,8 @@ func TestNoServerOutlivesItsProcess(t *testing.T) {
 	temp := t.TempDir()
 	child := exec.Command(os.Args[0], "-test.run=^TestNoServerOutlivesItsProcess$")
 	child.Env = append(os.Environ(), "STANDIN_CHILD=1", "TMPDIR="+temp)
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(child.StdoutPipe())(t)
+	must.Do(t, child.Start())
 	defer child.Wait() //nolint:errcheck // it was killed
 	defer child.Process.Kill()
 	var endpoint string
@@ -41,9 +37,7 @@ func TestNoServerOutlivesItsProcess(t *testing.T) {
 	if !listens(endpoint) {
 		t.Fatalf("nothing listens at %q", endpoint)
 	}
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, child.Process.Kill())
 	left := func() int {
 		found, _ := filepath.Glob(filepath.Join(temp, "*"))
 		return len(found)

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/table"
+	"svc.example/svc/shared/testing/must"
 )
 
 // Run holds an implementation to the contract. Open makes a new, empty table for each
@@ -55,18 +56,11 @@ type world struct {
 	another func() table.Table
 }
 
-func (w world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
 // row is what another process reads.
 func (w world) row(k table.Key) table.Attributes {
 	w.Helper()
 	rows, err := w.another().Get(w.Context(), []table.Key{k})
-	w.must(err)
+	must.Do(w, err)
 	if len(rows) == 0 {
 		return nil
 	}
@@ -85,13 +79,13 @@ func key(partition, sort string) table.Key { return table.Key{Partition: partiti
 func testEmpty(w world) {
 	w.want(key("a", "b"), nil)
 	count := 0
-	w.must(w.Query(w.Context(), table.Query{Partition: "a"}, func(table.Row) (bool, error) { count++; return true, nil }))
-	w.must(w.Scan(w.Context(), "", func(table.Row) error { count++; return nil }))
+	must.Do(w, w.Query(w.Context(), table.Query{Partition: "a"}, func(table.Row) (bool, error) { count++; return true, nil }))
+	must.Do(w, w.Scan(w.Context(), "", func(table.Row) error { count++; return nil }))
 	if count > 0 {
 		w.Errorf("%d rows", count)
 	}
-	w.must(w.Batch(w.Context(), nil))
-	w.must(w.Transact(w.Context(), table.Write{Key: key("a", "b"), Delete: true}))
+	must.Do(w, w.Batch(w.Context(), nil))
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: key("a", "b"), Delete: true}))
 }
 
 func testValues(w world) {
@@ -100,17 +94,17 @@ func testValues(w world) {
 		"bytes": table.Bytes{0, 255}, "nothing": table.Bytes{},
 		"large": table.Text(strings.Repeat("x", 300<<10)),
 	}
-	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: all}))
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: all}))
 	w.want(key("p", "s"), all)
-	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: table.Attributes{}}))
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: table.Attributes{}}))
 	w.want(key("p", "s"), table.Attributes{})
-	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Delete: true}))
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: key("p", "s"), Delete: true}))
 	w.want(key("p", "s"), nil)
 }
 
 func testOnly(w world) {
-	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: table.Attributes{"a": table.Number(1), "b": table.Number(2)}}))
-	w.must(w.Query(w.Context(), table.Query{Partition: "p", Only: []string{"a"}}, func(row table.Row) (bool, error) {
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: table.Attributes{"a": table.Number(1), "b": table.Number(2)}}))
+	must.Do(w, w.Query(w.Context(), table.Query{Partition: "p", Only: []string{"a"}}, func(row table.Row) (bool, error) {
 		if want := (table.Row{Key: key("p", "s"), Attributes: table.Attributes{"a": table.Number(1)}}); !reflect.DeepEqual(row, want) {
 			w.Errorf("%v, want %v", row, want)
 		}
@@ -120,7 +114,7 @@ func testOnly(w world) {
 
 func (w world) sorts(q table.Query) (found []string) {
 	w.Helper()
-	w.must(w.another().Query(w.Context(), q, func(row table.Row) (bool, error) {
+	must.Do(w, w.another().Query(w.Context(), q, func(row table.Row) (bool, error) {
 		found = append(found, row.Sort)
 		return true, nil
 	}))
@@ -135,7 +129,7 @@ func testQuery(w world) {
 			writes = append(writes, table.Write{Key: key(p, s), Put: table.Attributes{"s": table.Text(s)}})
 		}
 	}
-	w.must(w.Batch(w.Context(), writes))
+	must.Do(w, w.Batch(w.Context(), writes))
 	backwards := slices.Clone(order)
 	slices.Reverse(backwards)
 	for _, test := range []struct {
@@ -156,7 +150,7 @@ func testQuery(w world) {
 		}
 	}
 	var first []string
-	w.must(w.Query(w.Context(), table.Query{Partition: "p"}, func(row table.Row) (bool, error) {
+	must.Do(w, w.Query(w.Context(), table.Query{Partition: "p"}, func(row table.Row) (bool, error) {
 		first = append(first, row.Sort)
 		return len(first) < 2, nil
 	}))
@@ -178,10 +172,10 @@ func testMany(w world) {
 		keys = append(keys, k)
 		writes = append(writes, table.Write{Key: k, Put: table.Attributes{"n": table.Number(int64(i))}})
 	}
-	w.must(w.Batch(w.Context(), writes))
+	must.Do(w, w.Batch(w.Context(), writes))
 	for _, newest := range []bool{false, true} {
 		n := 0
-		w.must(w.Query(w.Context(), table.Query{Partition: "p", Newest: newest}, func(row table.Row) (bool, error) {
+		must.Do(w, w.Query(w.Context(), table.Query{Partition: "p", Newest: newest}, func(row table.Row) (bool, error) {
 			want := n
 			if newest {
 				want = rows - 1 - n
@@ -206,7 +200,7 @@ func testMany(w world) {
 	for i := range writes {
 		writes[i] = table.Write{Key: keys[i], Delete: true}
 	}
-	w.must(w.Batch(w.Context(), writes[1:]))
+	must.Do(w, w.Batch(w.Context(), writes[1:]))
 	if got := w.sorts(table.Query{Partition: "p"}); !slices.Equal(got, []string{"00000"}) {
 		w.Errorf("%q are left", got)
 	}
@@ -214,10 +208,10 @@ func testMany(w world) {
 
 func testScan(w world) {
 	for _, k := range []table.Key{key("a/1", "x"), key("a/2", "x"), key("a/2", "y"), key("b", "x"), key("a", "x")} {
-		w.must(w.Transact(w.Context(), table.Write{Key: k, Put: table.Attributes{"p": table.Text(k.Partition)}}))
+		must.Do(w, w.Transact(w.Context(), table.Write{Key: k, Put: table.Attributes{"p": table.Text(k.Partition)}}))
 	}
 	var found []string
-	w.must(w.Scan(w.Context(), "a/", func(row table.Row) error {
+	must.Do(w, w.Scan(w.Context(), "a/", func(row table.Row) error {
 		found = append(found, row.Partition+" "+row.Sort)
 		return nil
 	}))
@@ -229,7 +223,7 @@ func testScan(w world) {
 
 func testChanges(w world) {
 	k := key("p", "s")
-	w.must(w.Transact(w.Context(), table.Write{Key: k, Set: table.Attributes{"a": table.Number(1)}, Add: map[string]int64{"n": 2}}))
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: k, Set: table.Attributes{"a": table.Number(1)}, Add: map[string]int64{"n": 2}}))
 	w.want(k, table.Attributes{"a": table.Number(1), "n": table.Number(2)})
 	touched, err := w.Update(w.Context(), table.Write{Key: k, Set: table.Attributes{"b": table.Text("y")}, Add: map[string]int64{"n": -3}})
 	if want := (table.Attributes{"b": table.Text("y"), "n": table.Number(-1)}); err != nil || !reflect.DeepEqual(touched, want) {
@@ -239,12 +233,12 @@ func testChanges(w world) {
 	if _, err := w.Update(w.Context(), table.Write{Key: k, Add: map[string]int64{"n": 1}, If: []table.Condition{table.NoRow()}}); !errors.Is(err, table.ErrRefused) {
 		w.Errorf("%v", err)
 	}
-	w.must(w.Transact(w.Context(), table.Write{Key: k, Put: table.Attributes{"c": table.Number(1)}}))
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: k, Put: table.Attributes{"c": table.Number(1)}}))
 	w.want(k, table.Attributes{"c": table.Number(1)})
 }
 
 func testAllOrNone(w world) {
-	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "taken"), Put: table.Attributes{}}))
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: key("p", "taken"), Put: table.Attributes{}}))
 	var writes []table.Write
 	for i := range table.MaxWrites - 1 {
 		writes = append(writes, table.Write{Key: key("q", fmt.Sprint(i)), Put: table.Attributes{"n": table.Number(int64(i))}})
@@ -259,7 +253,7 @@ func testAllOrNone(w world) {
 		w.Errorf("%q were written", got)
 	}
 	writes[len(writes)-1].If = nil
-	w.must(w.Transact(w.Context(), writes...))
+	must.Do(w, w.Transact(w.Context(), writes...))
 	if got := w.sorts(table.Query{Partition: "q"}); len(got) != table.MaxWrites-1 {
 		w.Errorf("%d were written", len(got))
 	}
@@ -269,7 +263,7 @@ func testAllOrNone(w world) {
 // refusal changes nothing of it.
 func testTogether(w world) {
 	count := table.Write{Key: key("p", "n"), Add: map[string]int64{"n": 1}}
-	w.must(w.Together(w.Context(), func(t table.Table) error {
+	must.Do(w, w.Together(w.Context(), func(t table.Table) error {
 		var group errgroup.Group
 		for i := range 8 {
 			group.Go(func() error {
@@ -296,7 +290,7 @@ func testTogether(w world) {
 	if got := w.sorts(table.Query{Partition: "q"}); len(got) > 0 {
 		w.Errorf("%q are left", got)
 	}
-	w.must(w.Wipe(w.Context()))
+	must.Do(w, w.Wipe(w.Context()))
 	failed := errors.New("failed")
 	if err := w.Together(w.Context(), func(table.Table) error { return failed }); !errors.Is(err, failed) {
 		w.Errorf("%v", err)

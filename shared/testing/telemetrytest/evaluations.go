@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // evaluated is a count of an item in production, some minutes after Now.
@@ -29,19 +30,13 @@ func (w *world) evaluate(by telemetry.Store, minutes int, all ...telemetry.Evalu
 // counts are an item's of all days, as another process reads them.
 func (w *world) counts(key string) map[string][]telemetry.EvaluatedDay {
 	w.Helper()
-	found, err := w.another().Evaluations(context.Background(), here, key, "2026-01-01", "2027-12-31")
-	if err != nil {
-		w.Fatal(err)
-	}
+	found := must.Get(w.another().Evaluations(context.Background(), here, key, "2026-01-01", "2027-12-31"))(w)
 	return found
 }
 
 func (w *world) lastEvaluated() telemetry.Evaluated {
 	w.Helper()
-	e, err := w.another().Evaluated(context.Background(), here)
-	if err != nil {
-		w.Fatal(err)
-	}
+	e := must.Get(w.another().Evaluated(context.Background(), here))(w)
 	return telemetry.Evaluated{Since: e.Since, Days: e.Days}
 }
 
@@ -103,9 +98,7 @@ func testEvaluationsOnce(w *world) {
 	for range 3 {
 		w.record(b)
 	}
-	if _, err := w.another().Record(context.Background(), here, b); err != nil {
-		w.Fatal(err)
-	}
+	must.Get(w.another().Record(context.Background(), here, b))(w)
 	w.evaluate(w.store, 2, evaluated("b", "true", 0, 1))
 	w.same("a batch that came four times", w.counts("a"), days{"production": {day("2026-11-20", 3, Now, map[string]int64{"true": 3})}})
 }
@@ -125,9 +118,7 @@ func testReports(w *world) {
 		{Reports: []telemetry.Reported{report(3, "a"), report(4, "a")}}, {Reports: []telemetry.Reported{report(4, "a")}},
 	} {
 		b = w.batch(b)
-		if _, err := w.another().Record(context.Background(), here, b); err != nil {
-			w.Fatal(err)
-		}
+		must.Get(w.another().Record(context.Background(), here, b))(w)
 	}
 	w.evaluate(w.store, 2, evaluated("c", "true", 0, 1))
 	w.same("a, in three reports", w.counts("a"), days{"production": {day("2026-11-20", 3, Now, map[string]int64{"true": 3})}})

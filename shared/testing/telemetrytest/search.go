@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 func testSearch(w *world) {
@@ -106,10 +107,7 @@ func testShapes(w *world) {
 	join("user", "age", telemetry.Int)
 	join("user", "age", telemetry.Double)
 	join("device", "ip", telemetry.String)
-	shapes, err := w.another().Shapes(context.Background(), here)
-	if err != nil {
-		w.Fatal(err)
-	}
+	shapes := must.Get(w.another().Shapes(context.Background(), here))(w)
 	w.same("shapes", shapes, []telemetry.KnownShape{
 		{Type: "device", Fields: map[string][]telemetry.Kind{"ip": {telemetry.String}}},
 		{Type: "user", Fields: map[string][]telemetry.Kind{"plan": {telemetry.String}, "age": {telemetry.Int, telemetry.Double}}},

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // Run holds an implementation to the contract. Open makes new, empty storage
@@ -90,19 +91,13 @@ func (w *world) record(b telemetry.Batch) int {
 
 func (w *world) recorded(b telemetry.Batch) telemetry.Recorded {
 	w.Helper()
-	done, err := w.store.Record(context.Background(), here, w.batch(b))
-	if err != nil {
-		w.Fatal(err)
-	}
+	done := must.Get(w.store.Record(context.Background(), here, w.batch(b)))(w)
 	return done
 }
 
 func (w *world) usage(month telemetry.Month) telemetry.Usage {
 	w.Helper()
-	usage, err := w.another().Usage(context.Background(), here, month)
-	if err != nil {
-		w.Fatal(err)
-	}
+	usage := must.Get(w.another().Usage(context.Background(), here, month))(w)
 	return usage
 }
 
@@ -111,10 +106,7 @@ func (w *world) find(q telemetry.Query) []telemetry.Saved {
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
-	found, err := w.another().Contexts(context.Background(), here, q)
-	if err != nil {
-		w.Fatal(err)
-	}
+	found := must.Get(w.another().Contexts(context.Background(), here, q))(w)
 	return found
 }
 
@@ -180,9 +172,7 @@ func testCountsOnce(w *world) {
 func testCountsApart(w *world) {
 	before := telemetry.Pair{Month: "2026-10", Type: "user", Key: "a"}
 	w.record(telemetry.Batch{Received: time.Date(2026, 11, 1, 1, 0, 0, 0, time.UTC), Pairs: []telemetry.Pair{before, pair("a")}})
-	if _, err := w.store.Record(context.Background(), "another", w.batch(telemetry.Batch{Pairs: []telemetry.Pair{pair("a"), pair("z")}})); err != nil {
-		w.Fatal(err)
-	}
+	must.Get(w.store.Record(context.Background(), "another", w.batch(telemetry.Batch{Pairs: []telemetry.Pair{pair("a"), pair("z")}})))(w)
 	for _, month := range []telemetry.Month{"2026-10", Month} {
 		if u := w.usage(month); u.Keys != 1 {
 			w.Errorf("%s has %d", month, u.Keys)
@@ -281,10 +271,7 @@ func testReplay(w *world) {
 
 // state is all that can be known.
 func (w *world) state() []any {
-	shapes, err := w.another().Shapes(context.Background(), here)
-	if err != nil {
-		w.Fatal(err)
-	}
+	shapes := must.Get(w.another().Shapes(context.Background(), here))(w)
 	return []any{w.usage(Month), w.usage("2026-10"), w.find(telemetry.Query{}), shapes, w.counts("flag-a"), w.counts("flag-b"), w.lastEvaluated()}
 }
 
@@ -340,9 +327,7 @@ func testOrder(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		order := rapid.Permutation(append(batches, batches...)).Draw(rt, "order")
 		stores := []telemetry.Store{another(), another()}
 		for i, b := range order {
-			if _, err := stores[i%2].Record(context.Background(), here, b); err != nil {
-				rt.Fatal(err)
-			}
+			must.Get(stores[i%2].Record(context.Background(), here, b))(rt)
 		}
 		for _, b := range batches {
 			once.record(b)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // walk visits what is left of a walk, a page at a time.
@@ -14,13 +15,10 @@ func (w *world) walk(of telemetry.Walk) (found []string) {
 	w.Helper()
 	for {
 		var page []telemetry.Saved
-		err := w.another().Walk(context.Background(), here, of, func(c telemetry.Saved) bool {
+		must.Do(w, w.another().Walk(context.Background(), here, of, func(c telemetry.Saved) bool {
 			page = append(page, c)
 			return true
-		})
-		if err != nil {
-			w.Fatal(err)
-		}
+		}))
 		for _, c := range page {
 			found = append(found, c.Type+" "+c.Key)
 		}
@@ -81,10 +79,7 @@ func testWalk(w *world) {
 func testForget(w *world) {
 	forget := func(contextType, key string) bool {
 		w.Helper()
-		found, err := w.another().Forget(context.Background(), here, []string{"production", "staging"}, contextType, key, Now)
-		if err != nil {
-			w.Fatal(err)
-		}
+		found := must.Get(w.another().Forget(context.Background(), here, []string{"production", "staging"}, contextType, key, Now))(w)
 		return found
 	}
 	if forget("user", "u-1") {

@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "template.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -54,10 +54,7 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	all, err := Read(write(t, small))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(Read(write(t, small)))(t)
 	for _, name := range []string{"Other", "Lost", "Odd", "None"} {
 		if holds, err := all.Holds(name); err == nil {
 			t.Errorf("the condition %s is understood: %v", name, holds)
