@@ -310,3 +310,15 @@ func TestTheBinaryStaysSmall(t *testing.T) {
 		t.Errorf("svc is %d bytes stripped, at most %d are allowed", info.Size(), maxBytes)
 	}
 }
+
+// TestContextsNeedTheStandardLibraryAlone: what an application links must cost it little,
+// and contexts nothing at all.
+func TestContextsNeedTheStandardLibraryAlone(t *testing.T) {
+	for _, p := range list(t) {
+		for _, dep := range p.Deps {
+			if first, _, _ := strings.Cut(dep, "/"); in(p.ImportPath, "shared/contexts") && strings.Contains(first, ".") && dep != module+"shared/contexts" {
+				t.Errorf("%s reaches %s: contexts need nothing but the standard library", p.ImportPath, dep)
+			}
+		}
+	}
+}

@@ -2,18 +2,24 @@ package control_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/must"
 )
@@ -242,4 +248,192 @@ func TestWhatACommitCanAnswer(t *testing.T) {
 			t.Errorf("%v: tried %d times", test.err, n)
 		}
 	}
+}
+
+// once opens a session under an Idempotency-Key, which is the same for all.
+func (w *world) once(key access.Key) *control.Session {
+	w.t.Helper()
+	caller := must.Get(w.service.Authenticate(ctx, key, "k"))(w.t)
+	return must.Get(w.service.Open(caller, control.Write))(w.t)
+}
+
+// request is one that may be sent again, and is answered with its result.
+func request() *change.Idempotency {
+	return &change.Idempotency{Request: change.Digest([]byte("a request")), Encode: func(result any) (change.Answer, error) {
+		text, err := json.Marshal(result)
+		return change.Answer{Status: 200, Body: text}, err
+	}}
+}
+
+// TestWhatALedgerRemembers: where the ledger says that a commit stands it need not
+// stand any more; one that is gone, or too long ago, is made anew in its place.
+func TestWhatALedgerRemembers(t *testing.T) {
+	gone := strings.Repeat("0", 40)
+	for name, test := range map[string]struct {
+		alter   func(l *repository.Landed)
+		replays bool
+	}{
+		"as it was":                  {func(*repository.Landed) {}, true},
+		"it stands earlier by now":   {func(l *repository.Landed) { l.Sequence += 1000 }, true},
+		"it stands later by now":     {func(l *repository.Landed) { l.Sequence = 1 }, true},
+		"the history has it no more": {func(l *repository.Landed) { l.Commit = gone }, false},
+		"just in time":               {func(l *repository.Landed) { l.Until = now.Add(time.Nanosecond) }, true},
+		"too late":                   {func(l *repository.Landed) { l.Until = now }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+			key := w.key(access.KindUser, "protected_engineer")
+			patch := change.ValuePatch{Enabled: ptr(true)}
+			patch.Idempotency = request()
+			first := must.Get(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))(t)
+			if w.repo.Once == nil || w.repo.Once.Request != patch.Idempotency.Request || !w.repo.Once.Until.Equal(now.Add(change.Remembered)) || w.repo.Once.Instead != "" {
+				t.Fatalf("remembered as %+v", w.repo.Once)
+			}
+			w.gate.once = &repository.Landed{Commit: first.CommitSHA, Request: patch.Idempotency.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: w.repo.Once.Answer}
+			test.alter(w.gate.once)
+			for i := range 3 {
+				w.repo.Push(ada, "", map[string]string{path("f"): boolFlag("f", fmt.Sprintf(`,"n":%d`, i))})
+			}
+			w.repo.Once = nil
+			patch.Idempotency = request()
+			_ = must.Get(w.once(key).Changes().Patch(ctx, document.Flag, "f", "default", patch))(t)
+			again := patch.Idempotency.Answer
+			if replays := string(again.Body) == wire(t, first); replays != test.replays || patch.Idempotency.Replayed != replays || again.Status != 200 {
+				t.Errorf("got %s, after %s", again.Body, wire(t, first))
+			}
+			if (w.repo.Once == nil) != test.replays {
+				t.Errorf("remembered as %+v", w.repo.Once)
+			}
+			if w.repo.Once != nil && w.repo.Once.Instead != w.gate.once.Commit {
+				t.Errorf("remembered as %+v", w.repo.Once)
+			}
+		})
+	}
+}
+
+// TestWhatCannotBeReadOfAnAnswer is told, and nothing is made again.
+func TestWhatCannotBeReadOfAnAnswer(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	w.repo.Push(ada, "something else", map[string]string{path("f"): boolFlag("f", `,"n":1`)})
+	i := request()
+	patch := change.ValuePatch{Enabled: ptr(true), Request: change.Request{Idempotency: i}}
+	w.gate.once = &repository.Landed{Commit: w.last().SHA, Request: i.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: []byte("?")}
+	_, err := w.once(w.key(access.KindUser, "protected_engineer")).Changes().Patch(ctx, document.Flag, "f", "default", patch)
+	if said := wantRefusal(t, err, "500 INTERNAL").Message; !strings.Contains(said, w.last().SHA) {
+		t.Error(said)
+	}
+	if w.repo.Count("Commit") != 0 {
+		t.Error("it was made again")
+	}
+}
+
+func TestAnUnknownOutcomeUnderAKeyIsAskedForAgain(t *testing.T) {
+	w := newWorld(t, nil)
+	w.repo.Fail["Commit"] = fmt.Errorf("asked again: %w", repository.ErrUnknownOutcome)
+	creation := change.Creation{Type: document.Flag, Key: "f"}
+	creation.Idempotency = request()
+	_, err := w.once(w.key(access.KindUser, "engineer")).Changes().Create(ctx, creation)
+	if said := wantRefusal(t, err, "503 SERVICE_UNAVAILABLE").Message; !strings.Contains(said, "send the same request again, under the same Idempotency-Key") {
+		t.Error(said)
+	}
+}
+
+// drawWrite draws a write of one of few items, so that they meet.
+func drawWrite(rt *rapid.T, commits []string) (o change.Operation, words string) {
+	draw := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
+	rules := func(texts ...string) string { return draw("rules", texts...) }
+	tree := func(text string) *jsontree.Node {
+		n := must.Get(jsontree.Parse([]byte(text)))(rt)
+		return n
+	}
+	key, scope := draw("key", "a", "b", "c", "d", "e"), draw("scope", "default", "production", "staging", "development", "nowhere")
+	tier := draw("tier", "", `,"access":"support"`, `,"access":"protected-env"`, `,"access":"protected-all-envs"`)
+	kind := draw("kind", "enable", "rollout", "off", "create", "segment", "put", "put segment", "delete", "delete segment", "undo", "restore", "level")
+	words = fmt.Sprint(kind, " ", key, " ", scope, tier)
+	p := change.ValuePatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
+	switch kind {
+	case "enable", "off":
+		p.Enabled = ptr(kind == "enable")
+		return change.Patch(document.Flag, key, scope, p), words
+	case "rollout":
+		p.Rollout = tree(`[{"value":true,"percent":25},{"value":false,"percent":75}]`)
+		return change.Patch(document.Flag, key, scope, p), words
+	case "create":
+		return change.Create(change.Creation{Type: document.Flag, Key: key}), words
+	case "segment":
+		return change.Create(change.Creation{Type: document.Segment, Key: key}), words
+	case "put":
+		text := boolFlag(key, tier, rules(serves("bool", "true"), inSegment("d")+","+serves("bool", "false")))
+		return change.Put(document.Flag, key, change.DocumentPut{Document: tree(text)}), text
+	case "put segment":
+		text := segmentOf(key, rules(serves("bool", "true"), inSegment("e")+","+serves("bool", "false")))
+		return change.Put(document.Segment, key, change.DocumentPut{Document: tree(text)}), text
+	case "delete":
+		return change.Delete(document.Flag, key, change.Deletion{}), words
+	case "delete segment":
+		return change.Delete(document.Segment, key, change.Deletion{}), words
+	case "undo", "restore":
+		return change.Revert(document.Flag, key, change.Reversion{Mode: kind, CommitSHA: draw("commit", commits...)}), words
+	}
+	return change.PatchLevel("shop", change.LogLevelPatch{Level: ptr("WARN"), Environment: &scope}), words
+}
+
+// manyTiers is a small workspace in which much is guarded, with some history.
+func manyTiers(t testing.TB) *world {
+	w := newWorld(t, map[string]string{
+		path("a"): boolFlag("a", ""), path("b"): boolFlag("b", `,"access":"protected-env"`), path("c"): boolFlag("c", `,"access":"support"`),
+		"segments/d.json": segmentOf("d", serves("bool", "true")),
+	})
+	w.repo.Push(ada, "more", map[string]string{path("a"): boolFlag("a", `,"access":"protected-all-envs"`), path("b"): boolFlag("b", "", inSegment("d"), serves("bool", "false"))})
+	w.repo.Push(ada, "less", map[string]string{path("a"): boolFlag("a", ""), path("c"): boolFlag("c", "")})
+	return w
+}
+
+// TestAChangeSetIsItsWrites: each operation may do what it may alone after those before it,
+// and no more, and they make the documents that they make one after the other.
+func TestAChangeSetIsItsWrites(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		one, other := manyTiers(t), manyTiers(t)
+		var commits []string
+		for _, c := range one.repo.Commits {
+			commits = append(commits, c.SHA)
+		}
+		role := rapid.SampledFrom([]string{"member", "support", "engineer_nonprotected", "engineer", "protected_engineer"}).Draw(rt, "role")
+		var operations []change.Operation
+		var words []string
+		sequence := "ok"
+		for range rapid.IntRange(1, 6).Draw(rt, "operations") {
+			o, in := drawWrite(rt, commits)
+			operations, words = append(operations, o), append(words, in)
+			if sequence == "ok" {
+				_, err := other.enter(role).Changes().Change(ctx, change.ChangeSet{Operations: operations[len(operations)-1:]})
+				sequence = refusal(err)
+			}
+		}
+		_, err := one.enter(role).Changes().Change(ctx, change.ChangeSet{Operations: operations})
+		got := refusal(err)
+		say := func(what string) {
+			rt.Fatalf("%s, as %s:\n%s\nthe change set is %s (%v), one after the other they are %s", what, role, strings.Join(words, "\n"), got, err, sequence)
+		}
+		switch {
+		case sequence == "ok" && got != "ok":
+			say("refused only together")
+		case strings.HasPrefix(sequence, "403") && got == "ok":
+			say("allowed only together")
+		case sequence == "ok":
+			if a, b := one.texts(), other.texts(); !maps.Equal(a, b) {
+				say(fmt.Sprintf("%v\nis not\n%v\n", a, b))
+			}
+		}
+	})
+}
+
+// texts are the files at the head.
+func (w *world) texts() map[string]string {
+	snapshot := must.Get(w.repo.Snapshot(ctx, w.repo.Head()))(w.t)
+	all := map[string]string{}
+	for _, f := range slices.Clone(snapshot.Files) {
+		all[f.Path] = string(f.Text)
+	}
+	return all
 }

@@ -1,8 +1,10 @@
 package control_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/change"
+	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
@@ -296,4 +300,143 @@ func TestADeletedItemTakesATokenOfNothing(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(w.last().Files)); !slices.Equal(got, []string{path("f"), path("g"), "svc.json"}) {
 		t.Errorf("there is %v", got)
 	}
+}
+
+// A dry run answers what the write then answers, but for the commits' names.
+func TestADryRunAnswersAsTheWrite(t *testing.T) {
+	files := map[string]string{
+		path("f"):                     boolFlag("f", "", targets("pro", "bool", "true"), serves("bool", "false")),
+		"configs/c.json":              configOf("c", "int", "1", ""),
+		"log-levels/log-level.a.json": `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[]}}`,
+	}
+	for _, test := range []struct {
+		name   string
+		path   string
+		change bool
+		ask    func(t *testing.T, s *control.Session, r change.Request, token string) (any, error)
+	}{
+		{"flag creation", path("new"), true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
+			return s.Changes().Create(ctx, change.Creation{Type: document.Flag, Request: r, Key: "new"})
+		}},
+		{"flag", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Request: r, Enabled: ptr(true), ReplaceTargeting: true, ExpectedCommitSHA: &token})
+		}},
+		{"flag, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Request: r, Enabled: ptr(false)})
+		}},
+		{"first log level", "log-levels/log-level.b.json", true, func(t *testing.T, s *control.Session, r change.Request, _ string) (any, error) {
+			return s.Changes().PatchLogLevel(ctx, "b", change.LogLevelPatch{Request: r, Level: ptr("INFO"), Target: ptr("x")})
+		}},
+		{"document", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Request: r, Document: node(t, boolFlag("f", `,"name":"n"`)), ExpectedCommitSHA: &token})
+		}},
+		{"deletion", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().Delete(ctx, document.Flag, "f", change.Deletion{Request: r, ExpectedCommitSHA: &token})
+		}},
+		{"undo", path("f"), true, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: r, CommitSHA: token, Mode: "undo"})
+		}},
+		{"restoration, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r change.Request, token string) (any, error) {
+			return s.Changes().Revert(ctx, document.Flag, "f", change.Reversion{Request: r, CommitSHA: token, Mode: "restore"})
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, files)
+			of := w.last().SHA // the item's own commit, which is the token to go on with
+			w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+			head := w.repo.Head()
+			want := of
+			if files[test.path] == "" {
+				want = head.Commit
+			}
+			tried, err := test.ask(t, w.boss(), change.Request{DryRun: true}, of)
+			if err != nil || w.repo.Head() != head || w.repo.Count("Commit") != 0 {
+				t.Fatalf("%v; head %v", err, w.repo.Head())
+			}
+			done, err := test.ask(t, w.boss(), change.Request{}, of)
+			if err != nil || (w.repo.Head() != head) != test.change {
+				t.Fatalf("%v; head %v", err, w.repo.Head())
+			}
+			dry, wet := members(t, tried), members(t, done)
+			if dry["dryRun"] != true || wet["dryRun"] != nil || dry["commitSha"] != want {
+				t.Errorf("%v\n%v", dry, wet)
+			}
+			var stored any
+			if file, there := w.last().Files[test.path]; there {
+				stored = members(t, node(t, string(file.Text)))
+			}
+			if got := dry["document"]; !reflect.DeepEqual(got, stored) {
+				t.Errorf("the document would be %v, is %v", got, stored)
+			}
+			if test.change {
+				entries := must.Get(w.boss().Feed().Activity(ctx, feed.ActivityQuery{}))(t).Activity[0]
+				// What a first log level leaves to the next request stands in no feed.
+				left, _ := wet["messages"].([]any)
+				if got := append(members(t, entries)["messages"].([]any), left...); !reflect.DeepEqual(got, dry["messages"]) {
+					t.Errorf("the feed says %v, foretold was %v", got, dry["messages"])
+				}
+			} else if got := wire(t, dry["messages"]); got != "[]" {
+				t.Errorf("messages %s", got)
+			}
+			for _, name := range []string{"dryRun", "messages", "commitSha"} {
+				delete(dry, name)
+				delete(wet, name)
+			}
+			if _, created := wet["document"]; !created {
+				delete(dry, "document")
+			}
+			if !reflect.DeepEqual(dry, wet) {
+				t.Errorf("dry %v\nwet %v", dry, wet)
+			}
+		})
+	}
+}
+
+func members(t *testing.T, v any) map[string]any {
+	t.Helper()
+	var m map[string]any
+	must.Do(t, json.Unmarshal([]byte(wire(t, v)), &m))
+	return m
+}
+
+func TestAStaleTokenIsExplained(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", "")})
+	token := w.last().SHA
+	elsewhere := w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", `,"x":1`)}).SHA
+	must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true)}))(t)
+	by := repository.Signature{Name: "Bob", Email: "bob@example.com", When: ada.When}
+	w.repo.Push(by, "by hand", map[string]string{path("f"): boolFlag("f", `,"tags":["web"]`)})
+	current := w.last().SHA
+	for _, test := range []struct {
+		name, token string
+		changes     int
+	}{
+		{"a commit that touched the flag", token, 2},
+		{"a commit that did not", elsewhere, 2},
+		{"no SHA", "main", 0},
+		{"an unknown SHA", strings.Repeat("0", 40), 0},
+		{"an abbreviation", token[:12], 0},
+	} {
+		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &test.token})
+		f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+		changes, _ := f.Details["changes"].([]feed.Activity)
+		if f.Details["currentCommitSha"] != current || len(changes) != test.changes {
+			t.Fatalf("%s: %s", test.name, wire(t, f.Details))
+		}
+		if test.changes == 0 {
+			continue
+		}
+		got := wire(t, changes)
+		for _, part := range []string{`"authorName":"Bob"`, `tags: added web`, `"authorName":"Grace"`, `production: enabled set to true`, `"date":"2026-03-01T11:00:00Z"`} {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s: %s is missing in %s", test.name, part, got)
+			}
+		}
+		if changes[0].AuthorName != "Bob" {
+			t.Errorf("not the newest first: %s", got)
+		}
+	}
+	w.repo.Fail["History"] = errStorage
+	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &token})
+	wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 }

@@ -5,11 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"svc.example/svc/shared/change"
+	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/workspace"
 )
 
 // None of these values may ever be seen outside its document.
@@ -95,5 +100,232 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 	}
 	if told := wire(t, entries); !strings.Contains(told, "[redacted]") {
 		t.Errorf("the feed tells nothing at all: %s", told)
+	}
+}
+
+// guesses are what is tried, and also what confidential values are.
+var guesses = []string{"hunter2", "hunter3", "hunter4"}
+
+// secretState are the confidential values at a commit: of the default rules, of production
+// and of staging, and what it says of itself.
+type secretState struct {
+	words [3]string
+	bools [3]bool
+	plain bool // staging shows a value in the clear
+	note  string
+}
+
+// drawSecrets draws two histories of confidential values that change at the same commits.
+func drawSecrets(rt *rapid.T) (one, other [3]secretState) {
+	for commit := range one {
+		note := rapid.SampledFrom([]string{"this", "that"}).Draw(rt, "note")
+		one[commit].note, other[commit].note = note, note
+		one[commit].plain = rapid.Bool().Draw(rt, "plain")
+		other[commit].plain = one[commit].plain
+		for spot := range 3 {
+			changes := commit == 0 || rapid.Bool().Draw(rt, "changes")
+			for _, s := range []*[3]secretState{&one, &other} {
+				now := &s[commit]
+				if commit == 0 {
+					now.words[spot], now.bools[spot] = rapid.SampledFrom(guesses).Draw(rt, "secret"), rapid.Bool().Draw(rt, "bool")
+					continue
+				}
+				was := s[commit-1]
+				now.words[spot], now.bools[spot] = was.words[spot], was.bools[spot] != changes
+				if changes {
+					now.words[spot] = rapid.SampledFrom(guesses).Filter(func(v string) bool { return v != was.words[spot] }).Draw(rt, "secret")
+				}
+			}
+		}
+	}
+	return one, other
+}
+
+// secretWorld is a workspace with a history of confidential values: of a config that has a
+// schema, of a flag's variants, and of a flag that is on or off.
+func secretWorld(t testing.TB, secrets [3]secretState) *world {
+	files := func(commit int) map[string]string {
+		now := secrets[commit]
+		document := func(kind string, value func(spot int) string) string {
+			rules := func(spot int) string {
+				if spot == 2 && now.plain {
+					shown := map[string]string{"string": `"` + guesses[0] + `"`, "bool": "true"}[kind]
+					return `{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"` + kind + `","value":` + shown + `}}]`
+				}
+				return `{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"` + kind + `","value":` + value(spot) + `,"confidential":true}}]`
+			}
+			return fmt.Sprintf(`"description":%q,"default":%s},"environments":[%s,"id":"production"},%s,"id":"staging"}]}`, now.note, rules(0), rules(1), rules(2))
+		}
+		word := func(spot int) string { return `"` + now.words[spot] + `"` }
+		return map[string]string{
+			"configs/c.json": `{"key":"c","type":"config","valueType":"string","schemaKey":"s",` + document("string", word),
+			path("b"):        `{"key":"b","type":"feature_flag","valueType":"bool",` + document("bool", func(spot int) string { return fmt.Sprint(now.bools[spot]) }),
+			path("v"): `{"key":"v","type":"feature_flag","valueType":"string","variants":[{"value":{"type":"string","value":` + word(0) + `,"confidential":true}},{"value":{"type":"string","value":"plain"}}],` +
+				`"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"plain"}}]}}`,
+			path("commit"): boolFlag("commit", fmt.Sprintf(`,"description":"%d"`, commit)),
+		}
+	}
+	first := files(0)
+	first["schemas/s.json"] = `{"type":"string"}`
+	w := newWorld(t, first)
+	for commit := 1; commit < len(secrets); commit++ {
+		w.repo.Push(ada, "go on", files(commit))
+	}
+	settings := w.settings()
+	settings.Contexts = &fakeContexts{found: []telemetry.Saved{{Environment: "production", Type: "user", Key: "u"}, {Environment: "staging", Type: "user", Key: "u"}}}
+	w.service = control.New(settings)
+	return w
+}
+
+// drawQuestion draws an operation that asks about a confidential value, given the ids of
+// the workspace's commits.
+func drawQuestion(rt *rapid.T) (words string, make func(t testing.TB, commits []string) change.Operation) {
+	draw := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
+	guess, scope, commit := draw("guess", guesses...), draw("scope", "default", "production", "staging"), rapid.IntRange(0, 2).Draw(rt, "commit")
+	token := func(commits []string) *string { return nil }
+	if rapid.Bool().Draw(rt, "pinned") {
+		token = func(commits []string) *string { return &commits[commit] }
+	}
+	item := draw("item", "c", "b", "v")
+	kind := document.Flag
+	if item == "c" {
+		kind = document.Config
+	}
+	what := draw("what", "patch", "put", "schema", "restore", "undo", "copy", "delete", "rollout")
+	return fmt.Sprint(what, " ", item, " ", scope, " ", guess, " ", commit), func(t testing.TB, commits []string) change.Operation {
+		switch what {
+		case "put":
+			plain := secretWorld(t, [3]secretState{2: {words: [3]string{guess, guess, guess}, note: "this"}}).stored(map[string]string{"c": "configs/c.json", "b": path("b"), "v": path("v")}[item])
+			if scope == "staging" {
+				plain = strings.ReplaceAll(plain, `,"confidential":true`, "")
+			}
+			return change.Put(kind, item, change.DocumentPut{Document: node(t, plain), ExpectedCommitSHA: token(commits)})
+		case "schema":
+			return change.Put(workspace.SchemaType, "s", change.DocumentPut{Document: node(t, `{"type":"string","pattern":"^(`+guess+`|fits)$"}`)})
+		case "restore", "undo":
+			return change.Revert(kind, item, change.Reversion{CommitSHA: commits[commit], Mode: what, ExpectedCommitSHA: token(commits)})
+		case "copy":
+			return change.Copy(change.Copying{From: "production", To: "staging", Keys: []string{item}})
+		case "delete":
+			return change.Delete(kind, item, change.Deletion{ExpectedCommitSHA: token(commits)})
+		case "rollout":
+			return change.Patch(document.Flag, "v", scope, change.ValuePatch{Rollout: node(t, `[{"value":"`+guess+`","percent":10},{"value":"plain","percent":90}]`)})
+		}
+		switch item {
+		case "c":
+			return change.Patch(document.Config, "c", scope, change.ValuePatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
+		case "b":
+			return change.Patch(document.Flag, "b", scope, change.ValuePatch{Value: node(t, fmt.Sprint(guess == guesses[0])), ExpectedCommitSHA: token(commits)})
+		}
+		return change.Patch(document.Flag, "v", scope, change.ValuePatch{Value: node(t, `"`+guess+`"`), ExpectedCommitSHA: token(commits)})
+	}
+}
+
+// TestAConfidentialValueAnswersNoQuestion: two workspaces that differ in nothing but their
+// confidential values, now or ever, answer any dry run alike.
+func TestAConfidentialValueAnswersNoQuestion(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		one, other := drawSecrets(rt)
+		role := rapid.SampledFrom([]string{"protected_engineer", "engineer_nonprotected"}).Draw(rt, "role")
+		var asked []string
+		var questions []func(t testing.TB, commits []string) change.Operation
+		for range rapid.IntRange(1, 4).Draw(rt, "operations") {
+			words, question := drawQuestion(rt)
+			asked, questions = append(asked, words), append(questions, question)
+		}
+		answer := func(secrets [3]secretState) string {
+			w := secretWorld(t, secrets)
+			var commits, names []string
+			for i, c := range w.repo.Commits {
+				commits, names = append(commits, c.SHA), append(names, c.SHA, fmt.Sprint("commit ", i))
+			}
+			var operations []change.Operation
+			for _, question := range questions {
+				operations = append(operations, question(t, commits))
+			}
+			r, err := w.enter(role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true}, Operations: operations})
+			said := refusal(err) + wire(t, r)
+			if err != nil {
+				said += wire(t, err)
+			}
+			return strings.NewReplacer(names...).Replace(said)
+		}
+		if is, differs := answer(one), answer(other); is != differs {
+			rt.Fatalf("asked as %s:\n%s\nwith %v:\n%s\nwith %v:\n%s", role, strings.Join(asked, "\n"), one, is, other, differs)
+		}
+	})
+}
+
+// TestADryRunOfWhatIsMaskedIsTrue: it is refused nothing that the write is not, and its
+// impact knows whom a rule with a confidential operand matches.
+func TestADryRunOfWhatIsMaskedIsTrue(t *testing.T) {
+	const rest = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"red","confidential":true}}`
+	w := newWorld(t, map[string]string{
+		path("v"): `{"key":"v","type":"feature_flag","valueType":"string","variants":[{"value":{"type":"string","value":"red"}},{"value":{"type":"string","value":"blue"}}],"default":{"rules":[` + rest + `]}}`,
+		path("some"): `{"key":"some","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["u1"],"confidential":true}}],` +
+			`"value":{"type":"bool","value":true}},{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}}`,
+	})
+	settings := w.settings()
+	var found []telemetry.Saved
+	for _, key := range []string{"u1", "u2", "u3"} {
+		found = append(found, telemetry.Saved{Environment: "production", Type: "user", Key: key, Properties: []telemetry.Property{{Name: "key", Kind: telemetry.String, Text: key}}})
+	}
+	settings.Contexts = &fakeContexts{found: found}
+	w.service = control.New(settings)
+	dry := change.Request{DryRun: true, Impact: true}
+	rollout := change.ValuePatch{Request: dry, Rollout: node(t, `[{"value":"red","percent":10},{"value":"blue","percent":90}]`)}
+	if _, err := w.boss().Changes().Patch(ctx, document.Flag, "v", "production", rollout); err != nil {
+		t.Error(err)
+	}
+	r, err := w.boss().Changes().Patch(ctx, document.Flag, "some", "production", change.ValuePatch{Request: dry, Enabled: ptr(true)})
+	if err != nil || r.Impact["production"].Changed != 2 {
+		t.Errorf("%v, %s", err, wire(t, r))
+	}
+}
+
+// TestAGuessThatIsTakenBackIsNotAnswered: a change set leaves a confidential value as it was.
+func TestAGuessThatIsTakenBackIsNotAnswered(t *testing.T) {
+	for _, other := range []string{"", `"that"`} { // what else changes of the item
+		var answers []string
+		for _, guess := range []string{"hunter2", "hunter3"} {
+			var one [3]secretState
+			for commit := range one {
+				one[commit] = secretState{words: [3]string{"hunter2", "hunter2", "hunter2"}, note: fmt.Sprint(commit)}
+			}
+			w := secretWorld(t, one)
+			restore := change.Revert(document.Config, "c", change.Reversion{CommitSHA: w.last().SHA, Mode: "restore"})
+			operations := []change.Operation{change.Patch(document.Config, "c", "production", change.ValuePatch{Value: node(t, `"`+guess+`"`)}), restore}
+			if other != "" {
+				operations = append(operations, enable("commit", "staging", true))
+			}
+			r := must.Get(w.boss().Changes().Change(ctx, change.ChangeSet{Operations: operations}))(t)
+			r.CommitSHA, r.PreviousCommitSHA = "", ""
+			answers = append(answers, wire(t, r))
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("a right guess: %s\na wrong one: %s", answers[0], answers[1])
+		}
+	}
+}
+
+// TestWhatARuleComparesWithIsNotGuessed: whom a rule is for can be asked, and not whether
+// a text is the confidential one that it compares with.
+func TestWhatARuleComparesWithIsNotGuessed(t *testing.T) {
+	for kind, at := range map[document.Type]string{document.Flag: path("o"), document.Segment: "segments/o.json"} {
+		text := func(operand string) string {
+			return `{"key":"o","type":"` + string(kind) + `","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.email","valueToMatch":{"type":"string_list","value":["` + operand +
+				`"],"confidential":true}}],"value":{"type":"bool","value":true}},{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}}`
+		}
+		w := newWorld(t, map[string]string{at: text("hunter2"), "feature-flags/uses.json": `{"key":"uses","type":"feature_flag","valueType":"bool","default":{"rules":[` +
+			`{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"o"}}],"value":{"type":"bool","value":true}},{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}}`})
+		var answers []string
+		for _, guess := range []string{"hunter2", "hunter3"} {
+			put := change.Put(kind, "o", change.DocumentPut{Document: node(t, text(guess))})
+			r := must.Get(w.boss().Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true, Impact: true}, Operations: []change.Operation{put}}))(t)
+			answers = append(answers, wire(t, r))
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("a right guess: %s\na wrong one: %s", answers[0], answers[1])
+		}
 	}
 }

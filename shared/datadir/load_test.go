@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/testenv"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -274,5 +276,162 @@ func TestVersion(t *testing.T) {
 			t.Errorf("contents %d and %d have one version", i, j)
 		}
 		seen[v] = i
+	}
+}
+
+// tree lays out files under dir: a path with forward slashes to its content.
+// A path that ends in a slash is a directory, and "-> target" as the content
+// makes a symbolic link.
+func tree(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for path, text := range files {
+		full := filepath.Join(dir, filepath.FromSlash(path))
+		must.Do(t, os.MkdirAll(filepath.Dir(full), 0o755))
+		switch target, isLink := strings.CutPrefix(text, "-> "); {
+		case strings.HasSuffix(path, "/"):
+			must.Do(t, os.MkdirAll(full, 0o755))
+		case isLink:
+			must.Do(t, os.Symlink(filepath.FromSlash(target), full))
+		default:
+			must.Do(t, os.WriteFile(full, []byte(text), 0o644))
+		}
+	}
+}
+
+// realTempDir is a temporary directory without symbolic links in its path.
+func realTempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must.Do(t, err)
+	return dir
+}
+
+func TestDiscover(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		files     map[string]string
+		flag, env string
+		want      string // in the working directory
+		err       []string
+	}{
+		{name: "the flag wins", files: map[string]string{"given/": "", "our-config/": "", ".svc/": "", "env/": ""}, flag: "given", env: "env", want: "given"},
+		{name: "our-config", files: map[string]string{"our-config/": "", ".svc/": "", "env/": ""}, env: "env", want: "our-config"},
+		{name: "hidden", files: map[string]string{".svc/": "", "env/": ""}, env: "env", want: ".svc"},
+		{name: "the variable", files: map[string]string{"env/": ""}, env: "env", want: "env"},
+		{name: "a link to a directory", files: map[string]string{"real/": "", "our-config": "-> real"}, want: "our-config"},
+		{name: "a link to elsewhere", files: map[string]string{".svc": "-> ..", "env/": ""}, env: "env", err: []string{"./.svc", "leads from it to", "--datadir"}},
+		{name: "a path that climbs", files: map[string]string{"given/": ""}, flag: "given/../given/.", want: "given"},
+		{name: "nothing", err: []string{"./our-config", "./.svc", "SVC_DIR is not set", "--datadir", "svc init"}},
+		{name: "the flag names nothing", files: map[string]string{"our-config/": ""}, flag: "nope", err: []string{"--datadir nope", "there is no directory", "svc init nope"}},
+		{name: "the flag names a file", files: map[string]string{"f": "x", "our-config/": ""}, flag: "f", err: []string{"--datadir f", "is a file"}},
+		{name: "the flag names a link to nothing", files: map[string]string{"l": "-> nowhere"}, flag: "l", err: []string{"--datadir l", "link to nowhere, which does not exist"}},
+		{name: "the flag names what is below a file", files: map[string]string{"f": "x"}, flag: "f/g", err: []string{"--datadir f/g", "not a directory"}},
+		{name: "the variable names nothing", env: "nope", err: []string{"SVC_DIR nope", "there is no directory"}},
+		{name: "the variable names a file", files: map[string]string{"f": "x"}, env: "f", err: []string{"SVC_DIR f", "is a file"}},
+		{name: "our-config is a file", files: map[string]string{"our-config": "x", ".svc/": "", "env/": ""}, env: "env", err: []string{"./our-config", "is a file", "--datadir"}},
+		{name: "our-config is a link to nothing", files: map[string]string{"our-config": "-> nowhere", ".svc/": ""}, err: []string{"./our-config", "link to nowhere"}},
+		{name: "our-config is a circle", files: map[string]string{"our-config": "-> our-config"}, err: []string{"./our-config", "circle"}},
+		{name: "the hidden one is a file", files: map[string]string{".svc": "x", "env/": ""}, env: "env", err: []string{"./.svc", "is a file"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			workdir := realTempDir(t)
+			tree(t, workdir, tt.files)
+			got, err := Discover(tt.flag, func(name string) string {
+				if name != "SVC_DIR" {
+					t.Errorf("asked for %s", name)
+				}
+				return tt.env
+			}, workdir)
+			if tt.err == nil && (err != nil || got != filepath.Join(workdir, tt.want)) {
+				t.Fatalf("Discover = %q, %v; want %q", got, err, tt.want)
+			}
+			for _, part := range tt.err {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("error %v does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestDiscoverAbsolute(t *testing.T) {
+	dir := realTempDir(t)
+	none := func(string) string { return "" }
+	if got, err := Discover(dir, none, "/elsewhere"); err != nil || got != dir {
+		t.Errorf("an absolute flag: %q, %v", got, err)
+	}
+	tree(t, dir, map[string]string{"our-config/": ""})
+	t.Chdir(dir)
+	if got, err := Discover("", none, "."); err != nil || got != filepath.Join(dir, "our-config") {
+		t.Errorf("a relative working directory: %q, %v", got, err)
+	}
+}
+
+// TestGitIsWaitedFor: while git holds its lock, a pause is not the end of a
+// checkout.
+func TestGitIsWaitedFor(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "app", "our-config")
+	tree(t, root, map[string]string{"app/our-config/feature-flags/a.json": "1", ".git/index.lock": "", ".git/HEAD": ""})
+	by := byWatching
+	by.atMost = 40 * time.Millisecond
+	w := start(t, dir, by)
+	tree(t, dir, map[string]string{"feature-flags/a.json": "2"})
+	select {
+	case s := <-w.states:
+		t.Fatalf("reported in the middle of a checkout: %v", texts(s.Files))
+	case <-time.After(500 * time.Millisecond): // many times what ends a burst
+	}
+	tree(t, dir, map[string]string{"feature-flags/b.json": "2"})
+	must.Do(t, os.Remove(filepath.Join(root, ".git", "index.lock")))
+	if s := w.next(); len(s.Files) != 2 {
+		t.Errorf("the first report holds %v", texts(s.Files))
+	}
+}
+
+// TestHowLongGitIsWaitedFor: as long as one file comes after the other. A lock that a
+// killed git has left is ignored.
+func TestHowLongGitIsWaitedFor(t *testing.T) {
+	root := t.TempDir()
+	tree(t, root, map[string]string{".git/index.lock": "", ".git/HEAD": ""})
+	begun := time.Now()
+	for _, tt := range []struct {
+		name          string
+		latest, after time.Duration // since the checkout began
+		want          bool
+	}{
+		{"another file has just come", 39 * time.Second, 40 * time.Second, true},
+		{"no file has come for long", 20 * time.Second, 40 * time.Second, false},
+		{"the lock is too old", 69 * time.Second, 70 * time.Second, false},
+	} {
+		w := &watch{dir: root, deadline: begun.Add(2 * time.Second), latest: begun.Add(tt.latest)}
+		if got := w.waitsForGit(begun.Add(tt.after)); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+func TestTheLockOfALinkedWorkTree(t *testing.T) {
+	git := testenv.Program(t, "install git", "git")
+	root := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(git, args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, out)
+		}
+	}
+	run("init", "-q", "main")
+	run("-C", "main", "commit", "-q", "--allow-empty", "-m", "x")
+	run("-C", "main", "worktree", "add", "-q", "../linked")
+	linked := filepath.Join(root, "linked")
+	if gitAtWork(linked, time.Now()) {
+		t.Error("at work without a lock")
+	}
+	tree(t, root, map[string]string{"main/.git/worktrees/linked/index.lock": ""})
+	if !gitAtWork(linked, time.Now()) {
+		t.Error("the lock is not found")
 	}
 }

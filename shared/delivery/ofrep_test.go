@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"svc.example/svc/shared/bodies"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
 )
 
 func TestOFREPAnswers(t *testing.T) {
@@ -310,6 +313,107 @@ func TestEveryRefusalOverOFREPHasACode(t *testing.T) {
 			if status := r.StatusCode; (status == 401) != (r.Header.Get("Www-Authenticate") != "") || (status == 429 || status == 503) != (r.Header.Get("Retry-After") != "") {
 				t.Errorf("%s %s: %d with the headers %v", tt.method, path, status, r.Header)
 			}
+		}
+	}
+}
+
+// overridden answers with the test directory, in which u1 gets other values.
+func overridden(t *testing.T, values map[string]document.Value) http.Handler {
+	all := sources(t, directory)
+	for i := range all {
+		if value, found := values[all[i].Key]; found {
+			u1 := &document.Value{Type: document.StringListValue, Content: jsontree.NewArray(jsontree.NewString("u1"))}
+			all[i].Overrides = []document.Rule{{Criteria: []document.Criterion{{Operator: "PROP_IS_ONE_OF", PropertyName: "user.key", ValueToMatch: u1}}, Value: value}}
+		}
+	}
+	table := newTable(all, "development", "v1")
+	return (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil },
+		Now: func() time.Time { return time.UnixMilli(1_700_000_000_000) }, Random: func() float64 { return 0 }}).Mux()
+}
+
+func TestAnOverrideIsServedToThoseItIsFor(t *testing.T) {
+	h := overridden(t, map[string]document.Value{"redesign": {Type: document.BoolValue, Content: jsontree.NewBool(true)}})
+	own := text(t, poll(h, `{"user":{"key":"u1"}}`))
+	if want := `"redesign":{"value":{"type":"bool","value":true},"configId":"redesign","configType":"feature_flag","valueType":"bool","reason":"OVERRIDE"},`; !strings.Contains(own, want) {
+		t.Errorf("u1 is answered %s, want %s", own, want)
+	}
+	one := text(t, do(h, "POST", ofrepFlags+"/redesign", `{"context":{"targetingKey":"u1"}}`))
+	if want := `{"key":"redesign","value":true,"reason":"STATIC","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","override":true,"version":"v1"}}`; one != want {
+		t.Errorf("OFREP answers u1 %s, want %s", one, want)
+	}
+	plain := serve(t, false)
+	for _, context := range []string{`{"user":{"key":"u2"}}`, `{"user":{"plan":"pro"}}`, `{}`} {
+		if got, want := text(t, poll(h, context)), text(t, poll(plain, context)); got != want {
+			t.Errorf("%s is answered\n%s, without the override\n%s", context, got, want)
+		}
+	}
+}
+
+// TestAConfidentialOverrideIsWithheld, as any value that is confidential.
+func TestAConfidentialOverrideIsWithheld(t *testing.T) {
+	h := overridden(t, map[string]document.Value{"password": {Type: document.StringValue, Content: jsontree.NewString("hush"), Confidential: true}})
+	if got := text(t, poll(h, `{"user":{"key":"u1","plan":"open"}}`)); strings.Contains(got, "password") || strings.Contains(got, "hush") {
+		t.Error(got)
+	}
+	if one := do(h, "POST", ofrepFlags+"/password", `{"context":{"targetingKey":"u1"}}`); one.StatusCode != http.StatusNotFound {
+		t.Error(one.StatusCode, text(t, one))
+	}
+}
+
+// TestWhichStreamsShareABrowser: those of pages from this machine, and no others, which
+// may be many people's behind a proxy.
+func TestWhichStreamsShareABrowser(t *testing.T) {
+	for _, tt := range []struct {
+		name, peer, origin, referer, mode string
+		browser, local                    bool
+	}{
+		{"a page of this machine", "127.0.0.1:1", "http://localhost:3000", "http://localhost:3000/", "cors", true, true},
+		{"one by its IPv6 address", "[::1]:1", "http://[::1]:3000", "", "cors", true, true},
+		{"one with a name of its own", "127.0.0.1:1", "http://shop.localhost:3000", "", "cors", true, true},
+		{"one of the same origin", "127.0.0.1:1", "", "http://127.0.0.1:6581/page", "cors", true, true},
+		{"a page of a site, by a proxy here", "127.0.0.1:1", "https://www.acme.example", "https://www.acme.example/", "cors", true, false},
+		{"one of the same origin, by a proxy here", "127.0.0.1:1", "", "https://flags.acme.example/", "cors", true, false},
+		{"one that tells nothing of itself", "127.0.0.1:1", "", "", "cors", true, false},
+		{"one without an origin", "127.0.0.1:1", "null", "", "cors", true, false},
+		{"a name that only looks like this machine's", "127.0.0.1:1", "https://localhost.acme.example", "", "cors", true, false},
+		{"a page of another machine", "192.0.2.1:1", "http://localhost:3000", "", "cors", true, false},
+		{"no browser", "127.0.0.1:1", "http://localhost:3000", "", "", false, false},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = tt.peer
+		for name, value := range map[string]string{"Origin": tt.origin, "Referer": tt.referer, "Sec-Fetch-Mode": tt.mode} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		if got := Browser(r) != ""; got != tt.browser {
+			t.Errorf("%s: a browser: %t", tt.name, got)
+		}
+		if got := LocalBrowser(r) != ""; got != tt.local {
+			t.Errorf("%s: one of this machine: %t", tt.name, got)
+		}
+	}
+}
+
+// TestATableTakesAsMuchAsItsDocuments, about: what a document says once is not
+// repeated with each of its answers, however long it is.
+func TestATableTakesAsMuchAsItsDocuments(t *testing.T) {
+	const long, arms = 400_000, 1500
+	text := strings.Repeat("x", long)
+	var split []string
+	for i := range arms {
+		split = append(split, fmt.Sprintf(`{"value":{"type":"string","value":"%d"},"weight":1}`, i))
+	}
+	flag := `[{"key":"f","type":"feature_flag","valueType":"string","name":%[1]q,"description":%[1]q,"tags":[%[1]q],"id":%[2]q,
+		"variants":[{"name":%[3]q,"description":%[1]q,"value":{"type":"string","value":"7"}}],
+		"default":{"rules":[{"criteria":[],"value":{"type":"weighted_values","value":{"hashByPropertyName":%[4]q,"weightedValues":[` + strings.Join(split, ",") + `]}}},
+		{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":%[5]q,"valueToMatch":{"type":"string_list","value":["a"]}}],"value":{"type":"string","value":"7"}}]}}]`
+	for name, at := range map[string]int{"description": 0, "id": 1, "variant": 2, "hashByPropertyName": 3, "propertyName": 4} {
+		parts := []any{"d", "id", "v", "user.key", "user.plan"}
+		parts[at] = text
+		table := newTable(sources(t, fmt.Sprintf(flag, parts...)), "production", "0123456789")
+		if size := table.Size(); size < arms*300 || size > arms*500+3*long {
+			t.Errorf("a long %s: a document of %d bytes makes a table of %d", name, long+arms*50, size)
 		}
 	}
 }

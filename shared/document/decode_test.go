@@ -1,10 +1,16 @@
 package document
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestDecodeReadsTheView(t *testing.T) {
@@ -170,5 +176,193 @@ func TestDecodeDoesNotChangeTheTree(t *testing.T) {
 	Validate(tree)
 	if !reflect.DeepEqual(tree, before) {
 		t.Error("the tree changed")
+	}
+}
+
+// nestings are so many different arrays of arrays that hold nothing else, of n
+// pairs of brackets each. The library's index takes them for the same.
+func nestings(most, n int) []string {
+	var found []string
+	var walk func(text string, open, left int)
+	walk = func(text string, open, left int) {
+		switch {
+		case len(found) == most:
+		case left == 0 && open == 0:
+			found = append(found, strings.ReplaceAll("["+text+"]", "][", "],["))
+		default:
+			if left > 0 {
+				walk(text+"[", open+1, left-1)
+			}
+			if open > 0 {
+				walk(text+"]", open-1, left)
+			}
+		}
+	}
+	walk("", 0, n)
+	return found
+}
+
+func TestItemsThatCollideCount(t *testing.T) {
+	distinct := func(n int, item string) string { // item has one %d
+		return "[" + join(n, func(i int) string { return fmt.Sprintf(item, i) }) + "]"
+	}
+	for _, tt := range []struct {
+		name, value string
+		refused     bool
+	}{
+		{"nested arrays", "[" + strings.Join(nestings(6_500, 11), ",") + "]", true},
+		{"a few nested arrays", "[" + strings.Join(nestings(100, 8), ",") + "]", false},
+		{"texts that are split in two ways", distinct(20_000, `["a\u0004b%d","c"]`), false},
+		{"the same again and again", "[" + join(6_000, func(int) string { return "[[],[[]]]" }) + "]", false},
+		{"numbers", distinct(5_000, "%d"), false},
+		{"numbers and their opposites", "[" + join(2_000, func(i int) string { return fmt.Sprintf("%d,-%d", i+1, i+1) }) + "]", false},
+		{"objects", distinct(10_000, `{"id":%d,"name":"x"}`), false},
+		{"lists", distinct(10_000, `["x",%d]`), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			value := parse(t, tt.value)
+			found := mustCompile(t, `{"uniqueItems": true}`).Check(value)
+			if refused := len(found) == 1 && strings.Contains(found[0].Message, "takes more than"); refused != tt.refused {
+				t.Errorf("refused: %v, %q", refused, lines(found))
+			}
+		})
+	}
+}
+
+// TestASchemaOfItemsThatCollide is refused before the library compares them all:
+// with 40,000 of them that took a minute.
+func TestASchemaOfItemsThatCollide(t *testing.T) {
+	many := "[" + strings.Join(nestings(2_000, 11), ",") + "]"
+	for _, text := range []string{
+		`{"$schema": "http://json-schema.org/draft-07/schema#", "enum": ` + many + `}`,
+		`{"required": ` + many + `}`,
+		`{"properties": {"a": {"type": ` + many + `}}}`,
+		`{"allOf": [{"dependentRequired": {"a": ` + many + `}}]}`,
+	} {
+		if _, issues := CompileSchema(parse(t, text)); len(issues) != 1 || !strings.Contains(issues[0].Message, "too many nested lists") {
+			t.Errorf("%.60s: %d issues", text, len(issues))
+		}
+	}
+	if _, issues := CompileSchema(parse(t, `{"enum": [`+strings.Join(nestings(100, 8), ",")+`]}`)); len(issues) > 0 {
+		t.Errorf("%q", lines(issues))
+	}
+}
+
+func issuesOf(all ...string) []Issue {
+	var issues []Issue
+	for _, line := range all {
+		pointer, message, _ := strings.Cut(line, ": ")
+		issues = append(issues, Issue{Pointer: pointer, Message: message})
+	}
+	return issues
+}
+
+func TestNewIssues(t *testing.T) {
+	for _, tt := range []struct {
+		name                string
+		before, after, want []string
+	}{
+		{"nothing", nil, nil, nil},
+		{"all new", nil, []string{"/key: bad"}, []string{"/key: bad"}},
+		{"unchanged", []string{"/key: bad", "/default/rules/0/criteria: empty"}, []string{"/key: bad", "/default/rules/0/criteria: empty"}, nil},
+		{"mended", []string{"/key: bad", "/access: bad"}, []string{"/key: bad"}, nil},
+		{"another message at the same place", []string{"/key: bad"}, []string{"/key: worse"}, []string{"/key: worse"}},
+		{"a rule came before it", []string{"/default/rules/0/criteria: empty"}, []string{"/default/rules/1/criteria: empty"}, nil},
+		{"a rule before it went", []string{"/default/rules/3/criteria: empty"}, []string{"/default/rules/2/criteria: empty"}, nil},
+		{"one more of the kind", []string{"/default/rules/1/criteria: empty"},
+			[]string{"/default/rules/0/criteria: empty", "/default/rules/1/criteria: empty"},
+			[]string{"/default/rules/0/criteria: empty"}},
+		{"an environment seeded from the default rules",
+			[]string{"/default/rules/0/criteria: empty", "/default/rules/4/criteria: empty"},
+			[]string{"/default/rules/0/criteria: empty", "/default/rules/4/criteria: empty", "/environments/2/rules/0/criteria: empty", "/environments/2/rules/4/criteria: empty"},
+			nil},
+		{"seeded, and one more",
+			[]string{"/default/rules/0/criteria: empty"},
+			[]string{"/default/rules/0/criteria: empty", "/environments/0/rules/0/criteria: empty", "/environments/0/rules/1/criteria: empty"},
+			[]string{"/environments/0/rules/1/criteria: empty"}},
+		{"no scope gets what two had together",
+			[]string{"/default/rules/0/criteria: empty", "/environments/0/rules/0/criteria: empty"},
+			[]string{"/default/rules/0/criteria: empty", "/environments/0/rules/0/criteria: empty", "/environments/0/rules/1/criteria: empty"},
+			[]string{"/environments/0/rules/1/criteria: empty"}},
+		{"another part of the rule", []string{"/default/rules/0/value/type: bad"}, []string{"/default/rules/0/criteria/0/valueToMatch/type: bad"},
+			[]string{"/default/rules/0/criteria/0/valueToMatch/type: bad"}},
+		{"outside the scopes no place is like another", []string{"/default/rules/0/value/type: bad"}, []string{"/variants/0/value/type: bad"}, []string{"/variants/0/value/type: bad"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := NewIssues(issuesOf(tt.before...), issuesOf(tt.after...)); !slices.Equal(got, issuesOf(tt.want...)) {
+				t.Errorf("got %q, want %q", lines(got), tt.want)
+			}
+		})
+	}
+}
+
+func TestComparePointers(t *testing.T) {
+	sorted := []string{"", "/a", "/a/2", "/a/10", "/a/10/b", "/a/x", "/b"}
+	shuffled := slices.Clone(sorted)
+	slices.Reverse(shuffled)
+	slices.SortFunc(shuffled, comparePointers)
+	if !slices.Equal(shuffled, sorted) {
+		t.Errorf("%q", shuffled)
+	}
+}
+
+// damage changes a few places of a document at random.
+func damage(t *rapid.T, tree *jsontree.Node) {
+	odd := []string{`null`, `true`, `0`, `-1`, `1.5`, `1e999999999`, `""`, `" 1 "`, `"x"`, `"bool"`, `"weighted_values"`, `"provided"`, `"log_level"`,
+		`"segment"`, `"feature_flag"`, `"[1]"`, `"P1D"`, `"PT1.5H"`, `[]`, `[null]`, `{}`, `{"type": "int", "value": "x"}`}
+	for range rapid.IntRange(1, 3).Draw(t, "damages") {
+		place := rapid.SampledFrom(slices.Collect(tree.All())).Draw(t, "place")
+		if len(place.Members) > 0 && rapid.Bool().Draw(t, "delete") {
+			i := rapid.IntRange(0, len(place.Members)-1).Draw(t, "member")
+			place.Delete(place.Members[i].Name)
+			continue
+		}
+		if len(place.Members) > 0 && rapid.Bool().Draw(t, "add") {
+			names := []string{"sendToClientSdk", "decryptWith", "confidential", "environments", "variants", "access", "schemaKey", "type", "id"}
+			replacement, _ := jsontree.Parse([]byte(rapid.SampledFrom(odd).Draw(t, "added")))
+			place.Set(rapid.SampledFrom(names).Draw(t, "name"), replacement)
+			continue
+		}
+		replacement, _ := jsontree.Parse([]byte(rapid.SampledFrom(odd).Draw(t, "replacement")))
+		*place = *replacement
+	}
+}
+
+func TestDamagedDocuments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tree := must.Get(jsontree.Parse([]byte(rapid.SampledFrom([]string{threeRuleFlag, secretConfig, logLevels, betaUsers}).Draw(t, "document"))))(t)
+		damage(t, tree)
+		holdValidate(t, tree)
+	})
+}
+
+// holdValidate checks what must be true of any document at all.
+func holdValidate(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, tree *jsontree.Node) {
+	t.Helper()
+	_, decoding := Decode(tree)
+	issues := Validate(tree)
+	if len(issues) == 0 && len(decoding) > 0 {
+		t.Fatalf("Validate takes what Decode refuses: %q", lines(decoding))
+	}
+	for _, found := range storedSchema().Check(tree) {
+		object := found.Pointer[:max(0, strings.LastIndex(found.Pointer, "/"))] + "/"
+		if !slices.ContainsFunc(issues, func(issue Issue) bool { return strings.HasPrefix(issue.Pointer+"/", object) }) {
+			t.Fatalf("the schema refuses %+v, and Validate says %q", found, lines(issues))
+		}
+	}
+	if !slices.Equal(issues, distinct(slices.Clone(issues))) {
+		t.Fatalf("unordered or repeated: %q", lines(issues))
+	}
+	for _, issue := range issues {
+		parent := issue.Pointer[:max(0, strings.LastIndex(issue.Pointer, "/"))]
+		if issue.Message == "" || tree.At(parent) == nil {
+			t.Fatalf("%q points nowhere", lines([]Issue{issue}))
+		}
+	}
+	if fresh := NewIssues(issues, issues); len(fresh) > 0 {
+		t.Fatalf("new in the same document: %q", lines(fresh))
 	}
 }

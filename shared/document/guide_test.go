@@ -2,11 +2,14 @@ package document_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/memory"
 	"svc.example/svc/shared/testing/must"
 )
 
@@ -33,6 +36,94 @@ func TestTheGuideNamesEveryField(t *testing.T) {
 	for _, name := range types {
 		if name != "schema" && !strings.Contains(text, "`"+name+"`") {
 			t.Errorf("%s does not describe %s", guide, name)
+		}
+	}
+}
+
+// A workspace may have many schemas, each with as many expressions as one may have.
+// All are kept; a function has 256 MB.
+func TestSchemasDoNotKeepTheirExpressionsCompiled(t *testing.T) {
+	schemas := make([]*document.Schema, 60)
+	before := memory.InUse()
+	for i := range schemas {
+		var properties []string
+		for p := range 40 {
+			properties = append(properties, fmt.Sprintf(`"p%d": {"pattern": "s%dp%dx{1000}"}`, p, i, p))
+		}
+		tree := must.Get(jsontree.Parse([]byte(`{"properties": {` + strings.Join(properties, ", ") + `}}`)))(t)
+		var issues []document.Issue
+		if schemas[i], issues = document.CompileSchema(tree); len(issues) > 0 {
+			t.Fatal(issues)
+		}
+	}
+	if held := (memory.InUse() - before) >> 20; held > 24 {
+		t.Errorf("%d MB are held", held)
+	}
+	for value, want := range map[string]int{`{"p3": "s7p3` + strings.Repeat("x", 1000) + `"}`: 0, `{"p3": "s7p3x"}`: 1} {
+		tree := must.Get(jsontree.Parse([]byte(value)))(t)
+		if issues := schemas[7].Check(tree); len(issues) != want {
+			t.Errorf("%v", issues)
+		}
+	}
+}
+
+// TestAMaskedDocumentIsAsValid whatever type its values have.
+func TestAMaskedDocumentIsAsValid(t *testing.T) {
+	for kind, content := range map[string]string{"bool": "true", "int": "7", "double": "1.5", "string": `"x"`, "duration": `"PT1S"`, "json": `{"a":[1]}`, "string_list": `["x"]`} {
+		text := strings.NewReplacer("KIND", kind, "CONTENT", content).Replace(
+			`{"key":"k","type":"config","valueType":"KIND","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"KIND","value":CONTENT,"confidential":true}}]}}`)
+		tree := must.Get(document.Parse([]byte(text)))(t)
+		masked, values := document.Mask(tree, func(string, *jsontree.Node) string { return "now" })
+		if issues := document.Validate(masked); len(values) != 1 || len(issues) > 0 {
+			t.Errorf("%s: %v", kind, issues)
+		}
+		if shown := document.Unmask(masked, values); !jsontree.Equal(shown, tree) {
+			t.Errorf("%s is shown as %s", kind, shown.Compact())
+		}
+	}
+}
+
+func TestServesOne(t *testing.T) {
+	const (
+		all   = `"criteria":[{"operator":"ALWAYS_TRUE"}]`
+		some  = `"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["pro"]}}]`
+		on    = `"value":{"type":"int","value":1}`
+		text  = `"value":{"type":"int","value":"1"}`
+		off   = `"value":{"type":"int","value":0}`
+		split = `"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"int","value":1},"weight":W},{"value":{"type":"int","value":0},"weight":50000}]}}`
+	)
+	whole, half := strings.ReplaceAll(strings.Replace(split, "W", "7", 1), "50000", "0"), strings.Replace(split, "W", "50000", 1)
+	for _, c := range []struct {
+		name, rules, production string // production "": no rules of its own
+		want                    string
+	}{
+		{"one rule for all", `{` + all + `,` + on + `}`, "", "1"},
+		{"written in two ways", `{` + some + `,` + on + `},{` + all + `,` + text + `}`, "", "1"},
+		{"no rules", ``, "", ""},
+		{"not for all", `{` + some + `,` + on + `}`, "", ""},
+		{"two values", `{` + some + `,` + off + `},{` + all + `,` + on + `}`, "", ""},
+		{"a rule that nobody reaches", `{` + all + `,` + on + `},{` + all + `,` + off + `}`, "", "1"},
+		{"no criteria", `{"criteria":[],` + on + `},{` + all + `,` + off + `}`, "", "1"},
+		{"a split", `{` + all + `,` + half + `}`, "", ""},
+		{"a split that is over", `{` + all + `,` + whole + `}`, "", "1"},
+		{"the same in production", `{` + all + `,` + on + `}`, `{` + all + `,` + on + `}`, "1"},
+		{"another in production", `{` + all + `,` + on + `}`, `{` + all + `,` + off + `}`, ""},
+		{"production goes on with the default rules", `{` + all + `,` + on + `}`, `{` + some + `,` + on + `}`, "1"},
+		{"production has one more", `{` + all + `,` + on + `}`, `{` + some + `,` + off + `}`, ""},
+		{"production has no rules", `{` + all + `,` + on + `}`, ` `, "1"},
+	} {
+		own := ""
+		if c.production != "" {
+			own = `,"environments":[{"id":"production","rules":[` + c.production + `]}]`
+		}
+		tree := must.Get(document.Parse([]byte(`{"key":"a","type":"feature_flag","valueType":"int","default":{"rules":[` + c.rules + `]}` + own + `}`)))(t)
+		value, one := document.View(tree).ServesOne([]string{"production", "staging"})
+		got := ""
+		if one {
+			got = string(value.Served().Compact())
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

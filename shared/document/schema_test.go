@@ -2,11 +2,19 @@ package document
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/testing/must"
 )
 
 var storedSchema = sync.OnceValue(func() *Schema {
@@ -87,6 +95,239 @@ func eachSchema(n *jsontree.Node, pointer string, visit func(*jsontree.Node, str
 			for i, item := range m.Value.Items {
 				eachSchema(item, at(here, i), visit)
 			}
+		}
+	}
+}
+
+func TestCompileSchemaRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name, schema string
+		want         []string
+	}{
+		{"a string", `"object"`, []string{`: a JSON Schema is an object, not a string`}},
+		{"unknown type", `{"properties": {"a": {"type": "strin"}}}`, []string{
+			`/properties/a/type: expected one of "array", "boolean", "integer", "null", "number", "object", "string"`}},
+		{"several", `{"type": "object", "required": "a", "minLength": -1}`, []string{
+			`/minLength: expected a number of at least 0`, `/required: expected an array, not a string`}},
+		{"bad expression", `{"properties": {"a/b": {"pattern": "("}}}`, []string{
+			`/properties/a~1b/pattern: expected a regular expression (RE2): missing closing )`}},
+		{"bad expression of names", `{"patternProperties": {"(?=a)": {}}}`, []string{
+			`/patternProperties/(?=a): the schema does not allow a member of this name: expected a regular expression (RE2): invalid or unsupported Perl syntax`}},
+		{"another file", `{"properties": {"a": {"$ref": "other.json#/x"}}}`, []string{
+			`/properties/a/$ref: https://svc.example/schemas/other.json cannot be followed: keep every definition in this file, under $defs`}},
+		{"a file of this machine", `{"$ref": "file:///etc/passwd"}`, []string{
+			`/$ref: file:///etc/passwd cannot be followed: keep every definition in this file, under $defs`}},
+		{"the network", `{"$ref": "http://localhost:1/x"}`, []string{
+			`/$ref: http://localhost:1/x cannot be followed: keep every definition in this file, under $defs`}},
+		{"a part that is not there", `{"items": {"$ref": "#/$defs/a"}}`, []string{
+			`/items/$ref: not a usable JSON Schema: json-pointer in "#/$defs/a" not found`}},
+		{"enormous", `{"examples": [` + strings.Repeat(`{},`, maxSchemaObjects) + `{}]}`, []string{
+			`: a JSON Schema of more than 10000 objects takes too long to compile; make it smaller (an object with $ref counts as two, one with $id as three)`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			schema, issues := CompileSchema(parse(t, tt.schema))
+			if schema != nil || !slices.Equal(lines(issues), tt.want) {
+				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(lines(issues), "\n  "), strings.Join(tt.want, "\n  "))
+			}
+		})
+	}
+}
+
+// Anyone who may write to the workspace may write a schema, and must not read files of
+// the machine that compiles it.
+func TestCompileSchemaReadsNoFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "other.json")
+	must.Do(t, os.WriteFile(path, []byte(`{"type": "string"}`), 0o600))
+	location := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	for _, keyword := range []string{"$ref", "$schema"} {
+		if schema, issues := CompileSchema(parse(t, fmt.Sprintf(`{%q: %q}`, keyword, location))); schema != nil || len(issues) != 1 || issues[0].Pointer != "/"+keyword {
+			t.Errorf("%s: %q", keyword, lines(issues))
+		}
+	}
+}
+
+func TestSchemaCheck(t *testing.T) {
+	for _, tt := range []struct {
+		schema, value string
+		want          []string
+	}{
+		{`true`, `1`, nil},
+		{`false`, `1`, []string{`: the schema allows nothing here`}},
+		{`{"$schema": "http://json-schema.org/draft-07/schema#", "type": "number"}`, `1`, nil},
+		{`{"type": "object"}`, `[]`, []string{`: expected an object, not an array`}},
+		{`{"type": ["integer", "null"]}`, `1.5`, []string{`: expected null or an integer, not a number`}},
+		{`{"required": ["a"], "properties": {"b": {"minimum": 1}}, "additionalProperties": false}`, `{"b": 0, "c": 1}`, []string{
+			`/a: a is missing`, `/b: expected a number of at least 1`, `/c: the schema does not allow this member here`}},
+		{`{"dependentRequired": {"a": ["b"]}}`, `{"a": 1}`, []string{`/b: b is missing, which a needs beside it`}},
+		{`{"enum": ["a", 1, {"x": null}]}`, `"b"`, []string{`: expected one of "a", 1, {"x":null}`}},
+		{`{"const": 1.0}`, `1`, nil},
+		{`{"const": "x"}`, `1`, []string{`: expected "x"`}},
+		{`{"pattern": "^a+$"}`, `"b"`, []string{`: expected a string that matches ^a+$`}},
+		{`{"pattern": "^[a-z.]*(x|y){1,200}$", "maxLength": 200}`, `"` + strings.Repeat("k", 900_000) + `"`, []string{`: expected at most 200 characters, got 900000`}},
+		{`{"pattern": "^k*$", "maxLength": 3}`, `"éa"`, []string{`: expected a string that matches ^k*$`}},
+		{`{"not": {"pattern": "^k*$", "maxLength": 3}}`, `"kkkk"`, nil},
+		{`{"minLength": 2}`, `"é"`, []string{`: expected at least 2 characters, got 1`}},
+		{`{"maxItems": 1}`, `[1, 2]`, []string{`: expected at most 1 item, got 2`}},
+		{`{"minProperties": 1}`, `{}`, []string{`: expected at least 1 member, got 0`}},
+		{`{"uniqueItems": true}`, `[1, 2, 1.0]`, []string{`: expected items that all differ, but items 0 and 2 are equal`}},
+		{`{"contains": {"type": "string"}}`, `[1]`, []string{`: expected an item that fits the schema's contains`}},
+		{`{"multipleOf": 0.1}`, `0.25`, []string{`: expected a multiple of 0.1`}},
+		{`{"exclusiveMaximum": 10}`, `10`, []string{`: expected a number below 10`}},
+		{`{"maximum": 10}`, `1e999999999`, []string{`: expected a number of at most 10`}},
+		{`{"minimum": -10}`, `-1e999999999`, []string{`: expected a number of at least -10`}},
+		{`{"propertyNames": {"maxLength": 1}}`, `{"ab": 1}`, []string{`/ab: the schema does not allow a member of this name: expected at most 1 character, got 2`}},
+		{`{"not": {"type": "string"}}`, `"a"`, []string{`: the schema does not allow this (not)`}},
+		{`{"anyOf": [{"type": "string", "minLength": 3}, {"type": "number"}]}`, `"a"`, []string{`: expected at least 3 characters, got 1`}},
+		{`{"anyOf": [{"type": "string"}, {"type": "number"}]}`, `null`, []string{`: fits none of the 2 forms that the schema allows (anyOf)`}},
+		{`{"oneOf": [{"minimum": 1}, {"minimum": 2}]}`, `3`, []string{`: fits several of the forms of which it must fit one (oneOf)`}},
+		{`{"oneOf": [{"$ref": "#/$defs/a"}, {"type": "string"}], "$defs": {"a": {"type": "object", "required": ["x"]}}}`, `{}`, []string{`/x: x is missing`}},
+		{`{"items": {"type": "integer"}}`, `[1, "a", 2, null]`, []string{`/1: expected an integer, not a string`, `/3: expected an integer, not null`}},
+		{`{"properties": {"a": {"type": "string", "errorMessage": "a is the name of a port"}}}`, `{"a": 1}`, []string{`/a: a is the name of a port`}},
+		{`{"allOf": [{"type": "string"}, {"type": "string"}]}`, `1`, []string{`: expected a string, not a number`}},
+	} {
+		t.Run(tt.schema, func(t *testing.T) {
+			schema, issues := CompileSchema(parse(t, tt.schema))
+			if len(issues) > 0 {
+				t.Fatalf("%q", lines(issues))
+			}
+			if got := lines(schema.Check(parse(t, tt.value))); !slices.Equal(got, tt.want) {
+				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(tt.want, "\n  "))
+			}
+		})
+	}
+}
+
+// A schema's author decides what is compared; the words never show it.
+func TestSchemaCheckKeepsTheValue(t *testing.T) {
+	value := parse(t, `{"p": "hunter2"}`)
+	for _, keyword := range []string{`"const": "x"`, `"enum": [1]`, `"pattern": "^x"`, `"type": "number"`, `"maxLength": 1`, `"not": {}`,
+		`"anyOf": [{"const": 1}, {"const": 2}]`, `"allOf": [{"const": 1}]`, `"if": {"type": "string"}, "then": {"const": 1}`} {
+		schema, _ := CompileSchema(parse(t, fmt.Sprintf(`{"properties": {"p": {%s}}}`, keyword)))
+		issues := schema.Check(value)
+		if len(issues) == 0 || strings.Contains(fmt.Sprint(issues), "hunter2") {
+			t.Errorf("%s: %q", keyword, lines(issues))
+		}
+	}
+	draft7, _ := CompileSchema(parse(t, `{"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"p": {"format": "date"}}}`))
+	if got := lines(draft7.Check(value)); !slices.Equal(got, []string{"/p: expected a string in the format date"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	always := func(value string) string { return `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":` + value + `}` }
+	arm := func(value, weight string) string {
+		return `{"value":{"type":"bool","value":` + value + `},"weight":` + weight + `}`
+	}
+	split := func(arms string) string {
+		return `{"type":"weighted_values","value":{"weightedValues":[` + arms + `]}}`
+	}
+	targetsOff := `{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"x"}}],"value":{"type":"bool","value":false}}`
+	for _, tt := range []struct {
+		name, rules string
+		want        Lifecycle
+	}{
+		{"no rules", "", StatusPreRollout},
+		{"off", documents.ServesFalse, StatusPreRollout},
+		{"off for all, targeted or not", targetsOff + "," + documents.ServesFalse, StatusPreRollout},
+		{"on", documents.ServesTrue, StatusLive},
+		{"on for all, targeted or not", documents.TargetsPro + "," + documents.ServesTrue, StatusLive},
+		{"mixed", documents.TargetsPro + "," + documents.ServesFalse, StatusRollout},
+		{"mixed the other way", targetsOff + "," + documents.ServesTrue, StatusRollout},
+		{"no catch-all, off", targetsOff, StatusPreRollout},
+		{"no catch-all, on", documents.TargetsPro, StatusRollout},
+		{"a split", documents.Quarter, StatusRollout},
+		{"a split above", documents.Quarter + "," + documents.ServesFalse, StatusRollout},
+		{"one value has all the weight", always(split(arm("true", "100000") + "," + arm("false", "0"))), StatusLive},
+		{"one value has all the weight, in two arms", always(split(arm("false", "40000") + "," + arm("false", "60000") + "," + arm("true", "0"))), StatusPreRollout},
+		{"no weight at all", always(split(arm("true", "0"))), StatusRollout},
+		{"an arm that is no boolean", always(split(arm("true", "50000") + `,{"value":{"type":"provided","value":{}},"weight":50000}`)), StatusRollout},
+		{"an arm that is no boolean, without weight", always(split(arm("true", "50000") + `,{"value":{"type":"provided","value":{}},"weight":0}`)), StatusLive},
+		{"a provided value counts as a split", always(`{"type":"provided","value":{"source":"ENV_VAR","lookup":"X"}}`), StatusRollout},
+		{"so does a confidential one", always(`{"type":"bool","value":true,"confidential":true}`), StatusRollout},
+		{"a confidential arm", always(split(`{"value":{"type":"bool","value":false,"confidential":true},"weight":1}`)), StatusRollout},
+		{"so does an encrypted one", always(`{"type":"bool","value":"abc","decryptWith":"k"}`), StatusRollout},
+		{"no criteria is no catch-all", `{"criteria":[],"value":{"type":"bool","value":true}}`, StatusRollout},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inherited := View(documents.Tree(t, documents.Flag("bool", tt.rules, "")))
+			own := View(documents.Tree(t, documents.Flag("bool", documents.Quarter, `,"environments":[{"id":"production","rules":[`+tt.rules+`]}]`)))
+			if got := LifecyclesOf(inherited).In("production"); got != tt.want {
+				t.Errorf("inherited: %s, want %s", got, tt.want)
+			}
+			if got := LifecyclesOf(own).In("production"); got != tt.want {
+				t.Errorf("own: %s, want %s", got, tt.want)
+			}
+			own.ReadyForCleanup = true
+			if got := LifecyclesOf(own).In("production"); got != StatusReadyForCleanup {
+				t.Errorf("ready for clean-up: %s", got)
+			}
+		})
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	environments := []Active{{"development", false}, {"production", true}, {"eu", true}}
+	d := View(documents.Tree(t, documents.Flag("bool", documents.ServesFalse, `,"environments":[{"id":"production","rules":[`+documents.ServesTrue+`]},{"id":"archived","rules":[]}]`)))
+	production, all := LifecyclesOf(d).Statuses(environments)
+	if want := (map[string]Lifecycle{"production": StatusLive, "eu": StatusPreRollout}); !reflect.DeepEqual(production, want) {
+		t.Errorf("production: %v", production)
+	}
+	if want := (map[string]Lifecycle{"development": StatusPreRollout, "production": StatusLive, "eu": StatusPreRollout}); !reflect.DeepEqual(all, want) {
+		t.Errorf("all: %v", all)
+	}
+	d = View(documents.Tree(t, documents.Flag("string", documents.ServesFalse, `,"readyForCleanup":true`)))
+	production, all = LifecyclesOf(d).Statuses(environments)
+	if production == nil || all == nil || len(production)+len(all) != 0 {
+		t.Errorf("not bool: %v, %v", production, all)
+	}
+}
+
+func TestNewUses(t *testing.T) {
+	const (
+		old    = `{"type":"string","value":"b2xk","decryptWith":"k"}`
+		other  = `{"type":"string","value":"b3RoZXI=","decryptWith":"k"}`
+		second = `{"type":"string","value":"b2xk","decryptWith":"k2"}`
+		lookup = `{"type":"provided","value":{"source":"ENV_VAR","lookup":"A"}}`
+		same   = `{"value":{"lookup":"A","source":"ENV_VAR"},"type":"provided","confidential":true}`
+		plain  = `{"type":"string","value":"x"}`
+	)
+	view := func(defaults, staging, variant string) *Document {
+		rule := func(value string) string { return `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":` + value + `}` }
+		tree := must.Get(jsontree.Parse([]byte(fmt.Sprintf(`{"key":"c","type":"config","valueType":"string","default":{"rules":[%s]},"environments":[{"id":"staging","rules":[%s]}],"variants":[{"value":%s}]}`,
+			rule(defaults), rule(staging), variant))))(t)
+		doc, issues := Decode(tree)
+		if len(issues) > 0 {
+			t.Fatal(issues)
+		}
+		return doc
+	}
+	inDefault := Use{DefaultScope, "/default/rules/0/value", "k"}
+	inStaging := Use{"staging", "/environments/0/rules/0/value", "k"}
+	asVariant := Use{DefaultScope, "/variants/0/value", "k"}
+	read := Use{DefaultScope, "/default/rules/0/value", ""}
+	for _, c := range []struct {
+		name          string
+		before, after *Document
+		want          []Use
+	}{
+		{"a new document", nil, view(old, lookup, plain), []Use{inDefault, {"staging", inStaging.Pointer, ""}}},
+		{"nothing", view(old, lookup, plain), view(old, lookup, plain), nil},
+		{"another ciphertext", view(old, plain, plain), view(other, plain, plain), []Use{inDefault}},
+		{"another key", view(old, plain, plain), view(second, plain, plain), []Use{{DefaultScope, inDefault.Pointer, "k2"}}},
+		{"from default into an environment that it did not reach", view(old, plain, plain), view(old, old, plain), []Use{inStaging}},
+		{"from default into the variants", view(old, plain, plain), view(old, plain, old), nil},
+		{"from a variant into default", view(plain, plain, old), view(old, plain, old), []Use{inDefault}},
+		{"from an environment into default", view(plain, old, plain), view(old, old, plain), []Use{inDefault}},
+		{"from a variant into an environment", view(plain, plain, old), view(plain, old, plain), []Use{inStaging}},
+		{"into an environment", view(plain, plain, plain), view(plain, old, plain), []Use{inStaging}},
+		{"into a variant", view(plain, plain, plain), view(plain, plain, old), []Use{asVariant}},
+		{"a lookup", view(plain, plain, plain), view(lookup, plain, plain), []Use{read}},
+		{"a lookup in other words", view(lookup, plain, plain), view(same, plain, plain), nil},
+		{"taken out", view(old, lookup, other), view(plain, plain, plain), nil},
+	} {
+		if got := NewUses(c.before, c.after); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
 }

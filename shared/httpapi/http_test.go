@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http/httptest"
+	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -12,8 +14,11 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/httpapi/swaggerui"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestEntityTags(t *testing.T) {
@@ -181,4 +186,177 @@ func TestRateLimit(t *testing.T) {
 	w.get("/openapi.json", "-").ok()
 	w.clock = w.clock.Add(2 * time.Second)
 	w.get("/whoami").ok()
+}
+
+// reads are answered from what was kept of the same head.
+var reads = []string{
+	"/flags", "/flags?limit=1", "/flags?tag=a", "/flags?status=live", "/flags?limit=1&cursor=x", "/configs", "/log-levels", "/segments",
+	"/flags/checkout.redesign", "/flags/nothing", "/configs/limit", "/segments/staff",
+	"/flags/checkout.redesign/document", "/flags/checkout.redesign/document?at=main", "/flags?unknown=1", "/flags?limit=no",
+}
+
+// TestKeptAnswersAreWhatWouldBeAnswered, to whomever, whatever was written
+// meanwhile.
+func TestKeptAnswersAreWhatWouldBeAnswered(t *testing.T) {
+	w := newWorld(t, shop())
+	afresh, err := httpapi.New(httpapi.Options{Service: w.service, Limit: unlimited, PublicURL: "https://svc.test"}, httpapi.All()...)
+	must.Do(w.t, err)
+	member := w.newKey(access.KindUser)
+	for round := range 4 {
+		for _, key := range []string{w.key, member, w.key} {
+			for _, path := range reads {
+				for _, headers := range [][]string{nil, {"Accept-Encoding: gzip"}} {
+					ask := func() (string, *httptest.ResponseRecorder) {
+						r := httptest.NewRequest("GET", "/v1"+path, nil)
+						r.Header.Set("Authorization", "Bearer "+key)
+						r.Header.Set("X-Request-Id", "the-same")
+						for _, h := range headers {
+							name, value, _ := strings.Cut(h, ": ")
+							r.Header.Set(name, value)
+						}
+						a := httptest.NewRecorder()
+						w.handler.ServeHTTP(a, r)
+						other := httptest.NewRecorder()
+						afresh.ServeHTTP(other, r)
+						return fmt.Sprint(other.Code, other.Header(), other.Body), a
+					}
+					if want, got := ask(); fmt.Sprint(got.Code, got.Header(), got.Body) != want {
+						t.Errorf("round %d, %s %v:\n%d %v %s\nwant\n%s", round, path, headers, got.Code, got.Header(), got.Body, want)
+					}
+				}
+			}
+		}
+		switch round {
+		case 0:
+			w.do("PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true}`)
+		case 1:
+			w.do("POST", "/flags", `{"key": "another"}`)
+		case 2:
+			w.commit("By hand", map[string]string{"segments/staff.json": "{"})
+		}
+	}
+}
+
+// TestAKeptAnswerIsNotMadeAgain: what a list takes no longer depends on how many
+// items it has. What needs no key is packed once, and unpacked once.
+func TestAKeptAnswerIsNotMadeAgain(t *testing.T) {
+	files := shop()
+	for i := range 2000 {
+		files[fmt.Sprintf("feature-flags/many%d.json", i)] = fmt.Sprintf(`{"key": "many%d", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}`, i)
+	}
+	w := newWorld(t, files)
+	for _, path := range []string{"flags", "openapi.json", "docs", "docs/" + swaggerui.Digest() + "/" + swaggerui.Script} {
+		for _, encoding := range []string{"gzip", "identity"} {
+			r := httptest.NewRequest("GET", "/v1/"+path, nil)
+			r.Header.Set("Authorization", "Bearer "+w.key)
+			r.Header.Set("Accept-Encoding", encoding)
+			ask := func() { w.handler.ServeHTTP(&unread{httptest.NewRecorder(), new(atomic.Int64), read}, r) }
+			ask()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			made := testing.AllocsPerRun(10, ask)
+			if runtime.ReadMemStats(&after); made > 200 || after.TotalAlloc-before.TotalAlloc > 1<<20 {
+				t.Errorf("%s, %s: %v allocations, %d bytes", path, encoding, made, after.TotalAlloc-before.TotalAlloc)
+			}
+		}
+	}
+}
+
+// read is a client's that takes its answer at once.
+var read = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// TestARefusalIsShort however long the text is that it is about, and wherever
+// in the request that stands.
+func TestARefusalIsShort(t *testing.T) {
+	w := newWorld(t, shop())
+	head := w.get("/activity").ok().text("/activity/0/sha")
+	member := "Authorization: Bearer " + w.newKey(access.KindUser)
+	long := strings.Repeat("long", 50_000)
+	put := func(text string) string { return `{"document": ` + text + `, "expectedCommitSha": "` + head + `"}` }
+	for _, c := range []struct{ method, path, body string }{
+		{"PUT", "/flags/checkout.redesign/document", put(redesign)},
+		{"PUT", "/flags/colour/document", put(colour)},
+		{"PUT", "/configs/checkout.limits/document", put(limits)},
+		{"PUT", "/configs/api.token/document", put(secret)},
+		{"PUT", "/log-levels/cart/document", put(cart)},
+		{"POST", "/flags", `{"key": "new", "name": "New", "type": "string", "value": "x", "variants": [{"name": "A", "value": "x"}], "tags": ["a"]}`},
+		{"POST", "/configs", `{"key": "new", "valueType": "json", "value": {"max": 3}, "schemaKey": "limits", "decryptWith": "master.key"}`},
+		{"PATCH", "/flags/colour/environments/staging", `{"rollout": [{"value": "red", "percent": 50}, {"value": "blue", "percent": 50}], "stickyBy": "user.key"}`},
+		{"PATCH", "/configs/checkout.limits/environments/staging", `{"value": {"max": 3}, "expectedCommitSha": "` + head + `"}`},
+		{"PATCH", "/log-levels/cart/environments/staging", `{"level": "INFO", "target": "a.b"}`},
+		{"GET", "/flags/:long", ""},
+		{"GET", "/flags/colour/document?at=:long", ""},
+		{"GET", "/flags?status=:long&cursor=:long&tag=:long&limit=:long", ""},
+		{"GET", "/activity?type=:long&key=:long", ""},
+		{"GET", "/contexts?environment=:long&type=:long&limit=:long", ""},
+		{"PATCH", "/flags/colour/environments/:long?:long=1", "{}"},
+		{":long", "/flags", ""},
+	} {
+		requests := []string{c.body}
+		for _, at := range regexp.MustCompile(`"[^"]*"`).FindAllStringIndex(c.body, -1) {
+			requests = append(requests, c.body[:at[0]]+`"`+long+`"`+c.body[at[1]:])
+		}
+		for _, body := range requests {
+			for _, key := range []string{"Authorization: Bearer " + w.key, member, "Authorization: Bearer " + long} {
+				a := w.do(strings.ReplaceAll(c.method, ":long", long[:5000]), strings.ReplaceAll(c.path, ":long", long)+dryRun(c.method, c.path), body, key)
+				if a.status != 200 && len(a.body) > 20_000 {
+					t.Errorf("%s %s: the answer has %d bytes: %.300s", c.method, c.path, len(a.body), a.body)
+				}
+			}
+		}
+	}
+}
+
+func dryRun(method, path string) string {
+	switch {
+	case method == "GET" || method == ":long":
+		return ""
+	case strings.Contains(path, "?"):
+		return "&dryRun=true"
+	}
+	return "?dryRun=true"
+}
+
+// TestStrangersAreLimited: what an address may ask without a key that is known
+// to be good is counted together. Beyond that a good key still gets in, and
+// nothing else costs the storage anything.
+func TestStrangersAreLimited(t *testing.T) {
+	const budget = 12
+	w := newWorldWith(t, shop(), httpapi.Options{Limit: unlimited})
+	entered := 0
+	w.alter = func(*control.Entry) error { entered++; return nil }
+	anonymous := ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 0.5, Burst: budget}, func() time.Time { return w.clock })
+	options := httpapi.Options{Service: w.service, Limit: unlimited, Anonymous: anonymous, Now: func() time.Time { return w.clock }}
+	var err error
+	w.handler, err = httpapi.New(options, httpapi.All()...)
+	must.Do(w.t, err)
+	w.get("/whoami").ok() // a key that is good takes one token when it is new
+	asks := []func() string{
+		func() string { return w.get("/whoami", "-").refused() },
+		func() string { return w.get("/whoami", "Authorization: Bearer nonsense").refused() },
+		func() string { return w.get("/nowhere", "-").refused() },
+		func() string { return w.do("TRACE", "/flags", "", "-").refused() },
+		func() string { return w.get("/docs", "-").refused() },
+		func() string { return w.get("/openapi.json", "-").refused() },
+	}
+	for i := range budget - 1 {
+		if got := asks[i%len(asks)](); got == "429 RATE_LIMITED" {
+			t.Fatalf("request %d of %d: %s", i, budget, got)
+		}
+	}
+	entered = 0
+	for i, ask := range asks {
+		if got := ask(); got != "429 RATE_LIMITED" {
+			t.Errorf("%d beyond the budget: %s", i, got)
+		}
+	}
+	if a := w.get("/whoami", "Authorization: Bearer nonsense"); a.status != 429 || a.header.Get("Retry-After") != "2" || entered > 0 {
+		t.Errorf("beyond the budget: %d, Retry-After %q, %d questions to the storage", a.status, a.header.Get("Retry-After"), entered)
+	}
+	fresh := w.newKey(access.KindUser)
+	w.get("/whoami", "Authorization: Bearer "+fresh).ok()
+	w.get("/whoami").ok()
+	w.clock = w.clock.Add(2 * time.Second)
+	w.get("/whoami", "Authorization: Bearer "+fresh).ok()
+	w.get("/whoami", "Authorization: Bearer "+fresh).ok()
 }

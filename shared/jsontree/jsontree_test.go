@@ -3,6 +3,8 @@ package jsontree
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -162,4 +164,148 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("the encoding is not the same tree: %v", err)
 		}
 	})
+}
+
+func TestRewriteKeepsWhatDoesNotChange(t *testing.T) {
+	for _, tt := range []struct{ name, text, tree, want string }{
+		{"nothing", "{ \"a\" : 1.0 }\r\n", `{"a":1}`, "{ \"a\" : 1.0 }\r\n"},
+		{"the order of members", `{"a":1, "b":2}`, `{"b":2,"a":1}`, `{"a":1, "b":2}`},
+		{"tabs and CRLF", "{\r\n\t\"a\": 1,\r\n\t\"b\": [\r\n\t\ttrue\r\n\t]\r\n}\r\n", `{"a":1,"b":[true,{"c":[1]}]}`,
+			"{\r\n\t\"a\": 1,\r\n\t\"b\": [\r\n\t\ttrue,\r\n\t\t{\r\n\t\t\t\"c\": [\r\n\t\t\t\t1\r\n\t\t\t]\r\n\t\t}\r\n\t]\r\n}\r\n"},
+		{"a number's spelling", "{\n  \"a\": 1.0,\n  \"b\": 1e2,\n  \"c\": 12345678901234567890\n}", `{"a":1,"b":100,"c":12345678901234567890,"d":null}`,
+			"{\n  \"a\": 1.0,\n  \"b\": 1e2,\n  \"c\": 12345678901234567890,\n  \"d\": null\n}"},
+		{"escapes", `{"\u0061":"\u0062","c":1}`, `{"a":"b","c":2}`, `{"\u0061":"\u0062","c":2}`},
+		{"one line", `{"a": [1, 2], "b": {"c": 1}}`, `{"a": [1, 2, 3], "b": {"c": {"d": [1, 2]}}}`, `{"a": [1, 2, 3], "b": {"c": {"d": [1, 2]}}}`},
+		{"without white space", `{"a":[1],"b":{}}`, `{"a":[1,2],"b":{"c":[1,2]}}`, `{"a":[1,2],"b":{"c":[1,2]}}`},
+		{"one line within many", "{\n    \"rules\": [\n        { \"criteria\": [], \"value\": { \"type\": \"bool\", \"value\": true } }\n    ],\n    \"x\": {}\n}\n",
+			`{"rules":[{"criteria":[],"value":{"type":"bool","value":false}},{"value":{"type":"bool"}}],"x":{}}`,
+			"{\n    \"rules\": [\n        { \"criteria\": [], \"value\": { \"type\": \"bool\", \"value\": false } },\n        {\n            \"value\": {\n                \"type\": \"bool\"\n            }\n        }\n    ],\n    \"x\": {}\n}\n"},
+		{"the first is taken away", `{"a": 1, "b": 2}`, `{"b": 2}`, `{"b": 2}`},
+		{"the last is taken away", "[\n 1 ,\n 2\n]", `[1]`, "[\n 1\n]"},
+		{"one is put in front", "[\n  1,\n  2\n]", `[0,1,2]`, "[\n  0,\n  1,\n  2\n]"},
+		{"all are taken away", "{\n  \"a\": [\n    1\n  ]\n}", `{"a":[]}`, "{\n  \"a\": []\n}"},
+		{"an empty one is filled", "{\n   \"a\": []\n}", `{"a":[1]}`, "{\n   \"a\": [\n      1\n   ]\n}"},
+		{"an empty one with a line break is filled", "{\n   \"a\": [ \n   ], \"b\": {\n\n   }\n}", `{"a":[1,[2]],"b":{"c":1}}`,
+			"{\n   \"a\": [ \n      1,\n      [\n         2\n      ]\n   ], \"b\": {\n\n      \"c\": 1\n   }\n}"},
+		{"an empty one with a line break within a line", "{\"a\":[\r\n\t],\"b\":1}", `{"a":[1,{"c":2}],"b":1}`, "{\"a\":[\r\n\t  1,\r\n\t  {\r\n\t    \"c\": 2\r\n\t  }\r\n\t],\"b\":1}"},
+		{"an empty one with white space in a line", `{"a": [ ], "b": { }}`, `{"a":[1,2],"b":{"c":[3]}}`, `{"a": [ 1, 2 ], "b": { "c": [3] }}`},
+		{"an empty whole", " [ \n] ", `[1]`, " [ \n  1\n] "},
+		{"blank lines", "{\n\n  \"a\": 1,\n\n  \"b\": 2\n\n}", `{"a":1,"b":3,"c":4}`, "{\n\n  \"a\": 1,\n\n  \"b\": 3,\n  \"c\": 4\n\n}"},
+		{"what lies around", " \n{\"a\":1} \n\n", `{"a":2}`, " \n{\"a\":2} \n\n"},
+		{"a colon with white space", `{"a" : 1 , "b" : 2}`, `{"a":1,"b":3,"c":4}`, `{"a" : 1 , "b" : 3, "c": 4}`},
+	} {
+		tree := must.Get(Parse([]byte(tt.tree)))(t)
+		got, err := Rewrite([]byte(tt.text), tree)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: %q (%v), want %q", tt.name, got, err, tt.want)
+		}
+	}
+	if _, err := Rewrite([]byte(`{`), NewObject()); err == nil {
+		t.Error("what is no JSON is rewritten")
+	}
+}
+
+// TestRewriteSaysWhatTheTreeSays over random texts, and changes one line for one value.
+func TestRewriteSaysWhatTheTreeSays(t *testing.T) {
+	var value func(depth int) *Node
+	value = func(depth int) *Node {
+		switch n := rand.IntN(6); {
+		case n == 0 && depth > 0:
+			all := NewObject()
+			for i := range rand.IntN(5) {
+				all.Set(fmt.Sprint("m", rand.IntN(5), i%2), value(depth-1))
+			}
+			return all
+		case n <= 2 && depth > 0:
+			all := NewArray()
+			for range rand.IntN(5) {
+				all.Items = append(all.Items, value(depth-1))
+			}
+			return all
+		case n == 3:
+			return NewString(strings.Repeat("\"{,\n", rand.IntN(3)))
+		case n == 4:
+			return NewBool(true)
+		}
+		return NewInt(int64(rand.IntN(4)))
+	}
+	manners := []func(*Node) string{
+		func(n *Node) string { return string(n.Encode()) },
+		func(n *Node) string { return string(n.Compact()) },
+		func(n *Node) string {
+			return strings.ReplaceAll(strings.ReplaceAll(string(n.Encode()), "  ", "\t"), "\n", "\r\n")
+		},
+		func(n *Node) string { return strings.ReplaceAll(string(n.Compact()), `":`, `" : `) },
+	}
+	for range 20_000 {
+		a, b := value(4), value(4)
+		text := manners[rand.IntN(4)](a)
+		got, err := Rewrite([]byte(text), b)
+		if err != nil {
+			t.Fatalf("%s into %s: %v", text, b.Compact(), err)
+		}
+		if same, err := Rewrite(got, b); err != nil || string(same) != string(got) {
+			t.Fatalf("%s is rewritten as %s", got, same)
+		}
+	}
+}
+
+func FuzzRewrite(f *testing.F) {
+	f.Add("{\n \"a\": [1, {\"b\": 2}]\r\n}", `{"a":[{"b":3}],"c":{}}`)
+	f.Add(` [ "\"" , {} ]`, `[[],"\\"]`)
+	f.Fuzz(func(t *testing.T, text, to string) {
+		tree, err := Parse([]byte(to))
+		if err != nil {
+			return
+		}
+		if _, err := Parse([]byte(text)); err != nil {
+			return
+		}
+		if _, err := Rewrite([]byte(text), tree); err != nil {
+			t.Fatalf("%q into %q: %v", text, to, err)
+		}
+	})
+}
+
+// TestWhatIsPutIntoAnEmptyOneLeavesItsWhiteSpace, and whatever lies around it.
+func TestWhatIsPutIntoAnEmptyOneLeavesItsWhiteSpace(t *testing.T) {
+	pick := func(all ...string) string { return all[rand.IntN(len(all))] }
+	for range 20_000 {
+		around := NewArray(NewInt(1), NewString("here"), NewArray(NewBool(true)))
+		if rand.IntN(2) == 0 {
+			of := NewObject()
+			of.Set("a", around)
+			of.Set("here", NewString("here"))
+			of.Delete(pick("here", "a"))
+			around = of
+		}
+		text := pick(string(around.Encode()), string(around.Compact()), strings.ReplaceAll(string(around.Encode()), "\n", "\r\n"))
+		at := strings.LastIndex(text, `"here"`)
+		before, after := text[:at], text[at+len(`"here"`):]
+		inner, into, brackets := "", `[1,{"a":[2,[]]}]`, "[]"
+		for range rand.IntN(4) {
+			inner += pick(" ", "\t", "\n", "\r\n")
+		}
+		if rand.IntN(2) == 0 {
+			into, brackets = `{"x":1,"y":{"z":[]}}`, "{}"
+		}
+		old := before + brackets[:1] + inner + brackets[1:] + after
+		tree := must.Get(Parse([]byte(before + into + after)))(t)
+		made, err := Rewrite([]byte(old), tree)
+		mid, begins := strings.CutPrefix(string(made), before+brackets[:1])
+		mid, ends := strings.CutSuffix(mid, brackets[1:]+after)
+		if err != nil || !begins || !ends {
+			t.Fatalf("%q (%v) of %q", made, err, old)
+		}
+		head, tail := inner, inner
+		if i := strings.LastIndex(inner, "\n"); i >= 0 {
+			i = len(strings.TrimSuffix(inner[:i], "\r"))
+			head, tail = inner[:i], inner[i:]
+		} else if strings.Contains(before, "\n") {
+			continue // it has lines as any other of the text
+		}
+		if !strings.HasPrefix(mid, head) || !strings.HasSuffix(mid, tail) {
+			t.Fatalf("%q of %q: white space is gone", made, old)
+		}
+	}
 }

@@ -5,16 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/gitobjects"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/workspace"
 )
 
 var ctx = context.Background()
@@ -271,4 +278,155 @@ func TestStorageFails(t *testing.T) {
 	if got := texts(s.snapshot(repo)); got["configs/a.json"] != "2" {
 		t.Errorf("after the failure the files are %v", got)
 	}
+}
+
+// lossy are objects of which one is lost at times.
+type lossy struct {
+	repository.Objects
+	path, blob string
+	lost       atomic.Bool
+	asked      atomic.Int64
+}
+
+func (l *lossy) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
+	tree, err := l.Objects.Tree(ctx, head)
+	if _, there := tree.Files[l.path]; there && l.lost.Load() {
+		delete(tree.Files, l.path)
+		tree.Unread[l.path] = &workspace.Unread{Why: "it is gone", Lost: true}
+	}
+	return tree, err
+}
+
+func (l *lossy) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
+	if l.asked.Add(1); touch.Blob == l.blob && l.lost.Load() {
+		return nil, &object.Lost{ID: object.ParseID(touch.Blob)}
+	}
+	return l.Objects.Blob(ctx, touch)
+}
+
+// TestWhatWasLostIsBack: a file whose text was lost when it was read, and is there
+// again, is read in the same head, in a later one, and in an earlier commit.
+func TestWhatWasLostIsBack(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			s := newStore(t, dir)
+			s.commit(put("configs/a.json", "a"), put("configs/b.json", "b"))
+			first := s.head()
+			file, _ := s.snapshot(s.repo).File("configs/a.json")
+			objects := &lossy{Objects: s.objects, path: "configs/a.json", blob: file.Blob}
+			objects.lost.Store(true)
+			repo := repository.New(s.ledger, objects)
+			before := s.snapshot(repo)
+			if f, _ := before.File("configs/a.json"); f.Err == nil || len(before.Lost()) != 1 {
+				t.Fatalf("%q, %v", f.Text, before.Lost())
+			}
+			for range 3 {
+				s.snapshot(repo)
+			}
+			if n := objects.asked.Load(); n != 0 {
+				t.Errorf("it was looked for %d times at once", n)
+			}
+			time.Sleep(2 * time.Second)
+			for range 3 {
+				s.snapshot(repo)
+			}
+			if n := objects.asked.Load(); n != 1 {
+				t.Errorf("it was looked for %d times after two seconds", n)
+			}
+			if later {
+				s.commit(put("configs/b.json", "c"))
+				if f, _ := s.snapshot(repo).File("configs/a.json"); f.Err == nil {
+					t.Errorf("%q", f.Text)
+				}
+			}
+			objects.lost.Store(false)
+			if _, text, err := repo.At(ctx, s.head(), "configs/a.json", first.Commit); err != nil || string(text) != "a" {
+				t.Errorf("at the commit: %q, %v", text, err)
+			}
+			time.Sleep(2 * time.Second)
+			after := s.snapshot(repo)
+			if f, _ := after.File("configs/a.json"); string(f.Text) != "a" || len(after.Lost()) != 0 {
+				t.Errorf("later %v: %q, %v", later, f.Text, after.Lost())
+			}
+			n := objects.asked.Load()
+			time.Sleep(2 * time.Second)
+			if s.snapshot(repo); objects.asked.Load() != n {
+				t.Error("it is looked for though it is there")
+			}
+		})
+	}
+}
+
+// TestADocumentMayBeAsLargeAsAnObjectThatIsRead, with a byte order mark.
+func TestADocumentMayBeAsLargeAsAnObjectThatIsRead(t *testing.T) {
+	if object.MaxBlob != document.MaxSize+3 {
+		t.Errorf("a document has up to %d bytes, and a blob of up to %d is read", document.MaxSize, object.MaxBlob)
+	}
+}
+
+// TestAllTextsTogetherAreBounded: one blob of 1 MB under many names is as many MB in
+// memory. More than the bound is refused as a whole, since what is left out would look
+// deleted.
+func TestAllTextsTogetherAreBounded(t *testing.T) {
+	large := gitobjects.Blob(`"` + strings.Repeat(" ", 1<<20-2) + `"`)
+	for files, want := range map[int]bool{140: true, 64: false} {
+		var configs []object.TreeEntry
+		for i := range files {
+			configs = append(configs, object.TreeEntry{Mode: object.ModeFile, Name: fmt.Sprintf("c%03d.json", i), ID: large.ID})
+		}
+		folder := gitobjects.Tree(t, configs...)
+		root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: folder.ID})
+		commit := gitobjects.Commit(root)
+		read := func(id object.ID) (object.Kind, []byte, error) {
+			for _, o := range []pack.Object{large, folder, root, commit} {
+				if o.ID == id {
+					return o.Kind, o.Content, nil
+				}
+			}
+			return "", nil, errors.New("no such object")
+		}
+		if _, err := repository.ReadTree(ctx, repository.Head{Commit: commit.ID.String()}, read, nil, 0); errors.As(err, new(*repository.TooLarge)) != want || !want && err != nil {
+			t.Errorf("%d MB: %v", files, err)
+		}
+	}
+}
+
+// mute is a ledger that never says how a commit ended.
+type mute struct{ repository.Ledger }
+
+func (mute) Advance(context.Context, repository.Head, repository.Commit) (repository.Head, error) {
+	return repository.Head{}, errors.New("the answer was lost")
+}
+
+type releases struct {
+	repository.Objects
+	count atomic.Int64
+}
+
+func (r *releases) Release(name string) {
+	r.count.Add(1)
+	r.Objects.Release(name)
+}
+
+// TestAPackOfUnknownOutcomeIsReleased: not at once, since its commit may be landing
+// still.
+func TestAPackOfUnknownOutcomeIsReleased(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, dir)
+		objects := &releases{Objects: s.objects}
+		repo := repository.New(mute{s.ledger}, objects)
+		if _, err := repo.Commit(ctx, s.snapshot(repo), s.draft(put("configs/a.json", "a"))); !errors.Is(err, repository.ErrUnknownOutcome) {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if n := objects.count.Load(); n != 0 {
+			t.Errorf("released %d times within a minute", n)
+		}
+		time.Sleep(2 * time.Hour)
+		if n := objects.count.Load(); n != 1 {
+			t.Errorf("released %d times", n)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package sdkapi_test
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -12,11 +13,15 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/client"
+	"svc.example/svc/shared/contexts"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/telemetrytest"
 )
 
 // streaming is a world with event streams, over real connections. Its clock is
@@ -238,5 +243,135 @@ func TestAnswersNameAStreamServer(t *testing.T) {
 	}
 	if here := w.send("GET", "/ofrep/v1/events", "", ""); here.Code != 401 && here.Code != 404 {
 		t.Errorf("here: %d", here.Code)
+	}
+}
+
+// TestWhatARelayIsToldOfKeys, and of tokens, which only the workspace's own secret keys
+// may ask about.
+func TestWhatARelayIsToldOfKeys(t *testing.T) {
+	w, other := newWorld(t, shop), newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "development")
+	parsed, err := access.ParseKey(public)
+	must.Do(t, err)
+	token := access.TokenOf(parsed.ID(), parsed.Digest(), "production").String()
+	forged := access.TokenOf(parsed.ID(), sha256.Sum256([]byte("guess")), "production").String()
+	for name, tt := range map[string]struct {
+		from       *world
+		key, query string
+		code       int
+		kind, read string
+	}{
+		"a public key":                   {w, public, "", 200, "public_sdk", "production"},
+		"a secret key":                   {w, secret, "", 200, "secret_sdk", "development"},
+		"no key":                         {w, "", "", 401, "", ""},
+		"a key of another workspace":     {other, public, "", 401, "", ""},
+		"a management key":               {w, w.key(access.KindUser, ""), "", 401, "", ""},
+		"a token":                        {w, secret, "?token=" + token, 200, "public_sdk", "production"},
+		"a token, asked by a public key": {w, public, "?token=" + token, 401, "", ""},
+		"a token, asked by a stranger":   {w, "", "?token=" + token, 401, "", ""},
+		"a token that was made up":       {w, secret, "?token=" + forged, 401, "", ""},
+		"a token of another workspace":   {other, other.key(access.KindSecretSDK, "production"), "?token=" + token, 401, "", ""},
+		"a text that is no token":        {w, secret, "?token=x", 401, "", ""},
+	} {
+		answer := tt.from.send("GET", "/api/v2/key"+tt.query, tt.key, "")
+		if answer.Code != tt.code {
+			t.Errorf("%s: %d %s, want %d", name, answer.Code, answer.Body, tt.code)
+			continue
+		}
+		if answer.Header().Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: pages may read the answer", name)
+		}
+		if tt.code != 200 {
+			continue
+		}
+		var got sdkapi.KeyDescription
+		must.Do(t, json.Unmarshal(answer.Body.Bytes(), &got))
+		if string(got.Kind) != tt.kind || got.Environment != tt.read || got.WorkspaceID != w.id || got.ID == "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	// A key that is taken back is so for relays too.
+	w.edit(func(r *local.Registry) error { _, err := r.RevokeKey(ctx, parsed.ID(), time.Now()); return err })
+	for _, answer := range []int{w.send("GET", "/api/v2/key", public, "").Code, w.send("GET", "/api/v2/key?token="+token, secret, "").Code} {
+		if answer != 401 {
+			t.Errorf("a revoked key: %d", answer)
+		}
+	}
+}
+
+// TestTheClientVersionIsToldWhereTheRestLeadsToTheSameAnswers.
+func TestTheClientVersionIsToldWhereTheRestLeadsToTheSameAnswers(t *testing.T) {
+	w := newWorld(t, shop) // where only a config for servers is left out
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	told := func() string {
+		var got struct{ Meta map[string]string }
+		must.Do(t, json.Unmarshal(w.send("GET", configs, secret, "").Body.Bytes(), &got))
+		return got.Meta["clientVersion"]
+	}
+	if want := versionIn(t, w.send("GET", polling, public, "")); told() != want {
+		t.Errorf("told %q, browsers have %q", told(), want)
+	}
+	for path, text := range map[string]string{
+		"segments/beta.json": strings.Replace(shop["segments/beta.json"], `["u-1"]`, `["u-1"],"confidential":true`, 1),
+		"feature-flags/dark.json": strings.NewReplacer(`"operator":"IN_SEG"`, `"operator":"PROP_IS_ONE_OF","propertyName":"user.key"`,
+			`{"type":"string","value":"beta"}`, `{"type":"string_list","value":["x"],"confidential":true}`).Replace(shop["feature-flags/dark.json"]),
+	} {
+		w.commit(map[string]string{path: text})
+		if got := told(); got != "" {
+			t.Errorf("%s is left out, and the version of clients is told: %s", path, got)
+		}
+		w.commit(map[string]string{path: shop[path]})
+		if told() == "" {
+			t.Error("it is not told again")
+		}
+	}
+}
+
+// TestTheClientOfThisProject reads what is served here, decrypts, follows a
+// change, and reports its contexts.
+func TestTheClientOfThisProject(t *testing.T) {
+	master := client.NewKey()
+	secret, err := client.Encrypt(master, "key", "hunter2")
+	must.Do(t, err)
+	files := map[string]string{"configs/key.json": strings.Replace(shop["configs/key.json"], "Y2lwaGVy", secret, 1)}
+	for path, text := range shop {
+		if files[path] == "" {
+			files[path] = text
+		}
+	}
+	w := newWorld(t, files)
+	server := httptest.NewServer(w.handler)
+	defer server.Close()
+	app, err := client.Open(ctx, client.Options{URL: server.URL, Key: w.key(access.KindSecretSDK, "production"),
+		PollEvery: 10 * time.Millisecond, Telemetry: true,
+		Getenv: func(name string) (string, bool) { return master, name == "MASTER" }})
+	must.Do(t, err)
+	defer app.Close()
+	someone := func(key string) *contexts.Set {
+		return contexts.Named("user", map[string]any{"key": key, "name": "Ada"})
+	}
+	if !app.Bool(ctx, "dark", false, someone("u-1")) || app.Bool(ctx, "dark", true, someone("u-2")) {
+		t.Error("a flag with a segment is decided otherwise than by the server")
+	}
+	if got := app.String(ctx, "key", "default", someone("u-1")); got != "hunter2" {
+		t.Errorf("the secret is %q", got)
+	}
+	if got := app.String(ctx, "plain", "default", someone("u-1")); got != "default" {
+		t.Errorf("a confidential value was sent, or what stands for it is served: %q", got)
+	}
+	version := app.Version()
+	w.commit(map[string]string{"configs/plain.json": ""})
+	for begin := time.Now(); app.Version() == version && time.Since(begin) < time.Minute; time.Sleep(5 * time.Millisecond) {
+	}
+	if app.Version() == version {
+		t.Error("a change does not arrive")
+	}
+	must.Do(t, app.Close()) // which uploads what is left
+	usage, err := w.store.Usage(ctx, string(w.id), telemetry.MonthOf(telemetrytest.Now))
+	must.Do(t, err)
+	found, err := w.store.Contexts(ctx, string(w.id), telemetry.Query{Text: "ada", Limit: 10})
+	must.Do(t, err)
+	if usage.Keys != 2 || len(found) != 2 {
+		t.Errorf("%+v %+v", usage, found)
 	}
 }

@@ -2,19 +2,26 @@ package served
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/memory"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/testenv"
 	"svc.example/svc/shared/versions"
+	"svc.example/svc/shared/workspace"
 )
 
 // goodOnce is a repository in which some files were good once.
@@ -204,5 +211,186 @@ func TestWhatIsBrokenIsSoughtAtTheHeadThatIsAsked(t *testing.T) {
 	ws, err := o.Effective(t.Context())
 	if err != nil || len(ws.Items) != 1 {
 		t.Errorf("%d documents are served, want the one that was good once: %v", len(ws.Items), err)
+	}
+}
+
+// briefsFiles are files of which some can be told of in brief.
+func briefsFiles() *repository.Snapshot {
+	s := &repository.Snapshot{}
+	for _, f := range [][2]string{
+		{"configs/broken.json", `{`},
+		{"feature-flags/a.json", `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_MATCHES","propertyName":"user.key","valueToMatch":{"type":"string","value":"^a"}}],"value":{"type":"bool","value":true}}]},"environments":[{"id":"production","rules":[]}]}`},
+		{"feature-flags/wrong.json", `{"key":"wrong","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"bool","value":1}}]}}`},
+		{"segments/s.json", `{"key":"s","type":"segment","valueType":"bool","default":{"rules":[]}}`},
+		{"svc.json", `{"environments":["production"]}`},
+	} {
+		s.Files = append(s.Files, repository.File{Path: f[0], Blob: object.Hash(object.Blob, []byte(f[1])).String(), Text: []byte(f[1]), Last: &repository.Commit{}})
+	}
+	return s
+}
+
+// TestBriefsFormat: what is stored is read by other versions of svc, which take it
+// for what they would make of the documents themselves. Whoever changes this raises
+// briefsFormat.
+func TestBriefsFormat(t *testing.T) {
+	const want = "b6e67b8c16ede39f74068db0c9d03dc539d62b4739c9e6d51dee051b5da22a58"
+	briefs := newView(briefsFiles(), nil, false).briefs()
+	if got := fmt.Sprintf("%x", sha256.Sum256(briefs)); got != want {
+		t.Errorf("%s\n%q", got, briefs)
+	}
+}
+
+// TestBriefsTellOfDocuments that can be served as they are, and of nothing else.
+func TestBriefsTellOfDocuments(t *testing.T) {
+	s := briefsFiles()
+	whole := newView(s, nil, false)
+	v := briefed(s.Files, whole.briefs())
+	for i, f := range s.Files {
+		told, known := v.read[i], whole.read[i]
+		if (told != nil) != known.servable() {
+			t.Errorf("%s is told of: %t", f.Path, told != nil)
+		}
+		if told != nil && fmt.Sprintf("%+v", *told) != fmt.Sprintf("%+v", *known) {
+			t.Errorf("%s is\n%+v, want\n%+v", f.Path, *told, *known)
+		}
+	}
+	if got, want := string(v.readable.Encode()), string(whole.readable.Encode()); got != want {
+		t.Errorf("the versions are %s, want %s", got, want)
+	}
+	if again := newView(s, v, false); string(again.briefs()) != string(whole.briefs()) {
+		t.Error("a view that is made from briefs has others")
+	}
+}
+
+func FuzzBriefed(f *testing.F) {
+	s := briefsFiles()
+	f.Add(newView(s, nil, false).briefs())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if v := briefed(s.Files, b); v != nil {
+			newView(s, v, false).briefs()
+		}
+	})
+}
+
+// TestAViewOfWhatWasLost: at the same head, a file that is back is read.
+func TestAViewOfWhatWasLost(t *testing.T) {
+	head := repository.Head{Commit: "1", Sequence: 1}
+	r := &cache{}
+	lost := repository.File{Path: "configs/a.json", Err: &workspace.Unread{Why: "it is gone", Lost: true}}
+	if v := r.at(repository.NewSnapshot(head, []repository.File{lost})); len(v.read[0].problems) != 1 {
+		t.Errorf("%+v", v.read[0])
+	}
+	back := repository.File{Path: "configs/a.json", Text: []byte("{}")}
+	if v := r.at(repository.NewSnapshot(head, []repository.File{back})); string(v.snapshot.Files[0].Text) != "{}" || !v.read[0].document {
+		t.Errorf("%+v", v.read[0])
+	}
+}
+
+// A page of a list tells of each flag in each environment.
+func TestEnvironmentsThatDocumentsNameAreBounded(t *testing.T) {
+	var entries []string
+	for i := range 1000 {
+		entries = append(entries, fmt.Sprintf(`{"id": "e%d", "rules": []}`, i))
+	}
+	flag := `{"key": "a", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [` + strings.Join(entries, ",") + `]}`
+	head := repository.Head{Commit: "1", Sequence: 1}
+	v := (&cache{}).at(repository.NewSnapshot(head, []repository.File{
+		{Path: "feature-flags/a.json", Text: []byte(flag)}, {Path: "svc.json", Text: []byte(`{"environments": ["production", 1]}`)}}))
+	if n := len(v.ws.Environments); n != workspace.MaxEnvironments {
+		t.Errorf("%d environments", n)
+	}
+	if _, found := v.ws.Environment("production"); !found {
+		t.Error("what is declared has made way")
+	}
+}
+
+// TestTheSizeOfAView is what it takes beside the texts, whatever its documents are
+// rich in.
+func TestTheSizeOfAView(t *testing.T) {
+	testenv.Slow(t)
+	const slack = 1 << 20 // and what is remembered of expressions
+	list := func(n int, f func(int) string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = f(i)
+		}
+		return strings.Join(all, ",")
+	}
+	flag := func(i int, more string) string {
+		return fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"bool",%s"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":true}}]}}`, i, more)
+	}
+	for name, c := range map[string]struct {
+		n   int
+		doc func(i int) string
+	}{
+		"flags": {5000, func(i int) string { return flag(i, "") }},
+		"environments": {5, func(i int) string {
+			return flag(i, `"environments":[`+list(5000, func(e int) string { return fmt.Sprintf(`{"id":"e%d","rules":[]}`, i*5000+e) })+`],`)
+		}},
+		"same environments": {4, func(i int) string {
+			return flag(i, `"environments":[`+list(5000, func(e int) string { return fmt.Sprintf(`{"id":"e%d","rules":[]}`, e) })+`],`)
+		}},
+		"tags": {4, func(i int) string {
+			return flag(i, `"tags":[`+list(5000, func(e int) string { return fmt.Sprintf(`"t%d"`, i*5000+e) })+`],`)
+		}},
+		"names":        {50, func(i int) string { return flag(i, `"name":"`+strings.Repeat("x", 100000)+`",`) }},
+		"descriptions": {50, func(i int) string { return flag(i, `"description":"`+strings.Repeat("x", 100000)+`",`) }},
+		"variants": {5, func(i int) string {
+			return flag(i, `"variants":[`+list(5000, func(e int) string { return `{"value":{"type":"bool","value":true}}` })+`],`)
+		}},
+		"problems": {5, func(i int) string { return flag(i, `"variants":[`+list(5000, func(e int) string { return `1` })+`],`) }},
+		"expressions": {20, func(i int) string {
+			return flag(i, `"environments":[{"id":"production","rules":[{"value":{"type":"bool","value":true},"criteria":[`+list(2000, func(e int) string {
+				return fmt.Sprintf(`{"operator":"PROP_MATCHES","propertyName":"a","valueToMatch":{"type":"string","value":"x%d"}}`, i*2000+e)
+			})+`]}]}],`)
+		}},
+	} {
+		for _, listed := range []bool{true, false} {
+			s := &repository.Snapshot{}
+			for i := range c.n {
+				s.Files = append(s.Files, repository.File{Path: fmt.Sprintf("feature-flags/f%d.json", i), Text: []byte(c.doc(i)), Blob: fmt.Sprint(i)})
+			}
+			before := memory.InUse()
+			v := newView(s, nil, listed)
+			held := max(0, memory.InUse()-before) // what others have used may have gone meanwhile
+			t.Logf("%s, listed %v: %d KB are held, %d KB are counted", name, listed, held>>10, v.bytes>>10)
+			if v.bytes < held*3/4-slack || v.bytes > 6*held+slack {
+				t.Errorf("%s, listed %v: %d bytes are held, and %d are counted", name, listed, held, v.bytes)
+			}
+			runtime.KeepAlive(v)
+			runtime.KeepAlive(s)
+		}
+	}
+}
+
+func snapshotOf(files map[string]string, paths ...string) *repository.Snapshot {
+	s := &repository.Snapshot{}
+	for _, path := range paths {
+		text := []byte(files[path])
+		s.Files = append(s.Files, repository.File{Path: path, Blob: object.Hash(object.Blob, text).String(), Text: text})
+	}
+	return s
+}
+
+func TestOnlyWhatChangedIsDecodedAgain(t *testing.T) {
+	flag := func(key, more string) string {
+		return fmt.Sprintf(`{"key":%q,"type":"feature_flag","valueType":"bool","default":{"rules":[]}%s}`, key, more)
+	}
+	const a, b, c, d, s = "feature-flags/a.json", "feature-flags/b.json", "feature-flags/c.json", "feature-flags/d.json", "schemas/s.json"
+	first := newView(snapshotOf(map[string]string{a: flag("a", ""), b: flag("b", ""), d: flag("d", ""), s: `{"type":"object"}`}, a, b, d, s), nil, true)
+	next := newView(snapshotOf(map[string]string{b: flag("b", `,"x":1`), c: flag("c", ""), d: flag("d", ""), s: `{"type":"object"}`}, b, c, d, s), first, true)
+	if next.read[0] == first.read[1] || next.read[2] != first.read[2] {
+		t.Error("what changed is not decoded, or what did not is decoded again")
+	}
+	// Compiling a schema can take most of a second, and writers wait for each other.
+	compiled := func(v *View) *document.Schema {
+		schema, _ := v.ws.Schemas[0].Compiled()
+		return schema
+	}
+	if compiled(first) == nil || compiled(next) != compiled(first) {
+		t.Error("a schema is compiled again after a write of something else")
+	}
+	if changed := newView(snapshotOf(map[string]string{s: `{"type":"array"}`}, s), next, true); compiled(changed) == compiled(first) {
+		t.Error("a schema that has changed is not compiled again")
 	}
 }

@@ -1,13 +1,22 @@
 package source_test
 
 import (
+	"bytes"
+	"compress/zlib"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/checkout"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/gitobjects"
 	"svc.example/svc/shared/testing/must"
 )
 
@@ -102,4 +111,230 @@ func TestAnUnguardedWorkspaceFileIsNoted(t *testing.T) {
 			t.Errorf("%s: %q", text, s.Notes)
 		}
 	}
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	if root, nested, err := source.FindRepository(dir); root != nil || nested != "" || err != nil {
+		t.Errorf("nothing: %v, %q, %v", root, nested, err)
+	}
+	must.Get(checkout.Init(dir, "somewhere"))(t)
+	if root, _, err := source.FindRepository(dir); err != nil || root == nil || !root.Empty() {
+		t.Errorf("a repository without a commit: %v, %v", root, err)
+	}
+	for _, file := range []string{"HEAD", "objects/x", "refs/x", "config"} {
+		write(t, dir, file, "of another one")
+	}
+	if root, _, err := source.FindRepository(dir); err != nil || root == nil || !root.Empty() {
+		t.Errorf("beside the files of another one: %v, %v", root, err)
+	}
+	below := filepath.Join(dir, "a", "b")
+	must.Do(t, os.MkdirAll(below, 0o777))
+	if root, nested, err := source.FindRepository(below); root != nil || nested != dir || err != nil {
+		t.Errorf("below one: %v, %q, %v", root, nested, err)
+	}
+}
+
+// TestFindWhatCannotBeUsed: a repository that cannot be read now is not taken for
+// none, which would leave its history behind.
+func TestFindWhatCannotBeUsed(t *testing.T) {
+	for name, spoil := range map[string]func(git string) error{
+		"objects on a disk that is not there": func(git string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(git, "objects")), os.Symlink("nowhere", filepath.Join(git, "objects")))
+		},
+		"a directory that is not there": func(git string) error {
+			return errors.Join(os.RemoveAll(git), os.Symlink("nowhere", git))
+		},
+		"links in a circle": func(git string) error {
+			return errors.Join(os.RemoveAll(git), os.Symlink(".git", git))
+		},
+		"a file": func(git string) error {
+			return errors.Join(os.RemoveAll(git), os.WriteFile(git, []byte("gitdir: elsewhere\n"), 0o666))
+		},
+	} {
+		dir := t.TempDir()
+		git, err := checkout.Init(dir, "")
+		if err = errors.Join(err, spoil(git)); err != nil {
+			t.Fatal(err)
+		}
+		if root, _, err := source.FindRepository(dir); err == nil || !strings.Contains(err.Error(), git) {
+			t.Errorf("%s: %v, %v", name, root, err)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, ".git/description", "no HEAD: git takes it for none too")
+	if root, _, err := source.FindRepository(dir); root != nil || err != nil {
+		t.Errorf("%v, %v", root, err)
+	}
+}
+
+// TestCopyBesideCompaction: packs vanish while they are copied, and what they
+// held is copied all the same.
+func TestCopyBesideCompaction(t *testing.T) {
+	for after := range 12 {
+		dir := t.TempDir()
+		git := must.Get(checkout.Init(dir, ""))(t)
+		root := gitobjects.Tree(t)
+		commit := gitobjects.Commit(root)
+		gitobjects.StoreIn(t, git, root, commit)
+		ids := []object.ID{root.ID, commit.ID}
+		for n := range 5 {
+			blob := gitobjects.Blob(fmt.Sprint("text ", n))
+			gitobjects.StoreIn(t, git, blob)
+			ids = append(ids, blob.ID)
+		}
+		must.Do(t, os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID.String()+"\n"), 0o666))
+		from, _, err := source.FindRepository(dir)
+		must.Do(t, err)
+		target := t.TempDir()
+		into := must.Get(checkout.Init(target, ""))(t)
+		copied := 0
+		must.Do(t, from.CopyTo(t.Context(), into, func(int64, int64) {
+			if copied++; copied == after+1 {
+				compact(t, git)
+			}
+		}))
+		found := must.Get(disk.Open(into))(t)
+		for _, id := range ids {
+			if _, _, err := found.Reader(t.Context()).Read(id); err != nil {
+				t.Errorf("compacted after %d files: %s: %v", after+1, id, err)
+			}
+		}
+		for _, half := range halves(t, into) {
+			t.Errorf("compacted after %d files: half a pack: %s", after+1, half)
+		}
+	}
+}
+
+// TestCopyThroughLinks of svc's own repository: what a link leads to is copied,
+// and one that leads nowhere is an error.
+func TestCopyThroughLinks(t *testing.T) {
+	for linked, want := range map[string]string{
+		".": "", "pack": "", "pack/*.pack": "", "??": "", "??/*": "",
+		"pack/pack-1.pack": "leads nowhere", "ab": "leads nowhere",
+	} {
+		t.Run(strings.ReplaceAll(linked, "/", " "), func(t *testing.T) {
+			git, err := checkout.Init(t.TempDir(), "")
+			must.Do(t, err)
+			root := gitobjects.Tree(t)
+			commit := gitobjects.Commit(root)
+			gitobjects.StoreIn(t, git, root)
+			storeLoose(t, git, commit)
+			link(t, filepath.Join(git, "objects"), linked)
+			into := must.Get(checkout.Init(t.TempDir(), ""))(t)
+			err = source.RepositoryAt(git, commit.ID.String()).CopyTo(t.Context(), into, nil)
+			if want != "" {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			must.Do(t, err)
+			found := must.Get(disk.Open(into))(t)
+			for _, id := range []string{root.ID.String(), commit.ID.String()} {
+				if _, _, err := found.Reader(t.Context()).Read(object.ParseID(id)); err != nil {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+}
+
+// link moves what a pattern finds elsewhere, and leaves a link to it. Where it
+// finds nothing, it leaves a link that leads nowhere.
+func link(t *testing.T, dir, pattern string) {
+	t.Helper()
+	found := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
+	if len(found) == 0 {
+		must.Do(t, os.Symlink("nowhere", filepath.Join(dir, pattern)))
+	}
+	for _, path := range found {
+		elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+		must.Do(t, errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)))
+	}
+}
+
+// TestNotWhole: a repository that lacks objects is refused, wherever it lies.
+func TestNotWhole(t *testing.T) {
+	for file, want := range map[string]string{
+		"info/alternates": "borrows objects", "pack/pack-1.promisor": "partial clone",
+	} {
+		dir := filepath.Join(t.TempDir(), "[a]")
+		git := must.Get(checkout.Init(dir, ""))(t)
+		write(t, filepath.Join(git, "objects"), file, "")
+		write(t, git, "refs/heads/main", strings.Repeat("1", 40)+"\n")
+		if _, err := source.Read(t.Context(), dir, short); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// TestObjectsUnderFalseNamesAreNotImported: what their content is called by git, older
+// commits too.
+func TestObjectsUnderFalseNamesAreNotImported(t *testing.T) {
+	blob := gitobjects.Blob("old")
+	tree := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "x", ID: blob.ID})
+	old, root := gitobjects.Commit(tree), gitobjects.Tree(t)
+	whole := []pack.Object{blob, tree, old, root, gitobjects.Commit(root, old.ID)}
+	for i, o := range whole[:3] {
+		forged, others := o, slices.Delete(slices.Clone(whole), i, i+1)
+		forged.Content = append(slices.Clone(o.Content), "\nx"...)
+		for loose, store := range map[bool]func(git string){
+			false: func(git string) { gitobjects.StoreIn(t, git, append(others, forged)...) },
+			true:  func(git string) { gitobjects.StoreIn(t, git, others...); storeLoose(t, git, forged) },
+		} {
+			dir := t.TempDir()
+			git := must.Get(checkout.Init(dir, ""))(t)
+			store(git)
+			write(t, git, "refs/heads/main", whole[4].ID.String()+"\n")
+			from, _, err := source.FindRepository(dir)
+			must.Do(t, err)
+			into, err := checkout.Init(t.TempDir(), "")
+			if err == nil {
+				err = from.CopyTo(t.Context(), into, nil)
+			}
+			if err == nil || !strings.Contains(err.Error(), o.ID.String()) || !strings.Contains(err.Error(), "git fsck") {
+				t.Errorf("a %s, loose %v: %v", o.Kind, loose, err)
+			}
+		}
+	}
+}
+
+func storeLoose(t *testing.T, git string, o pack.Object) {
+	t.Helper()
+	var deflated bytes.Buffer
+	w := zlib.NewWriter(&deflated)
+	_, err := fmt.Fprintf(w, "%s %d\x00%s", o.Kind, len(o.Content), o.Content)
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, git, "objects/"+o.ID.String()[:2]+"/"+o.ID.String()[2:], deflated.String())
+}
+
+func compact(t *testing.T, git string) {
+	t.Helper()
+	objects, err := disk.Open(git)
+	if err == nil {
+		_, err = objects.Compact(t.Context())
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// halves lists packs without an index, and indexes without a pack.
+func halves(t *testing.T, git string) []string {
+	t.Helper()
+	files := must.Get(filepath.Glob(filepath.Join(git, "objects", "pack", "*")))(t)
+	count := map[string]int{}
+	for _, file := range files {
+		count[strings.TrimSuffix(file, filepath.Ext(file))]++
+	}
+	var found []string
+	for stem, n := range count {
+		if n != 2 {
+			found = append(found, stem)
+		}
+	}
+	return found
 }

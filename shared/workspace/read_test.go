@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -278,4 +280,145 @@ func FuzzRead(f *testing.F) {
 			SchemaIssues(ws, *item.Read(), new(document.Allowance), everywhere)
 		}
 	})
+}
+
+// mistaken is a document with so many rules that are none.
+func mistaken(key string, rules int) []byte {
+	return fmt.Appendf(nil, `{"key":%q,"type":"config","valueType":"int","default":{"rules":[%s]}}`, key, strings.TrimSuffix(strings.Repeat("1,", rules), ","))
+}
+
+// TestProblemsAreBounded: of each severity the first are told, and how many more
+// there are; what is held meanwhile does not grow with them.
+func TestProblemsAreBounded(t *testing.T) {
+	const documents, rules = 12, 20_000
+	files := map[string][]byte{}
+	for i := range documents {
+		key := fmt.Sprint("c", i)
+		files["configs/"+key+".json"] = mistaken(key, rules)
+	}
+	misspelt := `"descripton":1`
+	for i := range MaxProblems + 7 {
+		key := fmt.Sprint("f", i)
+		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"type":"feature_flag","valueType":"bool",%s,"default":{"rules":[]}}`, key, misspelt)
+	}
+	for name, read := range map[string]func() []Problem{
+		"read":   func() []Problem { _, found := Read(files); return found },
+		"served": func() []Problem { _, found := ReadServable(files, nil); return found },
+		"verified": func() []Problem {
+			_, found := ReadAndVerify(files)
+			return found
+		},
+	} {
+		found := read()
+		listed, more := map[Severity]int{}, map[Severity]int{}
+		for i, p := range found {
+			if p.More == 0 {
+				listed[p.Severity]++
+			} else if more[p.Severity] += p.More; p.File != "" || i < len(found)-3 || !strings.Contains(p.String(), fmt.Sprintf("and %d more ", p.More)) {
+				t.Errorf("%s: %d: %v", name, i, p)
+			}
+		}
+		if listed[Fatal] != MaxProblems || listed[Fatal]+more[Fatal] != documents*rules {
+			t.Errorf("%s: %d and %d more of %d", name, listed[Fatal], more[Fatal], documents*rules)
+		}
+		if name == "verified" && (listed[Warning] != MaxProblems || more[Warning] != 7) {
+			t.Errorf("%s: %d and %d more warnings", name, listed[Warning], more[Warning])
+		}
+		if listed[Error]+more[Error] != 0 {
+			t.Errorf("%s: what was said is said again: %d", name, listed[Error]+more[Error])
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if m.HeapSys > 120<<20 {
+			t.Errorf("%s: %d MB of heap", name, m.HeapSys>>20)
+		}
+	}
+}
+
+// TestNoMoreProblemsAreSought than somebody wants: documents after those are not
+// looked at. Who wants all is told each, those that are bounded too.
+func TestNoMoreProblemsAreSought(t *testing.T) {
+	files := map[string][]byte{}
+	for i := range 20 {
+		files[fmt.Sprintf("configs/c%d.json", i)] = mistaken(fmt.Sprint("c", i), 2*MaxProblems)
+	}
+	seek := func(most int) (told int, allocations float64) {
+		allocations = testing.AllocsPerRun(1, func() {
+			told = 0
+			VerifyEach(files, func(p Problem) bool {
+				if told++; p.More > 0 || p.Line != 1 {
+					t.Fatalf("%+v", p)
+				}
+				return told < most
+			})
+		})
+		return told, allocations
+	}
+	told, some := seek(MaxProblems + 1)
+	each, all := seek(math.MaxInt)
+	t.Logf("%.0f allocations for %d problems, %.0f for all", some, told, all)
+	if each != 20*2*MaxProblems {
+		t.Errorf("%d problems are told of all", each)
+	}
+	if told != MaxProblems+1 || some > all/8 {
+		t.Errorf("%d problems are told, with %.0f allocations; all take %.0f", told, some, all)
+	}
+}
+
+// A document of a megabyte that is nothing but mistakes takes little more than to
+// be read: the places of all of them are looked for at once.
+func TestADocumentOfNothingButMistakes(t *testing.T) {
+	rules := make([]string, 4000)
+	for i := range rules {
+		rules[i] = fmt.Sprintf(`{"criteria":[{"operator":"PROP_MATCHES","propertyName":"user.a",
+"valueToMatch":{"type":"string","value":"(?i)[a-\uffff](%d"}}],"value":{"type":"bool","value":true}}`, i)
+	}
+	text := `{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[` + strings.Join(rules, ",\n") + `]}}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, problems := ReadServable(map[string][]byte{"feature-flags/f.json": []byte(text)}, nil)
+	runtime.ReadMemStats(&after)
+	if len(problems) != jsontree.MaxIssues+1 || problems[1].Line != 4 {
+		t.Errorf("%d problems, %v", len(problems), problems[1])
+	}
+	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 160 { // 30; with the race detector 80
+		t.Errorf("%d MB were made", made)
+	}
+}
+
+// TestTheExpressionsOfAWorkspaceAreBounded together, each that differs counted
+// once: the problem is that of the document which has no room.
+func TestTheExpressionsOfAWorkspaceAreBounded(t *testing.T) {
+	files := map[string][]byte{}
+	put := func(key string, of int) {
+		var rules []string
+		for i := range 49 {
+			rules = append(rules, fmt.Sprintf(`{"criteria":[{"operator":"PROP_MATCHES","propertyName":"user.a","valueToMatch":{"type":"string","value":"%d-%d|x{1000}"}}],"value":{"type":"bool","value":true}}`, of, i))
+		}
+		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"type":"feature_flag","valueType":"bool","default":{"rules":[%s]}}`, key, strings.Join(rules, ","))
+	}
+	check := func(want ...string) {
+		t.Helper()
+		_, served := ReadServable(files, nil)
+		_, verified := ReadAndVerify(files)
+		for _, found := range [][]Problem{FatalOnly(served), verified} {
+			var at []string
+			for _, p := range found {
+				if strings.Contains(p.Message, "250000 instructions together") && strings.Contains(p.Message, "shorten") {
+					at = append(at, p.File)
+				}
+			}
+			if !slices.Equal(at, want) {
+				t.Errorf("the problems are at %v, want %v", at, want)
+			}
+		}
+	}
+	for i := range 5 {
+		put(fmt.Sprint("f", i), i)
+	}
+	put("same", 0)
+	check()
+	put("more", 7)
+	check("feature-flags/more.json")
 }

@@ -3,8 +3,12 @@ package dynamo_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +16,11 @@ import (
 	smithy "github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/ledgertest"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // TestKnownKeysCostOneRow: of a key that is known the head alone is read, whatever is
@@ -75,6 +83,131 @@ func TestKnownKeysCostOneRow(t *testing.T) {
 	for range 2 {
 		if _, err := keys.Authenticate(background, stranger, ""); err == nil {
 			t.Error("a key that is nobody's was taken")
+		}
+	}
+}
+
+func blobOf(text []byte) string { return object.Hash(object.Blob, text).String() }
+
+func TestWorkspaces(t *testing.T) {
+	table := newTable(t)
+	if all, err := table.Workspaces(background); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+	a, b := newWorkspace(t, table), newWorkspace(t, table)
+	w := access.Workspace{ID: string(a), Name: "again", Secret: []byte("s")}
+	if err := table.CreateWorkspace(background, w); !errors.Is(err, dynamo.ErrExists) {
+		t.Errorf("a second one of the same id: %v", err)
+	}
+	must.Do(t, table.Registry(b).SetWorkspace(background, func(w *access.Workspace) { w.Name, w.Provisioning, w.BillingInactive = "other", true, true }))
+	all, err := table.Workspaces(background)
+	must.Do(t, err)
+	if len(all) != 2 {
+		t.Fatalf("%v", all)
+	}
+	for _, w := range all {
+		if other := w.ID == string(b); w.Provisioning != other || w.BillingInactive != other || (w.Name == "other") != other || string(w.Secret) != "cursor secret" {
+			t.Errorf("%+v", w)
+		}
+	}
+	for _, bad := range []access.Workspace{{ID: "x", Secret: []byte("s")}, {ID: string(newID(t))}} {
+		if err := table.CreateWorkspace(background, bad); err == nil {
+			t.Errorf("%+v was created", bad)
+		}
+	}
+	nowhere := table.Registry(newID(t))
+	if _, err := nowhere.Workspace(background); !errors.Is(err, access.ErrNotFound) {
+		t.Errorf("a workspace that is not there: %v", err)
+	}
+	if _, err := nowhere.Keys(background); !errors.Is(err, access.ErrNotFound) {
+		t.Errorf("its keys: %v", err)
+	}
+}
+
+func TestAudit(t *testing.T) {
+	ledgertest.RunAudit(t, func(t *testing.T) *access.Registry {
+		table := newTable(t)
+		return table.Registry(newWorkspace(t, table)).By("Ada")
+	})
+}
+
+func TestLastUses(t *testing.T) {
+	sent := &requests{}
+	table := newTable(t, sent.count)
+	ws, other := newWorkspace(t, table), newWorkspace(t, table)
+	a, b := newID(t), newID(t)
+	sent.take()
+	must.Do(t, table.MarkUsed(background, ws, a, "2026-11-21"))
+	if took := sent.take(); !slices.Equal(took, []string{"UpdateItem"}) {
+		t.Errorf("a use took %v", took)
+	}
+	for _, day := range []string{"2026-11-22", "2026-11-22", "2026-11-20"} {
+		must.Do(t, table.MarkUsed(background, ws, a, day))
+	}
+	must.Do(t, table.MarkUsed(background, other, b, "2026-11-22"))
+	days, err := table.Registry(ws).LastUses(background)
+	must.Do(t, err)
+	if want := map[access.ID]string{a: "2026-11-22"}; !maps.Equal(days, want) {
+		t.Errorf("%v, want %v", days, want)
+	}
+}
+
+// TestACaptureIsOfOneMoment: a key that was read before it was revoked is read again, where
+// the head tells of it.
+func TestACaptureIsOfOneMoment(t *testing.T) {
+	f := &fates{}
+	table := newTable(t, f.inject)
+	ws := newWorkspace(t, table)
+	key := admit(t, table, ws)
+	f.set("Query", fate{then: func() {
+		_, err := table.Registry(ws).RevokeKey(background, key.ID(), noon)
+		must.Do(t, err)
+	}})
+	c, err := table.Capture(background, ws)
+	must.Do(t, err)
+	head, err := table.Ledger(ws).Head(background)
+	must.Do(t, err)
+	if len(c.Keys) != 1 || !strings.Contains(string(c.Keys[0]), "revokedAt") || c.Head.Access != head.Access {
+		t.Errorf("%s at %d, and the head is at %d", c.Keys, c.Head.Access, head.Access)
+	}
+}
+
+// TestATableWithoutSecretTellsAllElse: an attribute that is added to the rows
+// that authentication reads has to be listed, if functions without a right to
+// secrets may read it.
+func TestATableWithoutSecretTellsAllElse(t *testing.T) {
+	client := standin.DynamoDBClient(t)
+	name := standin.Table(t, client)
+	table := dynamo.New(client, name)
+	must.Do(t, table.Create(background))
+	ws := newWorkspace(t, table)
+	key := admit(t, table, ws)
+
+	whole, err := table.Authenticate(background, key, "")
+	must.Do(t, err)
+	open, err := table.WithoutSecret().Authenticate(background, key, "")
+	must.Do(t, err)
+	if len(whole.Workspace.Secret) == 0 || len(open.Workspace.Secret) != 0 {
+		t.Errorf("the secret is %q, and without it %q", whole.Workspace.Secret, open.Workspace.Secret)
+	}
+	whole.Workspace.Secret = nil
+	if !reflect.DeepEqual(open, whole) {
+		t.Errorf("without the secret it is %+v, want %+v", open, whole)
+	}
+
+	rows, err := client.Scan(background, &dynamodb.ScanInput{TableName: &name})
+	must.Do(t, err)
+	stored := map[string]bool{}
+	for _, row := range rows.Items {
+		for attribute := range row {
+			stored[attribute] = true
+		}
+	}
+	delete(stored, "secret")
+	delete(stored, "made") // an order for lists, which no request reads
+	for attribute := range stored {
+		if !slices.Contains(dynamo.OpenAttributes, attribute) {
+			t.Errorf("the attribute %s is stored and not asked for", attribute)
 		}
 	}
 }

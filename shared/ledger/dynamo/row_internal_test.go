@@ -3,11 +3,13 @@ package dynamo
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/must"
@@ -95,4 +97,29 @@ func FuzzUnpackTexts(f *testing.F) {
 		_ = unpackTexts(touched, plain) // what is no frame must not panic either
 		_, _ = decodeCommit(plain)
 	})
+}
+
+// ListAtMost lets rows list fewer packs while a test runs.
+func ListAtMost(t *testing.T, most int) {
+	before := maxListed
+	t.Cleanup(func() { maxListed = before })
+	maxListed = most
+}
+
+// TestWhatIsListableFitsIntoARow: DynamoDB takes items of at most 400 KB.
+func TestWhatIsListableFitsIntoARow(t *testing.T) {
+	var packs []string
+	for n := range maxListed {
+		packs = append(packs, fmt.Sprintf("%040x", n))
+	}
+	must.Report(t, listable(packs))
+	row := packsKey("0123456789abcdef")
+	maps.Copy(row, listing(packs, 1<<40))
+	row["g"] = dynamo.Number(1 << 40)
+	if size := sizeOf(row); size > 400<<10 {
+		t.Errorf("a row of %d packs has %d bytes", len(packs), size)
+	}
+	if err := listable(append(packs, "one more")); err == nil || !strings.Contains(err.Error(), "svcadmin compact") {
+		t.Errorf("one more: %v", err)
+	}
 }

@@ -2,9 +2,11 @@ package local
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,9 +15,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/testing/ledgertest"
 	"svc.example/svc/shared/testing/must"
 )
 
@@ -254,4 +259,178 @@ func TestOpenAndCreateRefuse(t *testing.T) {
 	if _, err := Open(background, dir, Options{}); err == nil || !strings.Contains(err.Error(), "unshallow") {
 		t.Errorf("a shallow clone: %v", err)
 	}
+}
+
+func TestAudit(t *testing.T) {
+	ledgertest.RunAudit(t, func(t *testing.T) *access.Registry { return registryOf(t, created(t)).By("Ada") })
+}
+
+// TestEveryStepOfAnEditMayFail: an edit that landed is told, one that did not is
+// not, wherever it fails.
+func TestEveryStepOfAnEditMayFail(t *testing.T) {
+	dir := created(t)
+	r := registryOf(t, dir)
+	ada, err := addUser(t, r, "Ada")
+	must.Do(t, err)
+	edits := 1
+	for step := 0; ; step++ {
+		left, failed := step, false
+		r.files.step = func(Operation, string) error {
+			if left--; left < 0 && !failed {
+				failed = true
+				return errors.New("it fails here")
+			}
+			return nil
+		}
+		was, err := registryOf(t, dir).Principals(background)
+		must.Do(t, err)
+		err = r.SetDisabled(background, ada.ID, !was[0].Disabled)
+		r.files.step = nil
+		is, readErr := registryOf(t, dir).Principals(background)
+		must.Do(t, readErr)
+		if was[0].Disabled != is[0].Disabled {
+			edits++
+		} else if err == nil {
+			t.Fatalf("step %d: nothing was changed, and there is no error", step)
+		}
+		entries, auditErr := registryOf(t, dir).Audit(background, 0)
+		must.Do(t, auditErr)
+		if len(entries) != edits {
+			text, _ := json.Marshal(entries)
+			t.Fatalf("step %d: %d edits landed and %d are told: %s", step, edits, len(entries), text)
+		}
+		if !failed {
+			break
+		}
+	}
+	if edits < 2 {
+		t.Error("no edit landed")
+	}
+}
+
+func TestLastUses(t *testing.T) {
+	dir := created(t)
+	path := filepath.Join(dir, usedName)
+	key := access.KeyRecord{ID: newID(t)}
+	uses := OpenUses(dir)
+	writes := 0
+	uses.files.step = func(op Operation, _ string) error {
+		if op == OpRename {
+			writes++
+		}
+		return nil
+	}
+	for _, at := range []time.Time{noon, noon.Add(time.Hour), noon.Add(-48 * time.Hour)} {
+		uses.Used(key, at)
+		must.Do(t, uses.Flush())
+	}
+	if writes != 1 {
+		t.Errorf("%d writes for one day", writes)
+	}
+	uses.Used(key, noon.Add(24*time.Hour))
+	must.Do(t, uses.Flush())
+	days, err := registryOf(t, dir).LastUses(background)
+	must.Do(t, err)
+	if want := map[access.ID]string{key.ID: noon.Add(24 * time.Hour).UTC().Format(time.DateOnly)}; !maps.Equal(days, want) {
+		t.Errorf("%v, want %v", days, want)
+	}
+	// What an earlier process noted stays; what cannot be read is begun again.
+	again := OpenUses(dir)
+	again.Used(access.KeyRecord{ID: newID(t)}, noon)
+	must.Do(t, again.Flush())
+	if days, err = registryOf(t, dir).LastUses(background); err != nil || len(days) != 2 {
+		t.Errorf("%v, %v", days, err)
+	}
+	must.Do(t, os.WriteFile(path, []byte("{"), 0o600))
+	if _, err := registryOf(t, dir).LastUses(background); err == nil {
+		t.Error("a damaged file was read")
+	}
+	again = OpenUses(dir)
+	again.Used(key, noon)
+	must.Do(t, again.Flush())
+	if days, err = registryOf(t, dir).LastUses(background); err != nil || len(days) != 1 {
+		t.Errorf("%v, %v", days, err)
+	}
+}
+
+// TestADataDirectoryIsWrittenAndRead: nothing of them is lost, what this version does not
+// know neither.
+func TestADataDirectoryIsWrittenAndRead(t *testing.T) {
+	dir := t.TempDir()
+	must.Get(disk.Init(filepath.Join(dir, RepositoryName)))(t)
+	w := access.Workspace{ID: "0123456789abcdef0123", Name: "acme", Secret: []byte(strings.Repeat("s", 32))}
+	id := must.Get(access.NewID(strings.NewReader(strings.Repeat("a", 1000))))(t)
+	w.ID = string(id)
+	principal := fmt.Sprintf(`{"id":%q,"type":"user","name":"Ada","roles":["member"],"later":{"x":1}}`, id)
+	p := Parts{Workspace: w, Version: 7, Principals: []json.RawMessage{json.RawMessage(principal)}, Keys: []json.RawMessage{}, Uses: map[access.ID]string{id: "2026-11-22"}}
+	lines := []string{`{"version":2,"by":"x"}`, `{"version":7,"by":"y"}`}
+	must.Do(t, WriteDataDir(dir, strings.Repeat("1", 40), p, func(line func([]byte) error) error {
+		for _, l := range lines {
+			if err := line([]byte(l)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	got, err := ReadDataDir(t.Context(), dir)
+	var compact strings.Builder
+	if err == nil {
+		var value any
+		err = json.Unmarshal(got.Principals[0], &value)
+		text, _ := json.Marshal(value)
+		compact.Write(text)
+	}
+	if err != nil || got.Workspace.Name != "acme" || got.Version != 7 || !strings.Contains(compact.String(), `"later":{"x":1}`) || got.Uses[id] != "2026-11-22" || idOf(got.References, branch) != strings.Repeat("1", 40) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	var read []string
+	if err := EachAudit(dir, 7, 0, func(_ int64, line []byte) error {
+		read = append(read, string(line))
+		return nil
+	}); err != nil || fmt.Sprint(read) != fmt.Sprint(lines) {
+		t.Errorf("%q, %v", read, err)
+	}
+}
+
+// TestWhichLinesOfTheAuditTrailCount: the last of a version, none that never came to be.
+func TestWhichLinesOfTheAuditTrailCount(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"version":2,"by":"a"}
+{"version":3,"by":"never landed"}
+{"version":3,"by":"b"}
+{"versi
+{"version":0}
+{"version":4,"by":"c"}
+{"version":5,"by":"of a registry that was put back"}
+{"version":3,"by":"d"}
+{"version":9,"by":"too late"}
+{"version":4,"by":"e"}
+{"version":5`
+	must.Do(t, os.WriteFile(filepath.Join(dir, auditName), []byte(text), 0o600))
+	var got []string
+	err := EachAudit(dir, 5, 0, func(version int64, line []byte) error {
+		got = append(got, fmt.Sprintf("%d %s", version, line))
+		return nil
+	})
+	want := `2 {"version":2,"by":"a"};3 {"version":3,"by":"d"};4 {"version":4,"by":"e"}`
+	if err != nil || strings.Join(got, ";") != want {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// FuzzEachAudit: whatever stands in the file, versions rise.
+func FuzzEachAudit(f *testing.F) {
+	f.Add([]byte("{\"version\":2}\n{\"version\":2}\n{\"version\":3}\n"))
+	f.Add([]byte("{\"version\":9}\nx\n\n{\"version\":-1}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		before := int64(0)
+		must.Do(t, eachEntry(strings.NewReader(string(text)), 5, 0, func(version int64, line []byte) error {
+			var e access.Entry
+			if version <= before || version > 5 || !json.Valid(line) {
+				t.Fatalf("%d %q after %d (%v)", version, line, before, json.Unmarshal(line, &e))
+			}
+			before = version
+			return nil
+		}))
+	})
 }

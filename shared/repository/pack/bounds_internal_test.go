@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -200,4 +204,176 @@ func source(t rapid.TB, content, index []byte) Source {
 	t.Helper()
 	x := must.Get(ParseIndex(index))(t)
 	return Source{Size: int64(len(content)), Index: x, Open: func() (Bytes, error) { return inMemory{bytes.NewReader(content)}, nil }}
+}
+
+// versionOfDocument is a version of a document of so many lines of 40 bytes, each
+// of which changes one of them for good.
+func versionOfDocument(document, lines, n int) Object {
+	var b strings.Builder
+	fmt.Fprintf(&b, "{\n  \"key\": \"%s-%d\",\n", strings.Repeat("some-key", 5), document)
+	state := uint64(document + 1)
+	for i := range lines {
+		state = state*6364136223846793005 + 1442695040888963407
+		changed := (n + lines - i*7%lines) / lines
+		fmt.Fprintf(&b, "  \"user-%016x%08x\": %d,\n", state, uint32(state>>7), changed)
+	}
+	content := []byte(b.String() + "}\n")
+	return Object{ID: object.Hash(object.Blob, content), Kind: object.Blob, Content: content}
+}
+
+func packOf(t rapid.TB, objects ...Object) Source {
+	p := must.Get(Encode(objects))(t)
+	return source(t, p.Bytes, p.Index)
+}
+
+// mergeAndCheck merges sources and reads everything: what is a difference is one
+// from something whole, and where that begins is told.
+func mergeAndCheck(t rapid.TB, sources []Source, want map[string]Object) (out []byte, merged *Merged) {
+	t.Helper()
+	var b, again bytes.Buffer
+	merged = must.Get(Merge(&b, sources))(t)
+	if _, err := Merge(&again, sources); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+		t.Fatalf("merged once more it is another pack, %v", err)
+	}
+	x, err := ParseIndex(merged.Index)
+	if err != nil || x.Len() != len(want) {
+		t.Fatalf("%d objects of %d, %v", x.Len(), len(want), err)
+	}
+	bases := map[int64][]byte{}
+	read := func(offset int64) (Header, []byte) {
+		if whole := bases[offset]; whole != nil {
+			return Header{Type: plumbing.BlobObject}, whole
+		}
+		h, content, err := Read(bytes.NewReader(b.Bytes()), offset, 0, func(Header) int64 { return 1 << 30 })
+		must.Do(t, err)
+		return h, content
+	}
+	for i := range x.Len() {
+		h, content := read(x.Offset(i))
+		if h.Distance != merged.Bases[x.Offset(i)] {
+			t.Errorf("a base lies %d before, and %d is told", h.Distance, merged.Bases[x.Offset(i)])
+		}
+		if h.Type.IsDelta() {
+			base, whole := read(x.Offset(i) - h.Distance)
+			if base.Type.IsDelta() {
+				t.Error("a difference from a difference")
+			}
+			bases[x.Offset(i)-h.Distance] = whole
+			content = must.Get(Apply(whole, content))(t)
+		}
+		if !bytes.Equal(content, want[x.ID(i).String()].Content) {
+			t.Errorf("%s is something else", x.ID(i))
+		}
+	}
+	return b.Bytes(), merged
+}
+
+// TestMergingVersions merges versions of documents, some of them stored again
+// later, in several steps.
+func TestMergingVersions(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		documents := rapid.IntRange(1, 3).Draw(r, "documents")
+		lines := rapid.SampledFrom([]int{10, 110, 300}).Draw(r, "lines")
+		want := map[string]Object{}
+		var merged []Source
+		for n, step := 0, 0; step < 3; step++ {
+			var sources []Source
+			for range rapid.IntRange(1, 12).Draw(r, "packs") {
+				n++
+				at := n
+				if rapid.IntRange(0, 9).Draw(r, "back") == 0 {
+					at = rapid.IntRange(0, n).Draw(r, "to")
+				}
+				o := versionOfDocument(at%documents, lines, at/documents)
+				want[o.ID.String()] = o
+				sources = append(sources, packOf(r, o))
+			}
+			slices.Reverse(sources)
+			if rapid.Bool().Draw(r, "the other way") { // no order loses anything
+				sources = append(slices.Clone(merged), sources...)
+			} else {
+				sources = append(sources, merged...)
+			}
+			out, made := mergeAndCheck(r, sources, want)
+			merged = []Source{source(r, out, made.Index)}
+			// What a crash has left beside the pack that was made of it.
+			mergeAndCheck(r, append(slices.Clone(merged), sources...), want)
+		}
+	})
+}
+
+// TestManyVersionsAreLeftWhereTheyAre: the work of a merge does not grow with the
+// history.
+func TestManyVersionsAreLeftWhereTheyAre(t *testing.T) {
+	const lines = 5000
+	want := map[string]Object{}
+	var sources []Source
+	for n := range 2 * manyOlder {
+		o := versionOfDocument(0, lines, n)
+		want[o.ID.String()] = o
+		sources = append(sources, packOf(t, o))
+	}
+	slices.Reverse(sources)
+	newer, older := sources[:manyOlder/2], sources[manyOlder/2:]
+	first, made := mergeAndCheck(t, older, objectsIn(older, want))
+	out, _ := mergeAndCheck(t, append(slices.Clone(newer), source(t, first, made.Index)), want)
+	if !bytes.Contains(out, first[headerLength:len(first)-TrailerLength]) {
+		t.Error("the older versions were packed again")
+	}
+	whole := len(packed(t, versionOfDocument(0, lines, 0)))
+	if len(out) > 4*whole {
+		t.Errorf("%d versions take %d bytes, one takes %d", len(want), len(out), whole)
+	}
+	// Few are packed again, as differences from the newest of all.
+	few := sources[manyOlder/2 : manyOlder]
+	first, made = mergeAndCheck(t, few, objectsIn(few, want))
+	out, merged := mergeAndCheck(t, append(slices.Clone(newer), source(t, first, made.Index)), objectsIn(sources[:manyOlder], want))
+	if len(merged.Bases) != manyOlder-1 || len(out) > 2*whole {
+		t.Errorf("%d differences in %d bytes", len(merged.Bases), len(out))
+	}
+}
+
+func objectsIn(sources []Source, all map[string]Object) map[string]Object {
+	some := map[string]Object{}
+	for _, s := range sources {
+		for i := range s.Index.Len() {
+			some[s.Index.ID(i).String()] = all[s.Index.ID(i).String()]
+		}
+	}
+	return some
+}
+
+func packed(t *testing.T, objects ...Object) []byte {
+	p := must.Get(Encode(objects))(t)
+	return p.Bytes
+}
+
+// TestWhatIsHeldBackIsBounded: of a workspace that is larger, what was not used
+// for longest is written.
+func TestWhatIsHeldBackIsBounded(t *testing.T) {
+	m := newMerger()
+	m.out = must.Get(newWriter(io.Discard, 1))(t)
+	m.out.placed = m.placed
+	most, noise := 0, newNoise(make([]byte, 200_000))
+	for n := range 240 { // 38 MB, which do not compress, and a fifth of them twice
+		content := fmt.Appendf(nil, "%064d%d%s", n-n%5/4, n, noise)
+		must.Do(t, m.document(plumbing.NewHash(object.Hash(object.Blob, content).String()), nil, content))
+		bytes := 0
+		for _, g := range m.versions.groups {
+			bytes += groupBytes + len(g.entry)
+			for _, o := range g.older {
+				bytes += olderBytes + len(o.deflated)
+			}
+		}
+		if bytes != m.versions.held {
+			t.Fatalf("%d bytes are held back and %d counted", bytes, m.versions.held)
+		}
+		most = max(most, bytes)
+	}
+	if most > maxVersions || most < maxVersions/2 {
+		t.Errorf("up to %d bytes are held back", most)
+	}
+	if err := m.flushVersions(0); err != nil || m.versions.held != 0 || len(m.versions.groups) != 0 {
+		t.Errorf("%+v, %v", m.versions, err)
+	}
 }
