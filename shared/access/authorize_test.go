@@ -114,13 +114,11 @@ func tierOf(cell string) access.Tier {
 func checkRow(t *testing.T, r row, write access.Write) {
 	t.Helper()
 	for role, allowed := range r.allowed {
-		denial := access.Authorize([]string{role}, write)
-		if allowed != (denial == nil) {
+		if denial := access.Authorize([]string{role}, write); allowed != (denial == nil) {
 			t.Errorf("%v as %s: denial %+v, want allowed %t", r.cells, role, denial, allowed)
 		}
 	}
-	denial := access.Authorize([]string{access.RoleMember}, write)
-	if denial == nil || denial.Required != r.required {
+	if denial := access.Authorize([]string{access.RoleMember}, write); denial == nil || denial.Required != r.required {
 		t.Errorf("%v: a member is told %+v, want %s required", r.cells, denial, r.required)
 	}
 }

@@ -195,8 +195,7 @@ func TestNewKeyRefusesWhatItCannotAddress(t *testing.T) {
 func TestShortRandomSourceMakesNothing(t *testing.T) {
 	for size := range 42 {
 		random := io.MultiReader(bytes.NewReader(make([]byte, size)), iotest.ErrReader(io.ErrClosedPipe))
-		key, err := access.NewKey(random, access.KindUser, workspaceID, principalID)
-		if !errors.Is(err, io.ErrClosedPipe) || key.Reveal() != "" {
+		if key, err := access.NewKey(random, access.KindUser, workspaceID, principalID); !errors.Is(err, io.ErrClosedPipe) || key.Reveal() != "" {
 			t.Errorf("with %d random bytes: key %v, error %v", size, key, err)
 		}
 	}

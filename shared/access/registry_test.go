@@ -81,8 +81,7 @@ func TestIssueKey(t *testing.T) {
 	if err != nil || p.Name != "ci bot" || key.Principal() != p.ID || string(key.Workspace()) != m.state.Workspace.ID {
 		t.Fatalf("%v, %+v, %v", key, p, err)
 	}
-	record := m.state.Keys[0]
-	if record.Admits(key, registryNow) != nil || record.ExpiresAt.Sub(record.CreatedAt) != time.Hour {
+	if record := m.state.Keys[0]; record.Admits(key, registryNow) != nil || record.ExpiresAt.Sub(record.CreatedAt) != time.Hour {
 		t.Errorf("%+v", record)
 	}
 	if m.edits != 1 || len(m.trail[0].Changes) != 2 || m.trail[0].By != "Ada" {

@@ -193,8 +193,7 @@ func TestRestoresThatAreInterrupted(t *testing.T) {
 			archive = text
 		}
 		requests := rand.Int64N(80)
-		_, err := to.cut(t, requests).Restore(ctx, bytes.NewReader(archive), Restoration{Dir: t.TempDir()})
-		if err == nil {
+		if _, err := to.cut(t, requests).Restore(ctx, bytes.NewReader(archive), Restoration{Dir: t.TempDir()}); err == nil {
 			t.Logf("%d requests are enough", requests)
 			break
 		}

@@ -358,8 +358,7 @@ func (s *site) leavesNothing(w *Workspace) {
 	if found := clean(s.t, s.workspace(w.Workspace.Workspace)); found.Orphans > 0 {
 		s.t.Errorf("%d packs are left that nobody needs", found.Orphans)
 	}
-	left, err := w.ledger.Leftovers(ctx)
-	if err != nil || len(left) > 0 {
+	if left, err := w.ledger.Leftovers(ctx); err != nil || len(left) > 0 {
 		s.t.Errorf("rows are left that no head names: %v, %v", left, err)
 	}
 }

@@ -272,8 +272,7 @@ func forbidden(paths, named []string) []string {
 	var found []string
 	for _, path := range paths {
 		for _, name := range named {
-			prefix, below := strings.CutSuffix(name, "...")
-			if path == name || below && strings.HasPrefix(path, prefix) {
+			if prefix, below := strings.CutSuffix(name, "..."); path == name || below && strings.HasPrefix(path, prefix) {
 				found = append(found, path)
 			}
 		}
@@ -283,8 +282,7 @@ func forbidden(paths, named []string) []string {
 
 func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	for _, p := range list(t) {
-		files := must.Get(filepath.Glob(filepath.Join(p.Dir, "*.go")))(t)
-		if !slices.ContainsFunc(files, hasPackageComment) {
+		if files := must.Get(filepath.Glob(filepath.Join(p.Dir, "*.go")))(t); !slices.ContainsFunc(files, hasPackageComment) {
 			t.Errorf("%s has no package comment", p.ImportPath)
 		}
 	}

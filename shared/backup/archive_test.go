@@ -155,8 +155,7 @@ func FuzzUnpack(f *testing.F) {
 		outer := t.TempDir()
 		dir := filepath.Join(outer, "new")
 		_, err := Restore(t.Context(), bytes.NewReader(text), dir)
-		entries, _ := os.ReadDir(outer)
-		if err != nil && len(entries) > 0 || len(entries) > 1 {
+		if entries, _ := os.ReadDir(outer); err != nil && len(entries) > 0 || len(entries) > 1 {
 			t.Errorf("after %v there are %v", err, entries)
 		}
 		if _, there := os.Stat(dir); err != nil && !errors.Is(there, fs.ErrNotExist) {

@@ -20,8 +20,7 @@ func TestParse(t *testing.T) {
 		"https://flags.example.com#a":   "",
 		"https://flags example.com":     "",
 	} {
-		u, ok := baseurl.Parse(text)
-		if ok != (want != "") || ok && u.String() != want {
+		if u, ok := baseurl.Parse(text); ok != (want != "") || ok && u.String() != want {
 			t.Errorf("%q: %v, %t", text, u, ok)
 		}
 	}

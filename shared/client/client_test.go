@@ -125,8 +125,7 @@ func TestALinkOutOfADatadirIsLeftOutAndLogged(t *testing.T) {
 	if err := os.Symlink(far, filepath.Join(dir, "feature-flags", "f.json")); err != nil {
 		t.Skip(err)
 	}
-	c := open(t, Options{Datadir: dir, Log: j.log()})
-	if c.Bool(t.Context(), "f", false) || j.count("leads out of the config directory") != 1 {
+	if c := open(t, Options{Datadir: dir, Log: j.log()}); c.Bool(t.Context(), "f", false) || j.count("leads out of the config directory") != 1 {
 		t.Errorf("logged: %s", j.String())
 	}
 }
@@ -272,8 +271,7 @@ func newStreams() *streams { return &streams{make(chan string), make(chan string
 
 // serve sends a text for each that is put in; "" ends the connection.
 func (s *streams) serve(w http.ResponseWriter, r *http.Request) {
-	user, key, _ := r.BasicAuth()
-	if user != "1" || key != sdkKey {
+	if user, key, _ := r.BasicAuth(); user != "1" || key != sdkKey {
 		w.WriteHeader(401)
 		return
 	}

@@ -224,8 +224,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 	events := make(chan Event, 100)
 	cancel := c.Listen(func(e Event) { events <- e })
 	s.set("v2", switched("false"), everyType()[0], planFlag())
-	e := <-events
-	if fmt.Sprint(e.Changed) != "[bool f]" || e.Version != "v2" || e.Status != Ready {
+	if e := <-events; fmt.Sprint(e.Changed) != "[bool f]" || e.Version != "v2" || e.Status != Ready {
 		t.Errorf("%+v", e)
 	}
 	s.set("v3", switched("false"), planFlag())

@@ -75,8 +75,7 @@ func TestTheFormOfBeforeIsRead(t *testing.T) {
 	sealed := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", 12) +
 		"\xce\xa7\x40\x3d\x4d\x60\x6b\x6e\x07\x4e\xc5\xd3\xba\xf3\x9d\x18" +
 		"\xd0\xd1\xc8\xa7\x99\x99\x6b\xf0\x26\x5b\x98\xb5\xd4\x8a\xb9\x19"))
-	got, err := Decrypt(strings.Repeat("0", 64), "any", sealed)
-	if err != nil || got != strings.Repeat("\x00", 16) {
+	if got, err := Decrypt(strings.Repeat("0", 64), "any", sealed); err != nil || got != strings.Repeat("\x00", 16) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -275,8 +274,7 @@ func TestTheSDKKeyIsNeverShown(t *testing.T) {
 	})
 	var j journal
 	o := Options{URL: s.URL, Key: key, Log: j.log(), FirstLoad: 5 * time.Second}
-	_, err := Open(t.Context(), o)
-	if err == nil || strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), redacted) {
+	if _, err := Open(t.Context(), o); err == nil || strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), redacted) {
 		t.Errorf("error: %v", err)
 	}
 	for what, shown := range map[string]string{"options": fmt.Sprintf("%v %+v %#v %s", o, o, o, o), "log": j.String()} {

@@ -20,8 +20,7 @@ func TestGuideSnippet(t *testing.T) {
 	program := guides.Snippet(t, "shared/client/README.md", "go-client")
 	dir := t.TempDir()
 	must.Do(t, os.CopyFS(filepath.Join(dir, "our-config"), os.DirFS(sample)))
-	out, err := exec.Command(build(t, []byte(program), dir)).Output()
-	if err == nil {
+	if out, err := exec.Command(build(t, []byte(program), dir)).Output(); err == nil {
 		t.Fatalf("it ran outside of its directory: %s", out)
 	}
 	run := exec.Command(filepath.Join(dir, "program"))

@@ -96,15 +96,13 @@ func TestThePageIsHardened(t *testing.T) {
 			t.Errorf("%s: %v", path, a.Header)
 		}
 	}
-	page := body(t, ask("", "GET", "/console/"))
-	if regexp.MustCompile(`(?i)<script>|<style|\son\w+=|javascript:|https?:`).MatchString(page) {
+	if page := body(t, ask("", "GET", "/console/")); regexp.MustCompile(`(?i)<script>|<style|\son\w+=|javascript:|https?:`).MatchString(page) {
 		t.Errorf("something is inline, or of another host:\n%s", page)
 	}
 }
 
 func TestThePageOfADirectoryNamesItsEnvironment(t *testing.T) {
-	page := body(t, ask(`a"><b>`, "GET", "/console/"))
-	if !strings.Contains(page, `<meta name="svc-environment" content="a&#34;&gt;&lt;b&gt;">`) {
+	if page := body(t, ask(`a"><b>`, "GET", "/console/")); !strings.Contains(page, `<meta name="svc-environment" content="a&#34;&gt;&lt;b&gt;">`) {
 		t.Error(page)
 	}
 	if without := body(t, ask("", "GET", "/console/")); strings.Contains(without, "<meta name=\"svc-") {
@@ -188,8 +186,7 @@ func TestOddRequests(t *testing.T) {
 		{"POST", script, "", 405}, {"PUT", "", "", 405}, {"DELETE", script, "", 405}, {"OPTIONS", "", "", 405}, {"TRACE", "", "", 405},
 	} {
 		a := ask("", c.method, "/console/"+c.path, c.header)
-		text := body(t, a)
-		if a.StatusCode != c.status || (a.StatusCode == 304 || c.method == "HEAD" && a.StatusCode == 200) && text != "" {
+		if text := body(t, a); a.StatusCode != c.status || (a.StatusCode == 304 || c.method == "HEAD" && a.StatusCode == 200) && text != "" {
 			t.Errorf("%s %s, %.60q: %s, %d bytes", c.method, c.path, c.header, a.Status, len(text))
 		}
 		if a.StatusCode >= 400 && (strings.Contains(a.Header.Get("Cache-Control"), "immutable") || a.Header.Get("Content-Security-Policy") == "") {

@@ -126,8 +126,7 @@ func TestMergedIsOneSetWhileNothingChanges(t *testing.T) {
 	global.Put("device", props{"os": "linux"})
 	outer, scope := Begin(t.Context(), Named("user", props{"key": "u"}))
 	ctx := With(outer, Named("team", props{"key": "t"}))
-	first := Merged(ctx, global.Current())
-	if Merged(ctx, global.Current()) != first {
+	if first := Merged(ctx, global.Current()); Merged(ctx, global.Current()) != first {
 		t.Error("another set without a change")
 	}
 	if n := testing.AllocsPerRun(100, func() { Merged(ctx, global.Current()) }); n != 0 {

@@ -10,7 +10,6 @@ import (
 	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/must"
@@ -49,7 +48,7 @@ func TestWhoIsLetIn(t *testing.T) {
 		{"a busy store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = fmt.Errorf("rows: %w", repository.ErrBusy) }, "503 SERVICE_UNAVAILABLE"},
 		{"a broken store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = errStorage }, "500 INTERNAL"},
 	}
-	refused := map[string]bool{}
+	words := map[string]bool{}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, nil)
@@ -57,10 +56,9 @@ func TestWhoIsLetIn(t *testing.T) {
 			if test.change != nil {
 				test.change(w, key)
 			}
-			_, err := w.service.SessionOf(ctx, key.Reveal())
-			f := wantRefusal(t, err, test.want)
-			if told := wire(t, fault.Of(err).Envelope()); test.want == "401 UNAUTHORIZED" {
-				refused[told] = true
+			f := ended(w.service.SessionOf(ctx, key.Reveal()))(t, test.want)
+			if told := wire(t, f.Envelope()); test.want == "401 UNAUTHORIZED" {
+				words[told] = true
 			}
 			if strings.Contains(f.Error(), key.Reveal()[60:]) {
 				t.Errorf("the refusal shows the key: %v", f)
@@ -68,8 +66,8 @@ func TestWhoIsLetIn(t *testing.T) {
 		})
 	}
 	// Without a live key nobody learns anything of what is stored.
-	if len(refused) != 1 {
-		t.Errorf("refused keys are told apart: %v", refused)
+	if len(words) != 1 {
+		t.Errorf("refused keys are told apart: %v", words)
 	}
 }
 
@@ -146,8 +144,7 @@ func TestDelivery(t *testing.T) {
 		t.Errorf("%d schemas, %d environments", len(ws.Schemas), len(ws.Environments))
 	}
 	w.gate.workspace.Provisioning = true
-	_, err = w.service.DeliveryOf(ctx, key.Reveal())
-	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
+	ended(w.service.DeliveryOf(ctx, key.Reveal()))(t, "503 SERVICE_UNAVAILABLE")
 }
 
 func TestIdentityNeedsNoReading(t *testing.T) {
@@ -164,8 +161,7 @@ func TestIdentityNeedsNoReading(t *testing.T) {
 	if got := wire(t, must.Get(s.Contexts(ctx, control.ContextQuery{}))(t)); got != `{"contexts":[]}` {
 		t.Errorf("got %s", got)
 	}
-	_, err := s.Contexts(ctx, control.ContextQuery{Limit: ptr(101)})
-	wantRefusal(t, err, "400 BAD_REQUEST")
+	ended(s.Contexts(ctx, control.ContextQuery{Limit: ptr(101)}))(t, "400 BAD_REQUEST")
 	if n := w.repo.Total(); n != 0 {
 		t.Errorf("%d reads", n)
 	}
@@ -323,8 +319,6 @@ func TestReadingNeedsNoSubscription(t *testing.T) {
 	s := must.Get(w.service.OpenFor(ctx, key, control.Read))(t)
 	must.Get(s.Flag(ctx, "f"))(t)
 	must.Get(s.Feed().Activity(ctx, feed.ActivityQuery{}))(t)
-	_, err := s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
-	wantRefusal(t, err, "500 INTERNAL")
-	_, err = w.service.SessionOf(ctx, key)
-	wantRefusal(t, err, "402 BILLING_INACTIVE")
+	ended(s.Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))(t, "500 INTERNAL")
+	ended(w.service.SessionOf(ctx, key))(t, "402 BILLING_INACTIVE")
 }

@@ -135,8 +135,7 @@ func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
 				if role == "" {
 					role = "protected_engineer"
 				}
-				_, err := w.enter(role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: dry}, Operations: tt.operations})
-				f := wantRefusal(t, err, tt.want)
+				f := ended(w.enter(role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: dry}, Operations: tt.operations}))(t, tt.want)
 				lines := strings.Split(issues(f), "\n")
 				if len(lines) != len(tt.issues) {
 					t.Fatalf("the issues are\n%s", issues(f))
@@ -236,8 +235,7 @@ func TestAChangeSetIsBounded(t *testing.T) {
 		patches = append(patches, change.Patch(document.Config, "large", "production", change.ValuePatch{Value: node(t, fmt.Sprint(`"`, i, `"`))}))
 		toggles = append(toggles, enable("f0", "production", i%2 == 0))
 	}
-	_, err := w.change("", patches...)
-	f := wantRefusal(t, err, "413 PAYLOAD_TOO_LARGE")
+	f := ended(w.change("", patches...))(t, "413 PAYLOAD_TOO_LARGE")
 	if !strings.Contains(issues(f), "read and write more than 32 MiB") || strings.Contains(issues(f), "\n") {
 		t.Error(issues(f))
 	}
@@ -246,21 +244,18 @@ func TestAChangeSetIsBounded(t *testing.T) {
 	for i := range 501 {
 		reversions = append(reversions, change.Revert(document.Flag, fmt.Sprint("f", i), change.Reversion{CommitSHA: w.last().Parent, Mode: "undo"}))
 	}
-	_, err = w.change("", reversions...)
+	_, err := w.change("", reversions...)
 	if f := fault.Of(err); !strings.HasSuffix(issues(f), "/operations/500 500 operations need the history of their items before this one, which is the most for one request; send them in several") {
 		t.Errorf("%.200s", issues(f))
 	}
-	_, err = w.change("", change.Copy(change.Copying{From: "staging", To: "production", Tag: ptr("t")}))
-	f = wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT")
-	if !strings.Contains(f.Message, "2001 items") {
+	if f = ended(w.change("", change.Copy(change.Copying{From: "staging", To: "production", Tag: ptr("t")})))(t, "422 UNPROCESSABLE_CONTENT"); !strings.Contains(f.Message, "2001 items") {
 		t.Error(f.Message)
 	}
 	var copies []change.Operation
 	for range 200 {
 		copies = append(copies, change.Copy(change.Copying{From: "staging", To: "production", Tag: ptr("t")}))
 	}
-	_, err = w.change("", copies...)
-	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT"); pointers(f, "issues") != "/operations/0" {
+	if f := ended(w.change("", copies...))(t, "422 UNPROCESSABLE_CONTENT"); pointers(f, "issues") != "/operations/0" {
 		t.Errorf("copies are gone through after those that are too many: %.200s", issues(f))
 	}
 }
@@ -282,8 +277,7 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 		operations = append(operations, change.Patch(document.Flag, fmt.Sprint("f", i), "production", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))
 	}
 	s, n := w.boss(), w.repo.Count("At")
-	_, err := s.Changes().Change(ctx, change.ChangeSet{Operations: operations})
-	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+	f := ended(s.Changes().Change(ctx, change.ChangeSet{Operations: operations}))(t, "409 CONFLICT STALE_COMMIT_SHA")
 	if got := pointers(f, "issues"); got != "/operations/7" {
 		t.Errorf("refused are %s", got)
 	}
@@ -298,15 +292,12 @@ func TestTokensAreLookedUpTogether(t *testing.T) {
 // operation that takes it.
 func TestChangeSetsInSmallRoom(t *testing.T) {
 	w := fullOfExpressions(t)
-	_, err := w.change("", enable("z", "staging", true), w.putOf(document.Flag, "f0", boolFlag("f0", `,"name":"n"`)), w.putOf(document.Flag, "f1", matching("f1", 11)), w.putOf(document.Flag, "z", matching("z", 12)), w.putOf(document.Flag, "f2", matching("f2", 2)))
-	wantRefusal(t, err, "ok")
-	_, err = w.change("", enable("f2", "staging", true), w.putOf(document.Flag, "f0", matching("f0", 13)))
-	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1/document" {
+	ended(w.change("", enable("z", "staging", true), w.putOf(document.Flag, "f0", boolFlag("f0", `,"name":"n"`)), w.putOf(document.Flag, "f1", matching("f1", 11)), w.putOf(document.Flag, "z", matching("z", 12)), w.putOf(document.Flag, "f2", matching("f2", 2))))(t, "ok")
+	if f := ended(w.change("", enable("f2", "staging", true), w.putOf(document.Flag, "f0", matching("f0", 13))))(t, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1/document" {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
 	}
 	w.repo.Fail["Commit"] = fmt.Errorf("in configs: %w: new.json has mode 040000", repository.ErrOccupied)
-	_, err = w.change("", enable("z", "staging", false), change.Create(change.Creation{Type: document.Config, Key: "new", ValueType: ptr("int"), Value: node(t, "1")}))
-	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1" {
+	if f := ended(w.change("", enable("z", "staging", false), change.Create(change.Creation{Type: document.Config, Key: "new", ValueType: ptr("int"), Value: node(t, "1")})))(t, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1" {
 		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
 	}
 }
@@ -315,8 +306,7 @@ func TestChangeSetsInSmallRoom(t *testing.T) {
 func TestChangeSetsWithoutAWorkspaceFile(t *testing.T) {
 	w := newWorld(t, map[string]string{"svc.json": "", path("a"): boolFlag("a", "")})
 	entry := `,"environments":[{"id":"canary","rules":[` + serves("bool", "true") + `]}]`
-	_, err := w.change("", enable("a", "canary", false))
-	wantRefusal(t, err, "404 NOT_FOUND")
+	ended(w.change("", enable("a", "canary", false)))(t, "404 NOT_FOUND")
 	must.Get(w.change("", w.putOf(document.Flag, "a", boolFlag("a", entry)), enable("a", "canary", false)))(t)
 }
 
@@ -341,8 +331,7 @@ func TestASchemasTierIsThatOfTheConfigsSoFar(t *testing.T) {
 		{"support", "403 FORBIDDEN PERMISSION_DENIED", []change.Operation{put("free")}},
 		{"protected_engineer", "ok", []change.Operation{bind("guarded", "protected-env"), put("s"), put("free")}},
 	} {
-		_, err := w.enter(tt.role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true}, Operations: tt.operations})
-		wantRefusal(t, err, tt.want)
+		ended(w.enter(tt.role).Changes().Change(ctx, change.ChangeSet{Request: change.Request{DryRun: true}, Operations: tt.operations}))(t, tt.want)
 	}
 }
 

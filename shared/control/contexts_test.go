@@ -85,19 +85,15 @@ func TestContexts(t *testing.T) {
 func TestContextsRefuses(t *testing.T) {
 	s := searching(t, &fakeContexts{})
 	for _, limit := range []int{0, -1, 101} {
-		_, err := s.Contexts(ctx, control.ContextQuery{Limit: &limit})
-		wantRefusal(t, err, "400 BAD_REQUEST")
+		ended(s.Contexts(ctx, control.ContextQuery{Limit: &limit}))(t, "400 BAD_REQUEST")
 	}
-	_, err := s.Contexts(ctx, control.ContextQuery{Limit: ptr(0), Type: strings.Repeat("t", 201), Key: strings.Repeat("k", 1025), Query: strings.Repeat("q", 1025), Environment: "nowhere"})
-	wantRefusal(t, err, "400 BAD_REQUEST")
+	err := ended(s.Contexts(ctx, control.ContextQuery{Limit: ptr(0), Type: strings.Repeat("t", 201), Key: strings.Repeat("k", 1025), Query: strings.Repeat("q", 1025), Environment: "nowhere"}))(t, "400 BAD_REQUEST")
 	for _, part := range []string{"?limit", "?type: type has at most 200 bytes, this one has 201", "?key: key has at most 1024 bytes", "?query: query has at most 1024 bytes"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%v does not say %s", err, part)
 		}
 	}
-	_, err = s.Contexts(ctx, control.ContextQuery{Environment: "prod"})
-	wantRefusal(t, err, "404 NOT_FOUND")
-	if !strings.Contains(err.Error(), `there is no environment "prod"`) {
+	if err := ended(s.Contexts(ctx, control.ContextQuery{Environment: "prod"}))(t, "404 NOT_FOUND"); !strings.Contains(err.Error(), `there is no environment "prod"`) {
 		t.Error(err)
 	}
 }

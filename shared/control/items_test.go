@@ -117,12 +117,10 @@ func TestDocumentAt(t *testing.T) {
 		})
 	}
 	w.repo.Fail["At"] = repository.ErrAmbiguous
-	_, err := w.enter().Document(ctx, document.Flag, "f", ptr("abcd"))
-	wantRefusal(t, err, "400 BAD_REQUEST")
+	ended(w.enter().Document(ctx, document.Flag, "f", ptr("abcd")))(t, "400 BAD_REQUEST")
 	_, unknown := newWorld(t, nil).enter().Document(ctx, document.Flag, "f", ptr(before))
 	w.repo.Fail = map[string]error{}
-	_, early := w.enter().Document(ctx, document.Flag, "f", ptr(before))
-	if unknown.Error() == early.Error() {
+	if _, early := w.enter().Document(ctx, document.Flag, "f", ptr(before)); unknown.Error() == early.Error() {
 		t.Errorf("the two reasons for 404 are told alike: %v", early)
 	}
 }
@@ -156,8 +154,7 @@ func TestAStoreThatFailsIsAnswered(t *testing.T) {
 			}
 		}
 		w.repo.Fail = map[string]error{"Commit": failure.err}
-		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
-		wantRefusal(t, err, failure.want)
+		ended(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))(t, failure.want)
 	}
 }
 
@@ -218,10 +215,8 @@ func TestFlagList(t *testing.T) {
 func TestListQueriesThatAreRefused(t *testing.T) {
 	w := newWorld(t, shop())
 	s := w.enter()
-	_, err := s.Configs(ctx, control.ConfigQuery{PageQuery: feed.PageQuery{Limit: ptr(101)}})
-	wantRefusal(t, err, "400 BAD_REQUEST")
-	_, err = s.Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Limit: ptr(0), Cursor: "x"}, Status: "x"})
-	f := wantRefusal(t, err, "400 BAD_REQUEST")
+	ended(s.Configs(ctx, control.ConfigQuery{PageQuery: feed.PageQuery{Limit: ptr(101)}}))(t, "400 BAD_REQUEST")
+	f := ended(s.Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Limit: ptr(0), Cursor: "x"}, Status: "x"}))(t, "400 BAD_REQUEST")
 	if got := pointers(f, "issues"); got != "?limit ?cursor ?status" {
 		t.Errorf("not all at once: %s", got)
 	}

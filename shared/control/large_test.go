@@ -240,8 +240,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("omitted are %s", got)
 	}
 	for _, cursor := range []string{"x", s.Cursor("flags", "c"), s.Cursor("export", "c")[1:]} {
-		_, err := s.Export(ctx, cursor)
-		wantRefusal(t, err, "400 BAD_REQUEST")
+		ended(s.Export(ctx, cursor))(t, "400 BAD_REQUEST")
 	}
 	small := map[string]string{}
 	for i := range 30_000 {
@@ -250,8 +249,7 @@ func TestExport(t *testing.T) {
 	if text := wire(t, must.Get(newWorld(t, small).enter().Export(ctx, ""))(t)); len(text) > control.ExportPage {
 		t.Errorf("a page of small documents has %d bytes", len(text))
 	}
-	empty := must.Get(newWorld(t, nil).enter().Export(ctx, ""))(t)
-	if empty.Documents == nil || empty.Total != 0 {
+	if empty := must.Get(newWorld(t, nil).enter().Export(ctx, ""))(t); empty.Documents == nil || empty.Total != 0 {
 		t.Errorf("nothing is %+v", empty)
 	}
 }

@@ -98,8 +98,7 @@ func TestScopesThatCanBeWritten(t *testing.T) {
 		"default": "ok", "production": "ok", "old": "404 NOT_FOUND", "Production": "404 NOT_FOUND", "": "404 NOT_FOUND", "nope": "404 NOT_FOUND",
 	} {
 		w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)})
-		wantRefusal(t, err, want)
+		ended(w.boss().Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)}))(t, want)
 	}
 }
 
@@ -110,9 +109,8 @@ func TestPatchConfig(t *testing.T) {
 		"configs/free.json":  configOf("free", "json", "{}", ""),
 		"schemas/s.json":     schema,
 	})
-	_, err := w.boss().Changes().Patch(ctx, document.Config, "free", "default", change.ValuePatch{})
-	wantRefusal(t, err, "400 BAD_REQUEST")
-	_, err = w.boss().Changes().Patch(ctx, document.Config, "limit", "default", change.ValuePatch{Value: node(t, `"x"`), ExpectedCommitSHA: ptr(""), Request: change.Request{Malformed: issuesAt("/x")}})
+	ended(w.boss().Changes().Patch(ctx, document.Config, "free", "default", change.ValuePatch{}))(t, "400 BAD_REQUEST")
+	_, err := w.boss().Changes().Patch(ctx, document.Config, "limit", "default", change.ValuePatch{Value: node(t, `"x"`), ExpectedCommitSHA: ptr(""), Request: change.Request{Malformed: issuesAt("/x")}})
 	if got := pointers(wantRefusal(t, err, "400 BAD_REQUEST"), "issues"); got != "/x /expectedCommitSha" {
 		t.Errorf("all that is wrong at once: issues at %s", got)
 	}
@@ -125,12 +123,11 @@ func TestPatchConfig(t *testing.T) {
 		{"staging", "7", "ok", ""}, // what stands elsewhere is not its fault
 		{"default", "7", "ok", ""},
 	} {
-		_, err := w.boss().Changes().Patch(ctx, document.Config, "limit", test.scope, change.ValuePatch{Value: node(t, test.value)})
-		f := wantRefusal(t, err, test.want)
+		f := ended(w.boss().Changes().Patch(ctx, document.Config, "limit", test.scope, change.ValuePatch{Value: node(t, test.value)}))(t, test.want)
 		if got := pointers(f, "violations"); got != test.at {
 			t.Errorf("%s in %s: violations at %s, want %s", test.value, test.scope, got, test.at)
 		}
-		if err != nil && f.Details["schemaKey"] != "s" {
+		if test.want != "ok" && f.Details["schemaKey"] != "s" {
 			t.Errorf("%v", f.Details)
 		}
 	}
@@ -141,15 +138,13 @@ func TestAPatchIsNotBlamedForWhatWasWrongBefore(t *testing.T) {
 	imperfect := `,"access":"unheard-of","tags":[1],"environments":[{"id":"nowhere","rules":[]},{"id":"staging","rules":[` +
 		`{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"none"}}],"value":{"type":"bool","value":true}},` + serves("bool", "true") + `]}]`
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", imperfect)})
-	r := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(false)}))(t)
-	if !r.Changed {
+	if r := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(false)}))(t); !r.Changed {
 		t.Error(wire(t, r))
 	}
 	current := must.Get(w.boss().Document(ctx, document.Flag, "f", nil))(t)
 	changed := current.Document.Clone()
 	changed.SetFirst("name", node(t, `"x"`))
-	_, err := w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: changed, ExpectedCommitSHA: &current.CommitSHA})
-	wantRefusal(t, err, "400 BAD_REQUEST VALIDATION_FAILED")
+	ended(w.boss().Changes().PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: changed, ExpectedCommitSHA: &current.CommitSHA}))(t, "400 BAD_REQUEST VALIDATION_FAILED")
 }
 
 const levelPath = "log-levels/log-level.shop.json"
@@ -265,8 +260,7 @@ func TestLevelsThatAreRefused(t *testing.T) {
 		{"a token and no document", "shop", change.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: &token}, "404 NOT_FOUND", ""},
 		{"an unknown environment", "shop", change.LogLevelPatch{Level: ptr("INFO"), Environment: ptr("x")}, "404 NOT_FOUND", ""},
 	} {
-		_, err := w.boss().Changes().PatchLogLevel(ctx, test.service, test.patch)
-		f := wantRefusal(t, err, test.want)
+		f := ended(w.boss().Changes().PatchLogLevel(ctx, test.service, test.patch))(t, test.want)
 		if got := pointers(f, "issues"); got != test.at {
 			t.Errorf("%s: at %s", test.name, got)
 		}
@@ -364,8 +358,7 @@ func TestAHistoryThatCannotBeReadIsNoReasonToSpreadAgain(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.Fail["History"] = errStorage
 	n := w.repo.Head()
-	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)})
-	wantRefusal(t, err, "500 INTERNAL")
+	ended(w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}))(t, "500 INTERNAL")
 	if w.repo.Head() != n {
 		t.Error("written all the same")
 	}
@@ -398,8 +391,7 @@ func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
 					t.Errorf("the environments are\n%s, want\n%s", got, want)
 				}
 				for _, scope := range []string{"production", "default"} {
-					_, err := w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)})
-					wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
+					ended(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)}))(t, "403 FORBIDDEN PERMISSION_DENIED")
 				}
 				for _, enabled := range []bool{true, false} {
 					must.Get(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(enabled)}))(t)

@@ -200,8 +200,7 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 func TestWithoutProtectedEnvironmentsNothingIsGuarded(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "svc.json": `{"environments":["production"]}`})
 	for _, scope := range []string{"default", "production"} {
-		_, err := w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)})
-		wantRefusal(t, err, "ok")
+		ended(w.enter("engineer_nonprotected").Changes().Patch(ctx, document.Flag, "f", scope, change.ValuePatch{Enabled: ptr(true)}))(t, "ok")
 	}
 }
 
@@ -317,24 +316,20 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 			if w.repo.Head() != n {
 				t.Error("written all the same")
 			}
-			_, err = w.putConfig("protected_engineer", c.key, c.document)
-			wantRefusal(t, err, "ok")
+			ended(w.putConfig("protected_engineer", c.key, c.document))(t, "ok")
 		})
 	}
 	t.Run("by a PATCH over a ciphertext", func(t *testing.T) {
 		for _, dry := range []bool{true, false} {
 			w := vault(t, declaration)
 			patch := change.ValuePatch{Request: change.Request{DryRun: dry}, Value: node(t, `"`+stolenCiphertext+`"`)}
-			_, err := w.enter("engineer").Changes().Patch(ctx, document.Config, "used", "staging", patch)
-			wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
-			_, err = w.enter("protected_engineer").Changes().Patch(ctx, document.Config, "used", "staging", patch)
-			wantRefusal(t, err, "ok")
+			ended(w.enter("engineer").Changes().Patch(ctx, document.Config, "used", "staging", patch))(t, "403 FORBIDDEN PERMISSION_DENIED")
+			ended(w.enter("protected_engineer").Changes().Patch(ctx, document.Config, "used", "staging", patch))(t, "ok")
 		}
 	})
 	t.Run("a PATCH that copies what stands in the default rules", func(t *testing.T) {
 		w := vault(t, declaration)
-		_, err := w.enter("engineer").Changes().Patch(ctx, document.Config, "used", "staging", change.ValuePatch{Value: node(t, `"b2xk"`)})
-		wantRefusal(t, err, "ok")
+		ended(w.enter("engineer").Changes().Patch(ctx, document.Config, "used", "staging", change.ValuePatch{Value: node(t, `"b2xk"`)}))(t, "ok")
 	})
 	t.Run("a PATCH that serves what is a variant", func(t *testing.T) {
 		w := vault(t, declaration)
@@ -347,15 +342,13 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 		w := vault(t, declaration)
 		for scope, want := range map[string]string{"staging": "ok", "production": "403 FORBIDDEN PERMISSION_DENIED"} {
 			rules := `,"environments":[{"id":"` + scope + `","rules":[` + sealed(stolenCiphertext, "near") + `]}]`
-			_, err := w.putConfig("engineer_nonprotected", "mine", configWith("mine", rules, plain))
-			wantRefusal(t, err, want)
+			ended(w.putConfig("engineer_nonprotected", "mine", configWith("mine", rules, plain)))(t, want)
 		}
 	})
 	t.Run("a key that cannot be read is guarded", func(t *testing.T) {
 		w := vault(t, declaration)
 		w.repo.Push(ada, "break it", map[string]string{"configs/near.json": "{"})
-		_, err := w.putConfig("engineer", "mine", configWith("mine", "", sealed(stolenCiphertext, "near")))
-		wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
+		ended(w.putConfig("engineer", "mine", configWith("mine", "", sealed(stolenCiphertext, "near"))))(t, "403 FORBIDDEN PERMISSION_DENIED")
 	})
 }
 

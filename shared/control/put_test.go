@@ -93,12 +93,11 @@ func TestPutsThatAreRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 			n := w.repo.Head()
-			_, err := w.put(test.key, test.text)
-			f := wantRefusal(t, err, test.want)
+			f := ended(w.put(test.key, test.text))(t, test.want)
 			if got := pointers(f, "issues"); got != test.at {
 				t.Errorf("issues at %s, want %s", got, test.at)
 			}
-			if (err == nil) == (w.repo.Head() == n) {
+			if (test.want == "ok") == (w.repo.Head() == n) {
 				t.Error("what is refused is not written, what is not is")
 			}
 		})
@@ -125,8 +124,7 @@ func TestPutShape(t *testing.T) {
 		{"nothing, said before", change.DocumentPut{Request: change.Request{Malformed: issuesAt("/document", "/expectedCommitSha")}}, "/document /expectedCommitSha"},
 		{"too deep", change.DocumentPut{ExpectedCommitSHA: &token, Document: deepFlag(t)}, "/document"},
 	} {
-		_, err := w.boss().Changes().PutDocument(ctx, document.Flag, "f", test.put)
-		f := wantRefusal(t, err, "400 BAD_REQUEST")
+		f := ended(w.boss().Changes().PutDocument(ctx, document.Flag, "f", test.put))(t, "400 BAD_REQUEST")
 		if got := pointers(f, "issues"); got != test.at {
 			t.Errorf("%s: at %s", test.name, got)
 		}
@@ -145,9 +143,7 @@ func TestAPutMendsWhatIsNoObject(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): "no JSON"})
 	token := w.last().SHA
 	put := change.DocumentPut{Document: node(t, boolFlag("f", "")), ExpectedCommitSHA: &token}
-	_, err := w.enter("engineer").Changes().PutDocument(ctx, document.Flag, "f", put)
-	f := wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
-	if f.Details["required"] != "config.edit.protected" {
+	if f := ended(w.enter("engineer").Changes().PutDocument(ctx, document.Flag, "f", put))(t, "403 FORBIDDEN PERMISSION_DENIED"); f.Details["required"] != "config.edit.protected" {
 		t.Errorf("whose tier cannot be read is in the strictest: %v", f.Details)
 	}
 	must.Get(w.boss().Changes().PutDocument(ctx, document.Flag, "f", put))(t)
@@ -296,13 +292,11 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 		{"ODD", "log_level", "odd"},
 		{"BROKEN", "feature_flag", "broken"},
 	} {
-		_, err := w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: test.key})
-		f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+		f := ended(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: test.key}))(t, "409 CONFLICT ALREADY_EXISTS")
 		if f.Details["collidingType"] != test.kind || f.Details["collidingKey"] != test.held {
 			t.Errorf("%s: %v", test.key, f.Details)
 		}
-		_, err = w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: test.key, ValueType: ptr("bool"), Value: node(t, "true")})
-		wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+		ended(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: test.key, ValueType: ptr("bool"), Value: node(t, "true")}))(t, "409 CONFLICT ALREADY_EXISTS")
 	}
 	n := w.repo.Head().Sequence
 	for _, key := range []string{"free", "a", "log-level.b"} {
@@ -311,8 +305,7 @@ func TestKeysArePooledIgnoringCase(t *testing.T) {
 	if w.repo.Head().Sequence != n+3 {
 		t.Error("not every creation is a commit")
 	}
-	_, err := w.boss().Changes().PatchLogLevel(ctx, "b", change.LogLevelPatch{Level: ptr("INFO")})
-	f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+	f := ended(w.boss().Changes().PatchLogLevel(ctx, "b", change.LogLevelPatch{Level: ptr("INFO")}))(t, "409 CONFLICT ALREADY_EXISTS")
 	if f.Details["collidingType"] != "feature_flag" || f.Details["collidingKey"] != "log-level.b" {
 		t.Errorf("%v", f.Details)
 	}

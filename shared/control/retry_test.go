@@ -153,8 +153,7 @@ func TestTriesAreBounded(t *testing.T) {
 		}
 		return nil
 	})
-	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
-	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
+	ended(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))(t, "503 SERVICE_UNAVAILABLE")
 	if n != change.MaxTries || pauses != n-2 {
 		t.Errorf("%d tries, %d pauses", n, pauses)
 	}
@@ -189,8 +188,7 @@ func TestTriesEndWithTheRequest(t *testing.T) {
 	s := must.Get(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))(t)
 	ending, end := context.WithCancel(ctx)
 	w.repo.Before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
-	_, err := s.Changes().Patch(ending, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)})
-	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
+	ended(s.Changes().Patch(ending, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true)}))(t, "503 SERVICE_UNAVAILABLE")
 }
 
 // A forced push can take the head away from a request that was authenticated already.

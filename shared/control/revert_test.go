@@ -49,20 +49,15 @@ func TestDelete(t *testing.T) {
 		t.Errorf("the commit says %q", got)
 	}
 	s := w.boss()
-	_, err := s.Flag(ctx, "f")
-	wantRefusal(t, err, "404 NOT_FOUND")
-	_, err = s.Document(ctx, document.Flag, "f", nil)
-	wantRefusal(t, err, "404 NOT_FOUND")
+	ended(s.Flag(ctx, "f"))(t, "404 NOT_FOUND")
+	ended(s.Document(ctx, document.Flag, "f", nil))(t, "404 NOT_FOUND")
 	must.Get(s.Document(ctx, document.Flag, "f", &start))(t)
-	_, err = w.remove(document.Flag, "f")
-	wantRefusal(t, err, "404 NOT_FOUND")
+	ended(w.remove(document.Flag, "f"))(t, "404 NOT_FOUND")
 
 	// The key is free, in any spelling and for any type, and held by one again.
 	must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Config, Key: "F", ValueType: ptr("int"), Value: node(t, "1")}))(t)
-	_, err = w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"})
-	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
-	_, err = w.revert("undo", "f", r.CommitSHA)
-	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+	ended(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))(t, "409 CONFLICT ALREADY_EXISTS")
+	ended(w.revert("undo", "f", r.CommitSHA))(t, "409 CONFLICT ALREADY_EXISTS")
 }
 
 // TestWhatIsReferredToIsNotDeleted names every place, and lets go with the last
@@ -97,8 +92,7 @@ func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
 			w := newWorld(t, files)
 			if test.want != "" {
 				for _, dry := range []bool{true, false} {
-					_, err := w.boss().Changes().Delete(ctx, test.t, test.key, change.Deletion{Request: change.Request{DryRun: dry}})
-					f := wantRefusal(t, err, "409 CONFLICT REFERENCED")
+					f := ended(w.boss().Changes().Delete(ctx, test.t, test.key, change.Deletion{Request: change.Request{DryRun: dry}}))(t, "409 CONFLICT REFERENCED")
 					var got []string
 					for _, r := range members(t, f.Details)["references"].([]any) {
 						r := r.(map[string]any)
@@ -142,8 +136,7 @@ func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 		t.Errorf("after the deletion: %v", details)
 	}
 	must.Get(w.boss().Changes().Create(ctx, change.Creation{Type: document.Flag, Key: "f"}))(t)
-	_, err = w.revert("undo", "f", deleted)
-	wantRefusal(t, err, "409 CONFLICT OVERLAP")
+	ended(w.revert("undo", "f", deleted))(t, "409 CONFLICT OVERLAP")
 }
 
 // TestReverts of commits that came by git, or that touched something else.
@@ -293,8 +286,7 @@ func TestADeletedItemTakesATokenOfNothing(t *testing.T) {
 	deleted := must.Get(w.remove(document.Flag, "f"))(t).CommitSHA
 	w.repo.Push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
 	for _, token := range []string{there, "main", strings.Repeat("0", 40)} {
-		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &token})
-		wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+		ended(w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &token}))(t, "409 CONFLICT STALE_COMMIT_SHA")
 	}
 	must.Get(w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &deleted}))(t)
 	if got := slices.Sorted(maps.Keys(w.last().Files)); !slices.Equal(got, []string{path("f"), path("g"), "svc.json"}) {
@@ -417,8 +409,7 @@ func TestAStaleTokenIsExplained(t *testing.T) {
 		{"an unknown SHA", strings.Repeat("0", 40), 0},
 		{"an abbreviation", token[:12], 0},
 	} {
-		_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &test.token})
-		f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+		f := ended(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &test.token}))(t, "409 CONFLICT STALE_COMMIT_SHA")
 		changes, _ := f.Details["changes"].([]feed.Activity)
 		if f.Details["currentCommitSha"] != current || len(changes) != test.changes {
 			t.Fatalf("%s: %s", test.name, wire(t, f.Details))
@@ -437,6 +428,5 @@ func TestAStaleTokenIsExplained(t *testing.T) {
 		}
 	}
 	w.repo.Fail["History"] = errStorage
-	_, err := w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &token})
-	wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+	ended(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))(t, "409 CONFLICT STALE_COMMIT_SHA")
 }

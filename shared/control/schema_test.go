@@ -145,11 +145,9 @@ func TestSchemas(t *testing.T) {
 	if got := feed.MessageOf(w.last().Commit); got != `schema "limits" updated` {
 		t.Errorf("the commit says %q", got)
 	}
-	_, err := w.putSchema("limits", `{"type":"integer"}`, &r.CommitSHA)
-	wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+	ended(w.putSchema("limits", `{"type":"integer"}`, &r.CommitSHA))(t, "409 CONFLICT STALE_COMMIT_SHA")
 	for _, key := range []string{"limits", "LIMITS"} {
-		_, err = w.putSchema(key, `{}`, nil)
-		f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+		f := ended(w.putSchema(key, `{}`, nil))(t, "409 CONFLICT ALREADY_EXISTS")
 		if wire(t, f.Details["collidingType"]) != `"schema"` || f.Details["collidingKey"] != "limits" {
 			t.Errorf("details %v", f.Details)
 		}
@@ -191,9 +189,7 @@ func TestASchemaIsHeldAgainstTheValuesBoundToIt(t *testing.T) {
 		`{"type":"object"}`: "ok",
 	} {
 		token := w.last().SHA
-		_, err := w.boss().Changes().PutDocument(ctx, workspace.SchemaType, "s", change.DocumentPut{Request: change.Request{DryRun: true}, Document: node(t, text), ExpectedCommitSHA: &token})
-		f := wantRefusal(t, err, want)
-		if strings.HasPrefix(want, "422") && !strings.Contains(f.Message, `"good"`) {
+		if f := ended(w.boss().Changes().PutDocument(ctx, workspace.SchemaType, "s", change.DocumentPut{Request: change.Request{DryRun: true}, Document: node(t, text), ExpectedCommitSHA: &token}))(t, want); strings.HasPrefix(want, "422") && !strings.Contains(f.Message, `"good"`) {
 			t.Errorf("%s: %s", text, f.Message)
 		}
 	}
@@ -213,9 +209,7 @@ func TestSegments(t *testing.T) {
 	document1 := node(t, w.stored("segments/s.json"))
 	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, inSegment("next"))))
 	token := w.last().SHA
-	_, err := w.boss().Changes().PutDocument(ctx, document.Segment, "s", change.DocumentPut{Document: document1, ExpectedCommitSHA: &token})
-	f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
-	if !strings.Contains(f.Message, "circle") {
+	if f := ended(w.boss().Changes().PutDocument(ctx, document.Segment, "s", change.DocumentPut{Document: document1, ExpectedCommitSHA: &token}))(t, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); !strings.Contains(f.Message, "circle") {
 		t.Error(f.Message)
 	}
 	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, targets("pro", "bool", "true"))))
@@ -241,8 +235,7 @@ func TestASchemaIsCheckedWithinBounds(t *testing.T) {
 		return err
 	}
 	wantRefusal(t, put(2), "ok")
-	f := wantRefusal(t, put(20), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
-	if !strings.Contains(f.Message, "steps together") {
+	if f := wantRefusal(t, put(20), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); !strings.Contains(f.Message, "steps together") {
 		t.Error(f.Message)
 	}
 }

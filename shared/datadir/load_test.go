@@ -127,8 +127,7 @@ func checkLook(t *testing.T, dir string, files map[string]string, problems []str
 
 func checkProblems(t *testing.T, problems []workspace.Problem, want []string) {
 	t.Helper()
-	got := lines(problems)
-	if !slices.EqualFunc(got, want, strings.HasPrefix) {
+	if got := lines(problems); !slices.EqualFunc(got, want, strings.HasPrefix) {
 		t.Errorf("problems:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -156,8 +155,7 @@ func TestLookHuge(t *testing.T) {
 
 // TestReadAllGrowing is a file that has more in it than its size said.
 func TestReadAllGrowing(t *testing.T) {
-	text, err := readAll(strings.NewReader(strings.Repeat("x", 5000)), 0)
-	if err != nil || len(text) != 5000 {
+	if text, err := readAll(strings.NewReader(strings.Repeat("x", 5000)), 0); err != nil || len(text) != 5000 {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 	endless := endlessReader{}

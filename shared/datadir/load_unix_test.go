@@ -44,8 +44,7 @@ func TestAPipeInThePlaceOfAFolderIsNotWaitedFor(t *testing.T) {
 			Look(dir)
 			Overlooked(dir)
 			Submodules(dir, nil)
-			lock, err := Lock(t.Context(), dir)
-			if err == nil {
+			if lock, err := Lock(t.Context(), dir); err == nil {
 				lock.Close()
 			}
 		}()

@@ -36,8 +36,7 @@ func TestWatchRunsOutOfWatches(t *testing.T) {
 				s.put("svc.json", text)
 				s.reads("svc.json", text)
 			}
-			notice := <-s.w.notices
-			if !strings.Contains(notice, s.top) || !strings.Contains(notice, "every 10ms instead") {
+			if notice := <-s.w.notices; !strings.Contains(notice, s.top) || !strings.Contains(notice, "every 10ms instead") {
 				t.Errorf("notice %q", notice)
 			}
 			if len(s.w.notices) > 0 {

@@ -87,8 +87,7 @@ func TestPropertiesAreReadAsTreesAre(t *testing.T) {
 		}
 		r := newContextReader([]byte(text))
 		defer r.release()
-		got, gotErr := r.property()
-		if (err == nil) != (gotErr == nil) || !reflect.DeepEqual(got, want) {
+		if got, gotErr := r.property(); (err == nil) != (gotErr == nil) || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%.100s:\n got %+v %v\nwant %+v %v", text, got, gotErr, want, err)
 		}
 	}

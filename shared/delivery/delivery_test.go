@@ -158,8 +158,7 @@ func TestWithheldValues(t *testing.T) {
 		if got := strings.Contains(bulk, `"password"`); got != want {
 			t.Errorf("plan %s: password in bulk: %v, want %v", plan, got, want)
 		}
-		status := do(h, "POST", ofrepFlags+"/password", `{"context":{"user.plan":"`+plan+`"}}`).StatusCode
-		if (status == 200) != want {
+		if status := do(h, "POST", ofrepFlags+"/password", `{"context":{"user.plan":"`+plan+`"}}`).StatusCode; (status == 200) != want {
 			t.Errorf("plan %s: single answers %d", plan, status)
 		}
 		for _, secret := range []string{"s3cret", "S3CRET", "c1ph3r"} {
@@ -188,8 +187,7 @@ func TestNeverServed(t *testing.T) {
 			t.Errorf("%s is in a poll", key)
 		}
 		r := do(h, "POST", ofrepFlags+"/"+key, `{}`)
-		body := text(t, r)
-		if r.StatusCode != 404 || !strings.Contains(body, `"errorCode":"FLAG_NOT_FOUND"`) {
+		if body := text(t, r); r.StatusCode != 404 || !strings.Contains(body, `"errorCode":"FLAG_NOT_FOUND"`) {
 			t.Errorf("%q: %d %s", key, r.StatusCode, body)
 		}
 	}
@@ -395,8 +393,7 @@ func TestRoutes(t *testing.T) {
 		{"HEAD", evalPrefix + "e30", "", 200, ""},
 	} {
 		r := do(h, tt.method, tt.path, tt.body)
-		body := text(t, r)
-		if r.StatusCode != tt.status || !strings.Contains(body, tt.words) {
+		if body := text(t, r); r.StatusCode != tt.status || !strings.Contains(body, tt.words) {
 			t.Errorf("%s %s: %d %s", tt.method, tt.path, r.StatusCode, body)
 		}
 		if tt.status == 405 && !strings.Contains(r.Header.Get("Allow"), map[bool]string{true: "POST", false: "GET"}[strings.HasPrefix(tt.path, ofrepFlags)]) {
@@ -415,8 +412,7 @@ func FuzzToken(f *testing.F) {
 			return
 		}
 		r := do(h, "GET", evalPrefix+escaped, "")
-		body := text(t, r)
-		if r.StatusCode != 200 && r.StatusCode != 400 && r.StatusCode != 414 || !json.Valid([]byte(body)) {
+		if body := text(t, r); r.StatusCode != 200 && r.StatusCode != 400 && r.StatusCode != 414 || !json.Valid([]byte(body)) {
 			t.Fatalf("%d %s", r.StatusCode, body)
 		}
 	})
@@ -430,8 +426,7 @@ func FuzzOFREP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, path := range []string{ofrepFlags, ofrepFlags + "/redesign"} {
 			r := do(h, "POST", path, body)
-			answer := text(t, r)
-			if r.StatusCode != 200 && r.StatusCode != 400 || !json.Valid([]byte(answer)) {
+			if answer := text(t, r); r.StatusCode != 200 && r.StatusCode != 400 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%d %s", r.StatusCode, answer)
 			}
 		}

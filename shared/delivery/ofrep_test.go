@@ -247,8 +247,7 @@ func TestBulkEvaluationsNameStreams(t *testing.T) {
 		h := (&Handler{Tables: tables, Now: time.Now, Random: func() float64 { return 0 }, Streams: tt.streams}).Mux()
 		for range 2 {
 			r := do(h, "POST", ofrepFlags, `{}`, "X-API-Key", tt.key)
-			body := text(t, r)
-			if !json.Valid([]byte(body)) || !strings.Contains(body, tt.want) {
+			if body := text(t, r); !json.Valid([]byte(body)) || !strings.Contains(body, tt.want) {
 				t.Errorf("%s: %s", name, body)
 			}
 			tags[r.Header.Get("Etag")] = name

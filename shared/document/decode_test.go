@@ -357,8 +357,7 @@ func holdValidate(t interface {
 		t.Fatalf("unordered or repeated: %q", lines(issues))
 	}
 	for _, issue := range issues {
-		parent := issue.Pointer[:max(0, strings.LastIndex(issue.Pointer, "/"))]
-		if issue.Message == "" || tree.At(parent) == nil {
+		if parent := issue.Pointer[:max(0, strings.LastIndex(issue.Pointer, "/"))]; issue.Message == "" || tree.At(parent) == nil {
 			t.Fatalf("%q points nowhere", lines([]Issue{issue}))
 		}
 	}

@@ -125,8 +125,7 @@ func TestCompileSchemaRefuses(t *testing.T) {
 			`: a JSON Schema of more than 10000 objects takes too long to compile; make it smaller (an object with $ref counts as two, one with $id as three)`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			schema, issues := CompileSchema(parse(t, tt.schema))
-			if schema != nil || !slices.Equal(lines(issues), tt.want) {
+			if schema, issues := CompileSchema(parse(t, tt.schema)); schema != nil || !slices.Equal(lines(issues), tt.want) {
 				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(lines(issues), "\n  "), strings.Join(tt.want, "\n  "))
 			}
 		})
@@ -203,8 +202,7 @@ func TestSchemaCheckKeepsTheValue(t *testing.T) {
 	for _, keyword := range []string{`"const": "x"`, `"enum": [1]`, `"pattern": "^x"`, `"type": "number"`, `"maxLength": 1`, `"not": {}`,
 		`"anyOf": [{"const": 1}, {"const": 2}]`, `"allOf": [{"const": 1}]`, `"if": {"type": "string"}, "then": {"const": 1}`} {
 		schema, _ := CompileSchema(parse(t, fmt.Sprintf(`{"properties": {"p": {%s}}}`, keyword)))
-		issues := schema.Check(value)
-		if len(issues) == 0 || strings.Contains(fmt.Sprint(issues), "hunter2") {
+		if issues := schema.Check(value); len(issues) == 0 || strings.Contains(fmt.Sprint(issues), "hunter2") {
 			t.Errorf("%s: %q", keyword, lines(issues))
 		}
 	}

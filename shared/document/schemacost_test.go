@@ -323,8 +323,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		others := maps.Collect(twin.Values())
 		for spot, value := range doc.Values() {
-			other := others[spot]
-			if value.Type != other.Type || value.Served() != nil && !jsontree.Equal(value.Served(), other.Served()) {
+			if other := others[spot]; value.Type != other.Type || value.Served() != nil && !jsontree.Equal(value.Served(), other.Served()) {
 				t.Fatalf("the value at %s changed by being written and read", spot.Pointer())
 			}
 		}

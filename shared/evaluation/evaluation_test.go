@@ -249,8 +249,7 @@ func TestReasons(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := compile("here", source(t, tt.text))
 			f := s.NewFrame(testNow, func() float64 { return 0.5 })
-			a := s.Answers[s.Evaluate(0, f)]
-			if a.Reason != tt.want || a.RuleIndex != tt.rule || a.ArmIndex != tt.arm {
+			if a := s.Answers[s.Evaluate(0, f)]; a.Reason != tt.want || a.RuleIndex != tt.rule || a.ArmIndex != tt.arm {
 				t.Errorf("got %s rule %d arm %d, want %s %d %d", a.Reason, a.RuleIndex, a.ArmIndex, tt.want, tt.rule, tt.arm)
 			}
 		})
@@ -402,8 +401,7 @@ func TestOperandProblems(t *testing.T) {
 		{"OF_A_LATER_DAY", "json", `{}`, ""},
 	} {
 		s := source(t, flag("f", serve(criterion(tt.operator, "user.p", tt.operandType, tt.operand), "x")))
-		got := OperandProblem(s.Document.Default[0].Criteria[0])
-		if tt.words == "" && got != "" || !strings.Contains(got, tt.words) {
+		if got := OperandProblem(s.Document.Default[0].Criteria[0]); tt.words == "" && got != "" || !strings.Contains(got, tt.words) {
 			t.Errorf("%s %s: %q, want …%s…", tt.operator, tt.operand, got, tt.words)
 		}
 	}
@@ -439,8 +437,7 @@ func TestPhaseTurnsExactlyWhenAnAnswerDoes(t *testing.T) {
 			t.Errorf("%s: the turns %v of the rules leave it out", name, turns)
 		}
 	}
-	still := compile("test", source(t, flag("f", serve(always, "x"))))
-	if still.Phase(1) != still.Phase(1<<40) {
+	if still := compile("test", source(t, flag("f", serve(always, "x")))); still.Phase(1) != still.Phase(1<<40) {
 		t.Error("phases without a rule on the time")
 	}
 }

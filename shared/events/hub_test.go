@@ -330,8 +330,7 @@ func TestHTTP10(t *testing.T) {
 		n := must.Get(conn.Read(b))(t)
 		text += string(b[:n])
 	}
-	_, body, _ := strings.Cut(text, "\r\n\r\n")
-	if strings.Contains(text, "chunked") || !strings.HasPrefix(body, ": svc\nretry: ") {
+	if _, body, _ := strings.Cut(text, "\r\n\r\n"); strings.Contains(text, "chunked") || !strings.HasPrefix(body, ": svc\nretry: ") {
 		t.Error(text)
 	}
 	must.Get(fmt.Fprint(conn, "more"))(t)

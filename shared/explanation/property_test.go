@@ -104,8 +104,7 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 			}
 			for key, got := range answer.Evaluations {
 				item, _ := all.Find(key)
-				doc := content.Items[item].Document
-				if doc.Type == document.Flag || doc.SendToClientSDK {
+				if doc := content.Items[item].Document; doc.Type == document.Flag || doc.SendToClientSDK {
 					if w, known := want[key]; known != (got.Value != nil && got.RuleSource != nil) || known && w != toldOf(got) {
 						fail(key, "delivery answers %+v", w)
 					}
@@ -232,8 +231,7 @@ func consistent(rules []evaluation.TriedRule, context *jsontree.Node) string {
 				return problem
 			}
 			if n := len(c.Segment); c.Segment != nil {
-				member := n > 0 && c.Segment[n-1].Matched && *c.Segment[n-1].Member
-				if c.Holds != (member == (c.Operator == evaluation.InSegment)) {
+				if member := n > 0 && c.Segment[n-1].Matched && *c.Segment[n-1].Member; c.Holds != (member == (c.Operator == evaluation.InSegment)) {
 					return "a segment's rules lead elsewhere: " + encode(c)
 				}
 			}

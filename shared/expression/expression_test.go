@@ -160,8 +160,7 @@ func TestCheckRefuses(t *testing.T) {
 		{`[` + strings.Repeat(`\pL`, 1000) + `]`, "at most 50000 instructions"},
 	} {
 		var s Set
-		err := s.Check(tt.pattern)
-		if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
+		if err := s.Check(tt.pattern); (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
 			t.Errorf("%.40s: %v", tt.pattern, err)
 		}
 	}

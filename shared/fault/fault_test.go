@@ -28,8 +28,7 @@ func TestACauseNeverReachesAClient(t *testing.T) {
 		New(Unavailable, "try again").Because(cause),
 		fmt.Errorf("reading the head: %w", New(NotFound, "no such flag").Because(cause)),
 	} {
-		body, _ := json.Marshal(Of(err).Envelope())
-		if strings.Contains(string(body), "secret") {
+		if body, _ := json.Marshal(Of(err).Envelope()); strings.Contains(string(body), "secret") {
 			t.Errorf("the client sees %s", body)
 		}
 		if !strings.Contains(Of(err).Error(), "secret") || !errors.Is(Of(err), cause) {

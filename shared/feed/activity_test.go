@@ -140,8 +140,7 @@ func TestActivityOfABusyRepository(t *testing.T) {
 		w.repo.Push(ada, "elsewhere", nil)
 	}
 	w.repo.Push(ada, "", map[string]string{path("b"): flag("b", "")})
-	entries, pages := w.all(feed.ActivityQuery{})
-	if len(entries) != 3 || *entries[0].Key != "b" || *entries[1].Key != "a" || pages != 3 {
+	if entries, pages := w.all(feed.ActivityQuery{}); len(entries) != 3 || *entries[0].Key != "b" || *entries[1].Key != "a" || pages != 3 {
 		t.Errorf("%v on %d pages", lines(entries), pages)
 	}
 }

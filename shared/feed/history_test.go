@@ -94,8 +94,7 @@ func TestChangesSince(t *testing.T) {
 	blob := func(text string) string { return object.Hash(object.Blob, []byte(text)).String() }
 	want := func(sha, text string, count int, truncated bool) {
 		t.Helper()
-		changes, more, err := w.reader().Since(ctx, path("f"), sha, blob(text))
-		if err != nil || len(changes) != count || more != truncated {
+		if changes, more, err := w.reader().Since(ctx, path("f"), sha, blob(text)); err != nil || len(changes) != count || more != truncated {
 			t.Errorf("%d changes, more: %t, %v; want %d, %t", len(changes), more, err, count, truncated)
 		}
 	}

@@ -75,8 +75,7 @@ func TestMessagesSurviveTheCommit(t *testing.T) {
 			return
 		}
 		text := MessageOfOne(messages, bot)
-		got, ok := readMessages(text, "")
-		if !ok || !slices.Equal(got, messages) {
+		if got, ok := readMessages(text, ""); !ok || !slices.Equal(got, messages) {
 			rt.Fatalf("%q\nread as %q\nfrom %s", messages, got, text)
 		}
 		if subject, _, _ := strings.Cut(text, "\n"); len([]rune(subject)) > 72 {

@@ -246,8 +246,7 @@ func TestListsDoWithoutTelemetry(t *testing.T) {
 	path := t.TempDir() + "/svc.db"
 	must.Do(w.t, os.WriteFile(path, []byte("no database at all, and long enough to be looked at"), 0o600))
 	*w.seen = *rows.New(bolt.New(database.New(path)), 0)
-	a := w.get("/flags").ok()
-	if a.at("/evaluationsSince") != nil || a.at("/flags/0/key") == nil {
+	if a := w.get("/flags").ok(); a.at("/evaluationsSince") != nil || a.at("/flags/0/key") == nil {
 		t.Errorf("%s", a.body)
 	}
 	if a := w.get("/flags/checkout.redesign/evaluations"); a.status != 500 {

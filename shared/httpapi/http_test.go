@@ -141,8 +141,7 @@ func TestMethods(t *testing.T) {
 		"/flags": "GET, HEAD, POST", "/flags/colour/document": "GET, HEAD, PUT", "/log-levels/x/revert": "POST", "/openapi.json": "GET, HEAD",
 	} {
 		for _, method := range []string{"DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
-			a := w.do(method, path, "", "-")
-			if a.refused() != "405 METHOD_NOT_ALLOWED" || a.header.Get("Allow") != allow {
+			if a := w.do(method, path, "", "-"); a.refused() != "405 METHOD_NOT_ALLOWED" || a.header.Get("Allow") != allow {
 				t.Errorf("%s %s: %s, Allow %q", method, path, a.refused(), a.header.Get("Allow"))
 			}
 		}

@@ -264,8 +264,7 @@ func TestWhatIsNoIdempotencyKey(t *testing.T) {
 			{"PATCH", toggle, fmt.Sprintf(`{"enabled": %t}`, w.commits()%2 == 0)}, {"DELETE", "/configs/none", ""},
 		} {
 			a := w.do(r.method, r.path, r.body, "Idempotency-Key: "+key)
-			refused := a.status == 400
-			if refused != (status == 400) || refused && a.text("/details/issues/0/path") != "Idempotency-Key" {
+			if refused := a.status == 400; refused != (status == 400) || refused && a.text("/details/issues/0/path") != "Idempotency-Key" {
 				t.Errorf("%q: %s %s is %d %s", key, r.method, r.path, a.status, a.body)
 			}
 		}

@@ -41,8 +41,7 @@ func TestEveryOperationIsDescribedInFull(t *testing.T) {
 			want = strings.Replace(want, "200", "201", 1)
 		}
 		for _, status := range strings.Fields(want) {
-			response := deref(o.Get("responses").Get(status))
-			if response == nil {
+			if response := deref(o.Get("responses").Get(status)); response == nil {
 				t.Errorf("%s: %s is not described", id, status)
 			} else if status != "304" {
 				exampled(t, id+" "+status, response.Get("content"))

@@ -171,8 +171,7 @@ func breaking(before, after []string) []string {
 			continue
 		}
 		asks := strings.HasPrefix(fact, "> ") && slices.Contains(narrowing, word(fact)) && (known(before, fact) || word(fact) == "required" && knownOwner(before, fact)) && !widens(before, fact)
-		opens := strings.HasPrefix(fact, "< ") && word(fact) == "enum" && known(before, fact)
-		if asks || opens {
+		if opens := strings.HasPrefix(fact, "< ") && word(fact) == "enum" && known(before, fact); asks || opens {
 			broken = append(broken, "new: "+fact)
 		}
 	}

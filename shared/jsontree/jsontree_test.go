@@ -83,8 +83,7 @@ func TestOffsetsAndPointers(t *testing.T) {
 		"/a~1b/1/~0c":       "true",
 		Pointer("a/b", "0"): "10",
 	} {
-		got := n.At(pointer)
-		if got == nil || !strings.HasPrefix(text[got.Offset:], want) {
+		if got := n.At(pointer); got == nil || !strings.HasPrefix(text[got.Offset:], want) {
 			t.Errorf("At(%q) = %+v, want the value that begins %q", pointer, got, want)
 		}
 	}
@@ -195,8 +194,7 @@ func TestRewriteKeepsWhatDoesNotChange(t *testing.T) {
 		{"a colon with white space", `{"a" : 1 , "b" : 2}`, `{"a":1,"b":3,"c":4}`, `{"a" : 1 , "b" : 3, "c": 4}`},
 	} {
 		tree := must.Get(Parse([]byte(tt.tree)))(t)
-		got, err := Rewrite([]byte(tt.text), tree)
-		if err != nil || string(got) != tt.want {
+		if got, err := Rewrite([]byte(tt.text), tree); err != nil || string(got) != tt.want {
 			t.Errorf("%s: %q (%v), want %q", tt.name, got, err, tt.want)
 		}
 	}

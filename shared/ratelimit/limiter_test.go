@@ -54,8 +54,7 @@ func TestWrongKeysAreLimitedByAddress(t *testing.T) {
 		}
 	}
 	asked := d.asked
-	err := d.enter("wrong", here)
-	if !limited(err) || fault.Of(err).RetryAfter() != "1" || !strings.Contains(err.Error(), "this address") {
+	if err := d.enter("wrong", here); !limited(err) || fault.Of(err).RetryAfter() != "1" || !strings.Contains(err.Error(), "this address") {
 		t.Errorf("beyond the budget: %v", err)
 	}
 	if !limited(d.enter("another", here)) || d.asked != asked {
@@ -99,8 +98,7 @@ func TestAKeyIsCountedOnce(t *testing.T) {
 	c := newClock()
 	d := &door{limiter: New(Rate{0.4, 2}, nil, c.now)}
 	for i, want := range []bool{true, true, false} {
-		err := d.enter("good", here)
-		if (err == nil) != want || err != nil && fault.Of(err).RetryAfter() != "3" {
+		if err := d.enter("good", here); (err == nil) != want || err != nil && fault.Of(err).RetryAfter() != "3" {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}

@@ -141,8 +141,7 @@ func TestSnapshotsComeBack(t *testing.T) {
 	if got.Head != want.Head || !reflect.DeepEqual(got.Files, want.Files) {
 		t.Errorf("got\n%+v, want\n%+v", got.Files, want.Files)
 	}
-	tree, known := got.knownTree()
-	if !known || fmt.Sprintf("%q", fmt.Sprint(tree)) != fmt.Sprintf("%q", fmt.Sprint(want.tree)) {
+	if tree, known := got.knownTree(); !known || fmt.Sprintf("%q", fmt.Sprint(tree)) != fmt.Sprintf("%q", fmt.Sprint(want.tree)) {
 		t.Errorf("the tree is\n%q, want\n%q", tree, want.tree)
 	}
 	if _, err := DecodeSnapshot(strings.Repeat("0", 64), content); !errors.Is(err, errSnapshot) {

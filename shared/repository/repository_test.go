@@ -142,8 +142,7 @@ func TestForced(t *testing.T) {
 		t.Errorf("a write on a commit that is gone: %v", err)
 	}
 	// On the commit that was built on before, another can land now.
-	again := s.commit(put("configs/c.json", "5"))
-	if again.Head.Sequence != two.Head.Sequence || again.Head.Commit == two.Head.Commit {
+	if again := s.commit(put("configs/c.json", "5")); again.Head.Sequence != two.Head.Sequence || again.Head.Commit == two.Head.Commit {
 		t.Errorf("the new second commit is %+v", again.Head)
 	}
 	newer := s.commit(put("configs/d.json", "6"))

@@ -130,8 +130,7 @@ func TestConfigsIsCachedAndCompressed(t *testing.T) {
 			t.Errorf("%s: %d", tag, answer.Code)
 		}
 	}
-	other := w.send("GET", configs, w.key(access.KindSecretSDK, "production"), "", "If-None-Match", tags[0])
-	if other.Code != 200 {
+	if other := w.send("GET", configs, w.key(access.KindSecretSDK, "production"), "", "If-None-Match", tags[0]); other.Code != 200 {
 		t.Errorf("another environment has the same tag")
 	}
 	for _, header := range []string{"Cache-Control", "Vary"} {

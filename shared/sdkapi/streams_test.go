@@ -105,8 +105,7 @@ func TestEveryStreamIsCounted(t *testing.T) {
 		{one, "", "a", 200}, {one, "", "a", 200}, {other, "", "a", 429}, {one, "", "b", 200}, {one, "", "b", 200}, {one, "", "c", 200}, {one, "", "c", 429}, {other, "", "c", 200},
 		{"/api/v2/sse/config", secret, "a", 200}, {"/api/v2/sse/config", secret, "a", 200}, {"/api/v2/sse/config", secret, "a", 429}, {"/api/v2/sse/config", secret, "b", 200},
 	} {
-		got := s.open(tt.path, tt.key, "X-Forwarded-For", "2001:db8:0:"+tt.address+"::1")
-		if got.StatusCode != tt.status {
+		if got := s.open(tt.path, tt.key, "X-Forwarded-For", "2001:db8:0:"+tt.address+"::1"); got.StatusCode != tt.status {
 			t.Errorf("%d: %d, want %d", i, got.StatusCode, tt.status)
 		}
 	}

@@ -86,8 +86,7 @@ func TestAWriteElsewhereCostsNoClientAByte(t *testing.T) {
 				if strings.Contains(strings.Join(moved, " "), name) {
 					want = 200
 				}
-				answer := ask("If-None-Match", tags[name])
-				if answer.Code != want {
+				if answer := ask("If-None-Match", tags[name]); answer.Code != want {
 					t.Errorf("told %t, %s: %s answers %d, want %d", told, what, name, answer.Code, want)
 				}
 				if version := versionIn(t, ask()); (version != seen[name]) != (want == 200) {

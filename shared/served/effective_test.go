@@ -208,8 +208,7 @@ func TestWhatIsBrokenIsSoughtAtTheHeadThatIsAsked(t *testing.T) {
 	}
 	at("") // before it has landed
 	o := at("new")
-	ws, err := o.Effective(t.Context())
-	if err != nil || len(ws.Items) != 1 {
+	if ws, err := o.Effective(t.Context()); err != nil || len(ws.Items) != 1 {
 		t.Errorf("%d documents are served, want the one that was good once: %v", len(ws.Items), err)
 	}
 }

@@ -75,8 +75,7 @@ func TestDecodePlainValues(t *testing.T) {
 func same(t *testing.T, got, want any) {
 	t.Helper()
 	g, _ := json.MarshalIndent(got, "", " ")
-	w, _ := json.MarshalIndent(want, "", " ")
-	if string(g) != string(w) {
+	if w, _ := json.MarshalIndent(want, "", " "); string(g) != string(w) {
 		t.Errorf("got %s\nwant %s", g, w)
 	}
 }
@@ -308,8 +307,7 @@ func TestEvaluationsAreCounted(t *testing.T) {
 		{"a long value", summary(now, now, `{"key":"a","counters":[{"count":1,"selectedValue":"`+strings.Repeat("x", telemetry.MaxValueText+1)+`"}]}`), "2026-11-20 12:00:00 1 map[]", ""},
 	} {
 		w := newWorld(t)
-		receipt := w.take(counting, c.body)
-		if !receipt.Accepted || receipt.Counters == 0 {
+		if receipt := w.take(counting, c.body); !receipt.Accepted || receipt.Counters == 0 {
 			t.Errorf("%s: %+v", c.name, receipt)
 		}
 		if got := w.counts("a"); got != c.a {
@@ -329,8 +327,7 @@ func TestAReceiptTellsOfTheReportAlone(t *testing.T) {
 	now := telemetrytest.Now
 	w := newWorld(t)
 	known := w.take(counting, summary(now, now, `{"key":"a","counters":[{"count":1}]}`))
-	unknown := w.take(counting, summary(now, now, `{"key":"z","counters":[{"count":1}]}`))
-	if known != unknown {
+	if unknown := w.take(counting, summary(now, now, `{"key":"z","counters":[{"count":1}]}`)); known != unknown {
 		t.Errorf("%+v, and %+v", known, unknown)
 	}
 }

@@ -273,8 +273,7 @@ func TestParseMonth(t *testing.T) {
 			t.Errorf("%q is taken", bad)
 		}
 	}
-	m, err := telemetry.ParseMonth("2026-12")
-	if err != nil || !m.End().Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+	if m, err := telemetry.ParseMonth("2026-12"); err != nil || !m.End().Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Error(m.End(), err)
 	}
 	if telemetry.MonthOf(time.Date(2026, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3*3600))) != "2027-01" {

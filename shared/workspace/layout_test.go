@@ -41,8 +41,7 @@ func TestSplitPath(t *testing.T) {
 		"feature-flags\\a.json":                                {},
 		"":                                                     {},
 	} {
-		folder, key, ok := SplitPath(path)
-		if folder != want.folder || key != want.key || ok != (want.key != "") {
+		if folder, key, ok := SplitPath(path); folder != want.folder || key != want.key || ok != (want.key != "") {
 			t.Errorf("SplitPath(%q) = %q, %q, %v", path, folder, key, ok)
 		}
 	}
@@ -118,8 +117,7 @@ func TestReadEnvironmentsRefuses(t *testing.T) {
 		`{"environments": ` + listOf(201) + `}`:                   "/environments/200: a workspace has at most 200 environments, archived ones included, and here are 201; remove those that nobody uses",
 	} {
 		tree := must.Get(jsontree.Parse([]byte(text)))(t)
-		_, issues := readEnvironments(tree)
-		if len(issues) != 1 || issues[0].Pointer+": "+issues[0].Message != want {
+		if _, issues := readEnvironments(tree); len(issues) != 1 || issues[0].Pointer+": "+issues[0].Message != want {
 			t.Errorf("%s: %+v, want %s", text, issues, want)
 		}
 	}

@@ -240,8 +240,7 @@ func TestLocateFindsLines(t *testing.T) {
 	starts := lineStarts(text)
 	for offset := range len(text) {
 		line, column := starts.position(offset)
-		wantLine, wantColumn := jsontree.Position(text, offset)
-		if line != wantLine || column != wantColumn {
+		if wantLine, wantColumn := jsontree.Position(text, offset); line != wantLine || column != wantColumn {
 			t.Errorf("offset %d: %d:%d, want %d:%d", offset, line, column, wantLine, wantColumn)
 		}
 	}

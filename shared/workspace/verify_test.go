@@ -229,8 +229,7 @@ func TestVerifyDoesNotTellEndlessly(t *testing.T) {
 		"schemas/s.json": `{"items": {"type": "string"}}`,
 		"configs/c.json": config("c", "json", "s", `{"type": "json", "value": [`+strings.Repeat("1,", 99)+`1]}`),
 	}))
-	last := problems[0]
-	if len(problems) != maxViolations+1 || last.Message != `violates the schema "s" in 80 more places` {
+	if last := problems[0]; len(problems) != maxViolations+1 || last.Message != `violates the schema "s" in 80 more places` {
 		t.Errorf("%d problems, %v", len(problems), last)
 	}
 }
@@ -318,8 +317,7 @@ func TestOperatorsAreThoseOfTheSchema(t *testing.T) {
 			t.Errorf("%s is proposed and not known", name)
 		}
 	}
-	known := evaluation.Operators()
-	if len(proposed) != len(known) || evaluation.Known("PROP_SOUNDS_LIKE") || evaluation.Known("") {
+	if known := evaluation.Operators(); len(proposed) != len(known) || evaluation.Known("PROP_SOUNDS_LIKE") || evaluation.Known("") {
 		t.Errorf("known %q, proposed %q", known, proposed)
 	}
 }

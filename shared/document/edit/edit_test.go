@@ -138,8 +138,7 @@ func TestEditsTellWhatHeldBefore(t *testing.T) {
 	for scope, want := range map[string]string{
 		"default": documents.TargetsPro + "," + documents.ServesFalse, "production": documents.TargetsPro + "," + documents.ServesFalse, "staging": documents.ServesTrue,
 	} {
-		e, err := SetEnabled(tree, Place{Scope: scope}, true)
-		if err != nil || rulesText(e.Previously) != want {
+		if e, err := SetEnabled(tree, Place{Scope: scope}, true); err != nil || rulesText(e.Previously) != want {
 			t.Errorf("%s: %s, %v", scope, rulesText(e.Previously), err)
 		}
 	}
@@ -206,8 +205,7 @@ func TestEditsOfImperfectDocuments(t *testing.T) {
 	odd := `"text",{"criteria":"all"},{"value":{"type":"bool","value":"yes"}},null`
 	tree := documents.Tree(t, `{"valueType":"bool","tags":7,"default":{"rules":[`+odd+`]},"environments":[3,{"id":5},{"rules":[]}],"variants":[null,{"value":1}]}`)
 	for _, scope := range []string{"default", "production"} {
-		e, err := SetEnabled(tree, Place{Scope: scope}, false)
-		if err != nil || rulesText(e.Rules) != odd+","+documents.ServesFalse {
+		if e, err := SetEnabled(tree, Place{Scope: scope}, false); err != nil || rulesText(e.Rules) != odd+","+documents.ServesFalse {
 			t.Errorf("%s: %+v, %v", scope, e, err)
 		}
 	}
@@ -375,8 +373,7 @@ func TestSetLevel(t *testing.T) {
 			if got := string(e.Tree.Compact()); got != want || e.Changed != (tt.want != "") {
 				t.Errorf("changed %v\ngot  %s\nwant %s", e.Changed, got, want)
 			}
-			again, err := SetLevel(e.Tree, "default", tt.target, tt.level)
-			if err != nil || again.Changed {
+			if again, err := SetLevel(e.Tree, "default", tt.target, tt.level); err != nil || again.Changed {
 				t.Errorf("the second time: %s, %v", again.Tree.Compact(), err)
 			}
 		})
@@ -391,8 +388,7 @@ func TestSetLevelInAnEnvironment(t *testing.T) {
 		{"staging", "", "b=INFO *=DEBUG"},
 		{"staging", "b", "b=DEBUG"},
 	} {
-		e, err := SetLevel(tree, tt.scope, tt.target, "DEBUG")
-		if err != nil || rulesText(e.Rules) != documents.LevelRules(tt.want) {
+		if e, err := SetLevel(tree, tt.scope, tt.target, "DEBUG"); err != nil || rulesText(e.Rules) != documents.LevelRules(tt.want) {
 			t.Errorf("%+v: %s, %v", tt, rulesText(e.Rules), err)
 		}
 	}

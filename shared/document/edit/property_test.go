@@ -223,8 +223,7 @@ func TestSpellingDoesNotCount(t *testing.T) {
 		if scopes := activity.TouchedScopes(tree, other); len(scopes) > 0 {
 			t.Fatalf("touched %v", scopes)
 		}
-		same, err := edit(other)
-		if err != nil || same.Changed != e.Changed || !document.SameDocument(same.Tree, e.Tree) {
+		if same, err := edit(other); err != nil || same.Changed != e.Changed || !document.SameDocument(same.Tree, e.Tree) {
 			t.Fatalf("edited, %s is not %s", same.Tree.Compact(), e.Tree.Compact())
 		}
 	})
@@ -338,8 +337,7 @@ func FuzzReads(f *testing.F) {
 			}
 		}
 		same := document.SameDocument(before, after)
-		scopes := activity.TouchedScopes(before, after)
-		if same != (len(activity.Diff(before, after)) == 0) || same != (len(scopes) == 0) {
+		if scopes := activity.TouchedScopes(before, after); same != (len(activity.Diff(before, after)) == 0) || same != (len(scopes) == 0) {
 			t.Fatalf("same %v, said %q, touched %v", same, activity.Diff(before, after), scopes)
 		}
 		activity.Diff(nil, after)

@@ -55,8 +55,7 @@ func TestCrashingChild(t *testing.T) {
 }
 
 func die() {
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Kill()
 	}
 	select {}

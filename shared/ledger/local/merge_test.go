@@ -85,8 +85,7 @@ func (w *world) pickParents() []int {
 	}
 	var parents []int
 	for range count {
-		young := max(len(w.made)-1-w.random.IntN(4), 0)
-		if !slices.Contains(parents, young) {
+		if young := max(len(w.made)-1-w.random.IntN(4), 0); !slices.Contains(parents, young) {
 			parents = append(parents, young)
 		}
 	}

@@ -412,8 +412,7 @@ func TestWhichLinesOfTheAuditTrailCount(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %s", version, line))
 		return nil
 	})
-	want := `2 {"version":2,"by":"a"};3 {"version":3,"by":"d"};4 {"version":4,"by":"e"}`
-	if err != nil || strings.Join(got, ";") != want {
+	if want := `2 {"version":2,"by":"a"};3 {"version":3,"by":"d"};4 {"version":4,"by":"e"}`; err != nil || strings.Join(got, ";") != want {
 		t.Errorf("%q, %v", got, err)
 	}
 }

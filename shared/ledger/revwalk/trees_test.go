@@ -72,8 +72,7 @@ func FuzzTrees(f *testing.F) {
 	f.Add([]byte("100644 a.json\x00"), []byte("40000 a\x00"+id+"100644 a.b\x00"+id))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		then, now := newSide(), newSide()
-		err := compare(a, b, func(e entry) { then.add("configs/", e) }, func(e entry) { now.add("configs/", e) })
-		if err != nil {
+		if err := compare(a, b, func(e entry) { then.add("configs/", e) }, func(e entry) { now.add("configs/", e) }); err != nil {
 			return
 		}
 		for path, touch := range changes(then.files, now.files) {

@@ -40,8 +40,7 @@ func blobID(text string) string { return object.Hash(object.Blob, []byte(text)).
 
 func wantBlob(t *testing.T, o *disk.Objects, text string) {
 	t.Helper()
-	got, err := o.Blob(ctx, repository.Touch{Blob: blobID(text)})
-	if err != nil || string(got) != text {
+	if got, err := o.Blob(ctx, repository.Touch{Blob: blobID(text)}); err != nil || string(got) != text {
 		t.Errorf("blob %q is %q, %v", text, got, err)
 	}
 }

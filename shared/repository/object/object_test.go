@@ -209,8 +209,7 @@ func TestCommitRoundTrip(t *testing.T) {
 			Message: words.Draw(r, "subject") + rapid.StringMatching(`(\n|[^\x00]){0,20}`).Draw(r, "body")}
 		must.Do(r, errors.Join(c.Author.Check(), c.Committer.Check(), object.CheckMessage(c.Message)))
 		content := object.EncodeCommit(c)
-		again, err := object.DecodeCommit(content)
-		if err != nil || !same(again, c) {
+		if again, err := object.DecodeCommit(content); err != nil || !same(again, c) {
 			r.Fatalf("%+v comes back as %+v, %v", c, again, err)
 		}
 		if checked++; checked <= 20 {
@@ -306,8 +305,7 @@ func TestCheck(t *testing.T) {
 	} {
 		s := good
 		test.spoil(&s)
-		err := s.Check()
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if err := s.Check(); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
@@ -337,8 +335,7 @@ func TestDecodeSignatureOfOtherGits(t *testing.T) {
 		"nobody":                          {Name: "nobody"},
 		"A <a <b> c> 5 +0000":             {Name: "A", Email: "a <b> c", When: time.Unix(5, 0).UTC()},
 	} {
-		c, err := object.DecodeCommit([]byte(head + line + "\ncommitter B <b> 5 +0000\n\n"))
-		if err != nil || !sameSignature(c.Author, want) {
+		if c, err := object.DecodeCommit([]byte(head + line + "\ncommitter B <b> 5 +0000\n\n")); err != nil || !sameSignature(c.Author, want) {
 			t.Errorf("%q is %+v, %v; want %+v", line, c.Author, err, want)
 		}
 	}

@@ -124,8 +124,7 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 			some := object.Hash(object.Blob, []byte("something"))
 			_, text, err := b.reader().Object("p", nil, some, offset, 0)
 			runtime.ReadMemStats(&after)
-			large := (*object.TooLarge)(nil)
-			if !errors.As(err, &large) || large.ID != some || large.Size != test.size {
+			if large := (*object.TooLarge)(nil); !errors.As(err, &large) || large.ID != some || large.Size != test.size {
 				t.Errorf("%d bytes, %v, want that it has %d", len(text), err, test.size)
 			}
 			// What a buffer grows through adds up to several times its length.

@@ -61,8 +61,7 @@ func wantObjects(t testing.TB, content, index []byte, objects []pack.Object) {
 		if !ok {
 			t.Fatalf("%s is not in the index", o.ID)
 		}
-		kind, got := resolve(t, content, offset)
-		if kind != string(o.Kind) || !bytes.Equal(got, o.Content) {
+		if kind, got := resolve(t, content, offset); kind != string(o.Kind) || !bytes.Equal(got, o.Content) {
 			t.Errorf("%s is a %s of %d bytes, want a %s of %d", o.ID, kind, len(got), o.Kind, len(o.Content))
 		}
 	}
@@ -92,8 +91,7 @@ func verify(t *testing.T, name string, content, index []byte) {
 	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != name {
 		t.Fatalf("git index-pack says %s, %v; the name is %s", out, err, name)
 	}
-	theirs, err := os.ReadFile(strings.TrimSuffix(path, ".pack") + ".idx")
-	if err != nil || !bytes.Equal(theirs, index) {
+	if theirs, err := os.ReadFile(strings.TrimSuffix(path, ".pack") + ".idx"); err != nil || !bytes.Equal(theirs, index) {
 		t.Errorf("git makes another index of %d bytes, %v; ours has %d", len(theirs), err, len(index))
 	}
 }
@@ -151,8 +149,7 @@ func TestMerge(t *testing.T) {
 		verify(t, made.Name, merged, index)
 		wantObjects(t, merged, index, all)
 	}
-	whole := 90 * len(tree(t, 200, 0).Content)
-	if len(merged) > whole/5 {
+	if whole := 90 * len(tree(t, 200, 0).Content); len(merged) > whole/5 {
 		t.Errorf("the merged pack takes %d bytes, its trees alone are %d", len(merged), whole)
 	}
 }

@@ -130,8 +130,7 @@ func testSweep(t *testing.T, ahead time.Duration) {
 	young := h.grow(1)[6]
 	keep.Packs = append(keep.Packs, packs[2]) // named meanwhile
 	for n := range 2 {
-		swept := must.Get(objects.Sweep(ctx, left, keep))(t)
-		if n == 0 && (swept.Packs != 3 || swept.Snapshots != 1 || swept.Bytes == 0) {
+		if swept := must.Get(objects.Sweep(ctx, left, keep))(t); n == 0 && (swept.Packs != 3 || swept.Snapshots != 1 || swept.Bytes == 0) {
 			t.Errorf("%+v", swept)
 		}
 		names, err := objects.List(ctx)

@@ -267,8 +267,7 @@ func TestTreeInFewRequests(t *testing.T) {
 	merged := must.Get(objects.Merge(ctx, h.grow(100), 0, nil))(t)
 	cold := s3.New(b, prefix, listed([]string{merged.Name}))
 	m.Take()
-	tree, err := cold.Tree(ctx, h.at.Head)
-	if err != nil || len(tree.Files) != 37 {
+	if tree, err := cold.Tree(ctx, h.at.Head); err != nil || len(tree.Files) != 37 {
 		t.Fatalf("%d files, %v", len(tree.Files), err)
 	}
 	if made := m.Take().Requests(); made["GetObject"] > 6 || len(made) != 1 {
@@ -398,8 +397,7 @@ func TestAVersionIsOneRead(t *testing.T) {
 				touch := touchOf(n)
 				place, _ := merged.Place(object.ParseID(touch.Blob))
 				touch.Pack, touch.Offset, touch.Length, touch.Base = merged.Name, place.Offset, place.Length, place.Base
-				took := blob(s3.New(b, prefix, never(t)), touch, 1)
-				if n == versions-1 && (place.Base != 0 || took != before) || took > 9*before/4 {
+				if took := blob(s3.New(b, prefix, never(t)), touch, 1); n == versions-1 && (place.Base != 0 || took != before) || took > 9*before/4 {
 					t.Errorf("version %d lies at %+v and takes %d bytes, the newest took %d", n, place, took, before)
 				}
 				if touch.Base = 0; n == 0 { // what it is a difference from was not noted

@@ -56,8 +56,7 @@ func TestExpiry(t *testing.T) {
 	tidy(begin.Add(2*time.Hour), "short", "ten", "ninety") // once a day is enough
 	tidy(begin.AddDate(1, 0, 0), "ten", "ninety")          // the clock is wrong
 	tidy(begin.AddDate(0, 0, 1), "ten", "ninety")
-	text, err := os.ReadFile(path)
-	if err != nil || bytes.Contains(text, []byte("value-of-short")) || !bytes.Contains(text, []byte("value-of-ten")) {
+	if text, err := os.ReadFile(path); err != nil || bytes.Contains(text, []byte("value-of-short")) || !bytes.Contains(text, []byte("value-of-ten")) {
 		t.Errorf("the file holds what is gone, or lacks what is not: %v", err)
 	}
 	for d := 2; d <= 100; d++ {

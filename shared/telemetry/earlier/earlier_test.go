@@ -101,8 +101,7 @@ func TestTakeOver(t *testing.T) {
 	pair := func(key string) telemetry.Pair { return telemetry.Pair{Month: "2026-11", Type: "user", Key: key} }
 	b := telemetry.Batch{ID: sha256.Sum256([]byte("2")), Received: now, Pairs: []telemetry.Pair{pair("new")}}
 	for _, counted := range []int{0, 1} { // the second one of the file, and another one
-		done, err := store.Record(t.Context(), workspace, b)
-		if err != nil || done.Counted != counted {
+		if done, err := store.Record(t.Context(), workspace, b); err != nil || done.Counted != counted {
 			t.Errorf("%+v, %v", done, err)
 		}
 		b.ID, b.Pairs = [32]byte{1}, []telemetry.Pair{pair("u-1"), pair(long), pair("new")}

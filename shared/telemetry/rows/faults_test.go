@@ -335,8 +335,7 @@ func TestWhatExpiryLeavesBehind(t *testing.T) {
 		}
 	}
 	record(t, s, report(2, "a"))
-	found, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 10})
-	if err != nil || len(found) != 2 || found[0].Key != "a" || found[1].Key != "b" {
+	if found, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 10}); err != nil || len(found) != 2 || found[0].Key != "a" || found[1].Key != "b" {
 		t.Errorf("%+v %v", found, err)
 	}
 }

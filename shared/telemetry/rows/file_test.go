@@ -279,8 +279,7 @@ func TestForgettingLeavesNothing(t *testing.T) {
 		return all.Items
 	}
 	for _, row := range scan() {
-		pk := row["pk"].(*types.AttributeValueMemberS).Value
-		if !strings.Contains(pk, "/context/") {
+		if pk := row["pk"].(*types.AttributeValueMemberS).Value; !strings.Contains(pk, "/context/") {
 			continue
 		}
 		expires, err := strconv.ParseInt(row["expires"].(*types.AttributeValueMemberN).Value, 10, 64)

@@ -123,8 +123,7 @@ func (l *Load) parts(m *model) map[string][]porcupine.Operation {
 			ClientId: r.Client, Input: o, Output: a, Call: r.Call, Return: r.Back})
 	}
 	for _, r := range l.Records {
-		nothing := r.Answer.Open && m.made[r.Answer].commits == nil
-		if r.Op.Kind != ReadList && !nothing {
+		if nothing := r.Answer.Open && m.made[r.Answer].commits == nil; r.Op.Kind != ReadList && !nothing {
 			add(strings.ToLower(r.Op.Key), r, r.Op, r.Answer)
 		}
 	}

@@ -84,8 +84,7 @@ func TestS3Words(t *testing.T) {
 			t.Errorf("%s: the object is there: %v", test.kind, err == nil)
 		}
 	}
-	counts := proxy.Counts()
-	if counts.Requests != 18 || counts.Total() != 9 || counts.Injected[faultproxy.Throttle] != 1 {
+	if counts := proxy.Counts(); counts.Requests != 18 || counts.Total() != 9 || counts.Injected[faultproxy.Throttle] != 1 {
 		t.Errorf("counted %v", counts)
 	}
 }

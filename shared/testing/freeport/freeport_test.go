@@ -14,8 +14,7 @@ const child = "SVC_FREEPORT_CHILD"
 // TestNobodyElseGetsAPort, in this process or another, while its server is down.
 func TestNobodyElseGetsAPort(t *testing.T) {
 	if text := os.Getenv(child); text != "" {
-		port, err := strconv.Atoi(text)
-		if err != nil || reserve(port) {
+		if port, err := strconv.Atoi(text); err != nil || reserve(port) {
 			t.Errorf("the port %q is another process's: %v", text, err)
 		}
 		return
@@ -24,8 +23,7 @@ func TestNobodyElseGetsAPort(t *testing.T) {
 		t.Skip("a port is kept on Linux alone")
 	}
 	text := Take()
-	port, err := strconv.Atoi(text)
-	if err != nil || reserve(port) {
+	if port, err := strconv.Atoi(text); err != nil || reserve(port) {
 		t.Errorf("the port %q is taken: %v", text, err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNobodyElseGetsAPort$")

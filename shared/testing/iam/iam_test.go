@@ -172,8 +172,7 @@ func TestRightsThatNothingUses(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", nil)
 	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
 	must.Do(t, p.Check(r, []byte(`{"TableName": "t", "Key": {"pk": {"S": "head/w"}}, "ProjectionExpression": "pk"}`)))
-	unused := p.Unused()
-	if len(unused) != all-3 || !slices.Contains(unused, "Rows: dynamodb:GetItem with dynamodb:Attributes commit") {
+	if unused := p.Unused(); len(unused) != all-3 || !slices.Contains(unused, "Rows: dynamodb:GetItem with dynamodb:Attributes commit") {
 		t.Errorf("of %q unused are %q", p.Rights(), unused)
 	}
 }

@@ -98,8 +98,7 @@ func randomChanges(random *rand.Rand, model map[string]string) []repository.Chan
 
 func (w *world) compareWithGit(model map[string]string, history map[string][]string) {
 	w.t.Helper()
-	listed := w.listing("refs/heads/main")
-	if len(listed) != len(model) {
+	if listed := w.listing("refs/heads/main"); len(listed) != len(model) {
 		w.t.Errorf("git lists %v, want %v", slices.Sorted(maps.Keys(listed)), slices.Sorted(maps.Keys(model)))
 	}
 	for path, text := range model {
@@ -108,8 +107,7 @@ func (w *world) compareWithGit(model map[string]string, history map[string][]str
 		}
 	}
 	for path, want := range history {
-		log := strings.Fields(w.git("log", "--format=%H", "refs/heads/main", "--", path))
-		if !slices.Equal(log, want) {
+		if log := strings.Fields(w.git("log", "--format=%H", "refs/heads/main", "--", path)); !slices.Equal(log, want) {
 			w.t.Errorf("git log of %s is %q, want %q", path, log, want)
 		}
 		w.wantHistory(repository.Page{Path: path}, want...)
@@ -129,8 +127,7 @@ func (w *world) compareWithClone(model map[string]string) {
 	dir := filepath.Join(w.t.TempDir(), "clone")
 	w.git("clone", "--quiet", "--no-local", "--branch", "main", w.GitDir, dir)
 	for path, text := range model {
-		got, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
-		if err != nil || string(got) != text {
+		if got, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path))); err != nil || string(got) != text {
 			w.t.Errorf("the clone has %q at %s, %v; want %q", got, path, err, text)
 		}
 	}

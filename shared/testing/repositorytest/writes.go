@@ -69,8 +69,7 @@ func (w *world) wantTouches(sha string, created map[string]bool) {
 func testNothing(t *testing.T, w *world) {
 	base := w.commit("one", put("feature-flags/a.json", "1\n"))
 	for _, change := range []repository.Change{put("feature-flags/a.json", "1\n"), remove("feature-flags/b.json"), remove("svc.json")} {
-		s, err := w.repo.Commit(context.Background(), base, w.draft("nothing", change))
-		if err != nil || s.Head != base.Head {
+		if s, err := w.repo.Commit(context.Background(), base, w.draft("nothing", change)); err != nil || s.Head != base.Head {
 			t.Errorf("%v: %v, %v", change, s, err)
 		}
 	}

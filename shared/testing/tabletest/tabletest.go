@@ -193,8 +193,7 @@ func testMany(w world) {
 			w.Errorf("%d rows, want %d", n, rows)
 		}
 	}
-	found, err := w.Get(w.Context(), keys[:250])
-	if err != nil || len(found) != 250 {
+	if found, err := w.Get(w.Context(), keys[:250]); err != nil || len(found) != 250 {
 		w.Errorf("%d rows, %v", len(found), err)
 	}
 	for i := range writes {

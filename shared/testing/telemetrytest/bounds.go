@@ -58,8 +58,7 @@ func testTypes(w *world) {
 		w.Errorf("one more type: real %v, used %v, elsewhere %v, old %v, %d in all", all["real"], all["used"], all["elsewhere"], all["old"], len(all))
 	}
 	w.record(ofTypes("production", 10, made(200, 230)...))
-	all := types()
-	if !all["real"] || !all["used"] || !all["elsewhere"] || !all["made-229"] || all["made-000"] || len(all) != telemetry.MaxGroups+1 {
+	if all := types(); !all["real"] || !all["used"] || !all["elsewhere"] || !all["made-229"] || all["made-000"] || len(all) != telemetry.MaxGroups+1 {
 		w.Errorf("30 more types: real %v, used %v, elsewhere %v, %d in all", all["real"], all["used"], all["elsewhere"], len(all))
 	}
 	shapes, err := w.another().Shapes(context.Background(), here)

@@ -21,8 +21,7 @@ func evaluated(key, value string, minutes int, count int64) telemetry.Evaluation
 func (w *world) evaluate(by telemetry.Store, minutes int, all ...telemetry.Evaluation) {
 	w.Helper()
 	b := w.batch(telemetry.Batch{Received: Now.Add(time.Duration(minutes) * time.Minute), Evaluations: all})
-	done, err := by.Record(context.Background(), here, b)
-	if err != nil || done.Behind != nil {
+	if done, err := by.Record(context.Background(), here, b); err != nil || done.Behind != nil {
 		w.Fatal(err, done.Behind)
 	}
 }
@@ -87,8 +86,7 @@ func testEvaluations(w *world) {
 	}
 	// What is read once stands until something changes.
 	before, err1 := w.store.Evaluated(context.Background(), here)
-	again, err2 := w.store.Evaluated(context.Background(), here)
-	if err1 != nil || err2 != nil || before.Version != again.Version {
+	if again, err2 := w.store.Evaluated(context.Background(), here); err1 != nil || err2 != nil || before.Version != again.Version {
 		w.Errorf("the version moves: %v %v, %v %v", before, again, err1, err2)
 	}
 }

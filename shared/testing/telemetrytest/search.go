@@ -51,8 +51,7 @@ func testSearch(w *world) {
 	w.record(telemetry.Batch{Contexts: []telemetry.Saved{again, elsewhereToo}})
 	w.same("as it was seen last, in each environment", w.find(telemetry.Query{Key: "u-2", Type: "user"}), []telemetry.Saved{again, elsewhereToo})
 	w.same("one of them", len(w.find(telemetry.Query{Key: "u-2", Limit: 1})), 1)
-	elsewhere, err := w.store.Contexts(context.Background(), "another", telemetry.Query{Limit: 10})
-	if err != nil || len(elsewhere) > 0 {
+	if elsewhere, err := w.store.Contexts(context.Background(), "another", telemetry.Query{Limit: 10}); err != nil || len(elsewhere) > 0 {
 		w.Errorf("another workspace has %v %v", elsewhere, err)
 	}
 }
@@ -92,8 +91,7 @@ func testNames(w *world) {
 		w.Errorf("%d of %d were found", len(found), len(b.Contexts))
 	}
 	w.same("one of them", w.find(telemetry.Query{Type: "a\x00b", Text: "КЛЮЧ"})[0].Key, "ключ")
-	shapes, err := w.store.Shapes(context.Background(), here)
-	if err != nil || len(shapes) != len(odd) {
+	if shapes, err := w.store.Shapes(context.Background(), here); err != nil || len(shapes) != len(odd) {
 		w.Errorf("%v %v", shapes, err)
 	}
 }

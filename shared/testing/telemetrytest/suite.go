@@ -150,8 +150,7 @@ func keys(found []telemetry.Saved) []string {
 func testEmpty(w *world) {
 	w.same("usage", w.usage(Month), telemetry.Usage{Month: Month, Types: []telemetry.TypeUsage{}})
 	w.same("contexts", keys(w.find(telemetry.Query{})), []string{})
-	shapes, err := w.store.Shapes(context.Background(), here)
-	if err != nil || len(shapes) > 0 {
+	if shapes, err := w.store.Shapes(context.Background(), here); err != nil || len(shapes) > 0 {
 		w.Errorf("%v %v", shapes, err)
 	}
 }
@@ -219,8 +218,7 @@ func testCountsConcurrently(w *world) {
 		w.Errorf("%d are counted, and %d were said to be; there are %d", u.Keys, total, distinct)
 	}
 	w.same("contexts", w.find(telemetry.Query{}), []telemetry.Saved{person("a", 0), person("b", 0)})
-	shapes, err := w.store.Shapes(context.Background(), here)
-	if err != nil || len(shapes) != 1 || len(shapes[0].Fields) != processes*each {
+	if shapes, err := w.store.Shapes(context.Background(), here); err != nil || len(shapes) != 1 || len(shapes[0].Fields) != processes*each {
 		w.Errorf("%v %v", shapes, err)
 	}
 }
