@@ -184,7 +184,7 @@ func wantRefusal(t testing.TB, err error, want string) *fault.Fault {
 	return f
 }
 
-// refused is wantRefusal of a call: ended(s.Flag(ctx, "f"))(t, "404 NOT_FOUND").
+// ended is wantRefusal of a call: ended(s.Flag(ctx, "f"))(t, "404 NOT_FOUND").
 func ended[R any](_ R, err error) func(testing.TB, string) *fault.Fault {
 	return func(t testing.TB, want string) *fault.Fault {
 		t.Helper()

@@ -1,10 +1,42 @@
+// Package apiload is many clients at work on the control plane's HTTP API, and
+// the judges of what they saw. Tests of every way to run the control plane use
+// it; nothing else imports it.
+//
+// What a load does is recorded and judged afterwards, by two judges:
+//
+//   - porcupine searches for an order of all requests, key by key, in which a
+//     model of the contract gives the same answers. Keys that differ in case
+//     only are one, as in the contract. A request without an answer (a client
+//     that gave up, a server that was killed, 503) stays open: it may have
+//     happened at any time from then on, or not at all.
+//   - The history of the repository, as git tells it, is the one order of all
+//     writes. The acknowledged writes and their previousCommitSha must be
+//     exactly it, in an order that agrees with the clock, and each list must
+//     be what one commit held.
+//
+// What must stay true:
+//
+//   - The model is written from the contract and shares no code with the
+//     server. The server is reached by HTTP alone, and git by its program.
+//   - Clients share principals, in pairs, and the two of a pair send the same
+//     requests at the same moment: whose commit it was is all that tells their
+//     writes apart.
+//   - A test of a store also shows that the store is caught when it is broken on
+//     purpose (Judges.Catch).
+//   - Nothing is decided by how long something takes. Every choice comes from
+//     a seed, which is logged; SVC_TEST_SEED makes the same choices again,
+//     though the machine will order them differently.
 package apiload
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
+	"testing"
 )
 
 // What the contract says of documents, as far as the tests' requests need it:
@@ -175,4 +207,124 @@ func split(shares []share) Object {
 		arms = append(arms, Object{"value": ValueOf("string", s.Value), "weight": 1000 * s.Percent})
 	}
 	return ValueOf("weighted_values", Object{"hashByPropertyName": "user.key", "weightedValues": arms})
+}
+
+// Seed chooses what a test's choices come from.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("SVC_TEST_SEED"); text != "" {
+		var err error
+		seed, err = strconv.ParseUint(text, 10, 64)
+		must(t, err)
+	}
+	t.Logf("SVC_TEST_SEED=%d makes the same choices", seed)
+	return seed
+}
+
+// Random are the choices of one of those who act in a test.
+func Random(seed uint64, who int) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, uint64(who)))
+}
+
+func OneOf[T any](r *rand.Rand, choices ...T) T {
+	return choices[r.IntN(len(choices))]
+}
+
+// The items that are there from the start. What the clients create is called
+// fresh-0, fresh-1 and so on, in several spellings.
+const (
+	boolFlag    = "redesign"
+	stringFlag  = "headline"
+	IntConfig   = "timeout"
+	serviceLogs = "log-level.shop"
+)
+
+// Fixture is what the clients find.
+func Fixture() map[string]string {
+	return map[string]string{
+		"svc.json": `{"environments": ["development", "staging", {"name": "production", "protected": true}]}`,
+		PathOf("flags", boolFlag): `{
+  "key": "redesign", "type": "feature_flag", "valueType": "bool", "access": "standard", "tags": ["checkout"],
+  "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]},
+  "environments": [{"id": "production", "rules": [
+    {"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["beta"]}}], "value": {"type": "bool", "value": true}},
+    {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]}],
+  "variants": [{"value": {"type": "bool", "value": false}}, {"value": {"type": "bool", "value": true}}]}`,
+		PathOf("flags", stringFlag): `{
+  "key": "headline", "type": "feature_flag", "valueType": "string", "access": "standard", "tags": [],
+  "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "red"}}]},
+  "environments": [],
+  "variants": [{"value": {"type": "string", "value": "blue"}}, {"value": {"type": "string", "value": "green"}}, {"value": {"type": "string", "value": "red"}}]}`,
+		PathOf("configs", IntConfig): `{
+  "key": "timeout", "type": "config", "valueType": "int", "access": "standard", "tags": ["api"], "sendToClientSdk": true,
+  "default": {"rules": [
+    {"criteria": [{"operator": "PROP_ENDS_WITH_ONE_OF", "propertyName": "user.email", "valueToMatch": {"type": "string_list", "value": ["@acme.example"]}}], "value": {"type": "int", "value": 5}},
+    {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 30}}]},
+  "environments": [], "variants": []}`,
+		PathOf("log-levels", serviceLogs): `{
+  "key": "log-level.shop", "type": "log_level", "valueType": "log_level", "access": "standard", "tags": [],
+  "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "log_level", "value": "INFO"}}]},
+  "environments": []}`,
+	}
+}
+
+// Items are those of them that the API tells a history of: family and key.
+var Items = [][2]string{{"flags", boolFlag}, {"flags", stringFlag}, {"configs", IntConfig}}
+
+// flagFile is a flag of an ordinary size, a bit more than a kilobyte.
+const flagFile = `{
+  "key": "%[1]s",
+  "type": "feature_flag",
+  "valueType": "bool",
+  "name": "Feature %[2]d",
+  "description": "What this switches on, for whom, and until when",
+  "access": "standard",
+  "tags": ["team-%[3]d", "web"],
+  "default": {
+    "rules": [
+      {
+        "criteria": [
+          {
+            "operator": "PROP_IS_ONE_OF",
+            "propertyName": "user.plan",
+            "valueToMatch": {"type": "string_list", "value": ["plan-%[3]d", "team"]}
+          }
+        ],
+        "value": {"type": "bool", "value": true}
+      },
+      {
+        "criteria": [{"operator": "ALWAYS_TRUE"}],
+        "value": {"type": "bool", "value": false}
+      }
+    ]
+  },
+  "environments": [
+    {
+      "id": "production",
+      "rules": [
+        {
+          "criteria": [{"operator": "ALWAYS_TRUE"}],
+          "value": {"type": "bool", "value": true}
+        }
+      ]
+    }
+  ],
+  "variants": [
+    {"value": {"type": "bool", "value": true}},
+    {"value": {"type": "bool", "value": false}}
+  ]
+}
+`
+
+// FlagKey is the key of one of ManyFlags.
+func FlagKey(i int) string { return fmt.Sprintf("team%d.feature-%d", i%20, i) }
+
+// ManyFlags are the files of a workspace of so many flags.
+func ManyFlags(flags int) map[string]string {
+	files := map[string]string{"svc.json": "{\n  \"environments\": [\n    \"development\",\n    \"production\"\n  ]\n}\n"}
+	for i := range flags {
+		files[PathOf("flags", FlagKey(i))] = fmt.Sprintf(flagFile, FlagKey(i), i, i%50)
+	}
+	return files
 }

@@ -1,11 +1,34 @@
+// Package iam decides what AWS's IAM decides: whether a function's policies
+// allow a request to DynamoDB, S3 or SQS. A Client of it stands before the
+// stand-ins, which know no permissions, so that a request that AWS would deny is
+// denied on this machine too.
+//
+// What must stay true:
+//
+//   - What is not allowed is denied. There are no Deny statements here; a
+//     template that has one is an error.
+//   - A condition that is not understood is an error when the template is read,
+//     never a guess. So is a resource.
+//   - What a policy allows and no request has used can be told, so that a test
+//     which sends everything finds what is allowed in vain.
+//   - The keys of a request are those that AWS documents for its action. Where
+//     its documents leave open what a key holds, the key is missing, and
+//     ForAllValues, which is true of nothing, is not enough: such a statement
+//     needs a Null beside it.
 package iam
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"svc.example/svc/shared/testing/template"
 )
@@ -260,4 +283,64 @@ func like(pattern, text string) bool {
 		text = text[at+len(part):]
 	}
 	return strings.HasSuffix(text, parts[len(parts)-1])
+}
+
+// Policies are the policies of a template's functions, by the folders of the
+// functions.
+func Policies(path string, names Names) (map[string]*Policy, error) {
+	read, err := template.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	functions, err := read.Functions()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	all := map[string]*Policy{}
+	for _, f := range functions {
+		if all[f.Group()], err = New(read, f, names); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return all, nil
+}
+
+// Check returns what is denied of an HTTP request; nil when all of it is allowed.
+// It notes which rights the request uses.
+func (p *Policy) Check(r *http.Request, body []byte) error {
+	all, err := Requests(r, body)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		if !p.use(one) {
+			return fmt.Errorf("not authorized to perform %s on %s with %v", one.Action, one.Resource, one.Keys)
+		}
+	}
+	return nil
+}
+
+// Client sends what a policy allows. Denied hears of everything else, with the
+// request's context.
+type Client struct {
+	Policy *Policy
+	Next   aws.HTTPClient
+	Denied func(context.Context, error)
+}
+
+// Do sends a request, or returns why it is denied.
+func (c Client) Do(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	if err := c.Policy.Check(r, body); err != nil {
+		c.Denied(r.Context(), err)
+		return nil, err
+	}
+	return c.Next.Do(r)
 }

@@ -1,8 +1,24 @@
+// Package ledgertest is what every ledger has to pass: tests of what the interfaces
+// repository.Ledger and control.Authenticator promise, written against them alone. Only
+// tests import it.
+//
+// What must stay true:
+//
+//   - Commits are real ones: their objects are handed to the implementation,
+//     and their ids are git's. So it runs over stores that look into them.
+//   - Nothing in it knows how a ledger stores anything, or waits for time to
+//     pass.
+//   - Where a touch's object lies (Pack, Offset, Length) is a hint that a
+//     ledger may forget, and is not compared. A ledger may keep texts, for
+//     Since; those it returns must be the right ones.
 package ledgertest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,4 +115,217 @@ func (b *bench) advance(changes map[string]string) repository.Commit {
 	}
 	c.Sequence = head.Sequence
 	return c
+}
+
+const (
+	first  = "feature-flags/first.json"
+	second = "configs/second.json"
+)
+
+var background = context.Background()
+
+// refused checks that an Advance is refused with ErrMoved and does nothing.
+func (b *bench) refused(from repository.Head, c repository.Commit) {
+	b.Helper()
+	before := b.head()
+	if head, err := b.Ledger.Advance(background, from, c); !errors.Is(err, repository.ErrMoved) {
+		b.Errorf("advanced to %+v with the error %v, want ErrMoved", head, err)
+	}
+	if after := b.head(); after != before {
+		b.Errorf("a refused write moved the head from %+v to %+v", before, after)
+	}
+	rows, err := b.Ledger.Since(background, before, 0)
+	must.Do(b, err)
+	for _, row := range rows {
+		if row.SHA == c.SHA {
+			b.Error("a refused commit is in the history")
+		}
+	}
+}
+
+func staleCommit(b *bench) {
+	empty := b.head()
+	root := b.commit("", map[string]string{first: "other"})
+	b.advance(map[string]string{first: "1"})
+	b.refused(empty, root)
+	old := b.head()
+	late := b.commit(old.Commit, map[string]string{first: "late"})
+	b.advance(map[string]string{second: "2"})
+	b.refused(old, late)
+	unborn := b.head()
+	unborn.Commit = late.SHA
+	b.refused(unborn, b.commit(late.SHA, map[string]string{first: "later"}))
+}
+
+func staleAccess(b *bench) {
+	b.advance(map[string]string{first: "1"})
+	from := b.head()
+	key := b.admit("Grace")
+	if b.head().Access == from.Access {
+		b.Error("a new key leaves the access version as it was")
+	}
+	b.refused(from, b.commit(from.Commit, map[string]string{first: "2"}))
+	from = b.head()
+	b.revoke(key)
+	b.refused(from, b.commit(from.Commit, map[string]string{first: "3"}))
+	b.advance(map[string]string{first: "4"})
+}
+
+// noneLost has writers who try again until they have had their turns.
+func noneLost(b *bench) {
+	const writers, each = 4, 5
+	var (
+		making sync.Mutex
+		all    sync.WaitGroup
+	)
+	for writer := range writers {
+		all.Go(func() {
+			for n := 0; n < each; {
+				entry, err := b.Authenticator.Authenticate(background, b.key, "")
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				making.Lock()
+				c := b.commit(entry.Head.Commit, map[string]string{fmt.Sprintf("configs/%d.json", writer): fmt.Sprint(n + 1)})
+				making.Unlock()
+				switch _, err := b.Ledger.Advance(background, entry.Head, c); {
+				case err == nil:
+					n++
+				case !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrBusy):
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	head := b.head()
+	rows, err := b.Ledger.Since(background, head, 0)
+	must.Do(b, err)
+	if len(rows) != writers*each {
+		b.Errorf("%d commits, want %d", len(rows), writers*each)
+	}
+	for writer := range writers {
+		if text := b.files[head.Commit][fmt.Sprintf("configs/%d.json", writer)]; text != fmt.Sprint(each) {
+			b.Errorf("writer %d ends with %q", writer, text)
+		}
+	}
+	for i, row := range rows[1:] {
+		if row.Parent != rows[i].SHA || row.Sequence != rows[i].Sequence+1 {
+			b.Fatalf("commit %d does not follow the one before", i+1)
+		}
+	}
+}
+
+func again(b *bench) {
+	from := b.head()
+	c := b.commit("", map[string]string{first: "1"})
+	head, err := b.Ledger.Advance(background, from, c)
+	must.Do(b, err)
+	if repeated, err := b.Ledger.Advance(background, from, c); err != nil || repeated != head {
+		b.Errorf("the second time: %+v, %v, want %+v", repeated, err, head)
+	}
+	b.advance(map[string]string{first: "2"})
+	b.admit("Grace")
+	repeated, err := b.Ledger.Advance(background, from, c)
+	if err != nil || repeated.Commit != head.Commit || repeated.Sequence != head.Sequence {
+		b.Errorf("after another commit: %+v, %v, want %+v", repeated, err, head)
+	}
+	if rows, err := b.Ledger.Since(background, b.head(), 0); err != nil || len(rows) != 2 {
+		b.Errorf("%d commits, %v, want 2", len(rows), err)
+	}
+}
+
+func cancelled(b *bench) {
+	b.advance(map[string]string{first: "1"})
+	from := b.head()
+	ended, cancel := context.WithCancel(background)
+	cancel()
+	if _, err := b.Ledger.Advance(ended, from, b.commit(from.Commit, map[string]string{first: "2"})); !errors.Is(err, context.Canceled) {
+		b.Errorf("the error %v, want that of the context", err)
+	}
+	if head := b.head(); head != from {
+		b.Errorf("the head moved to %+v", head)
+	}
+	if _, err := b.Ledger.Since(ended, from, 0); !errors.Is(err, context.Canceled) {
+		b.Errorf("reading: the error %v, want that of the context", err)
+	}
+}
+
+func authenticate(b *bench) {
+	entry, err := b.Authenticator.Authenticate(background, b.key, "")
+	must.Do(b, err)
+	if entry.Workspace.ID != string(b.Workspace) {
+		b.Errorf("workspace %q, want %q", entry.Workspace.ID, b.Workspace)
+	}
+	keys, err := b.Registry.Keys(background)
+	must.Do(b, err)
+	if entry.Key != keys[0] || entry.Principal.ID != b.key.Principal() || entry.Principal.Name != "Ada" {
+		b.Errorf("entered as %+v with %+v", entry.Principal, entry.Key)
+	}
+	if err := entry.Key.Admits(b.key, time.Now()); err != nil || entry.Key.Name != "Ada" || entry.Key.ExpiresAt.IsZero() {
+		b.Errorf("%+v: %v", entry.Key, err)
+	}
+	finder, finds := b.Authenticator.(control.KeyFinder)
+	if !finds {
+		b.Fatal("it does not find keys by their ids")
+	}
+	found, err := finder.FindKey(background, b.Workspace, b.key.ID())
+	must.Do(b, err)
+	if found.Key.ID != b.key.ID() || found.Principal.ID != b.key.Principal() || found.Workspace.ID != string(b.Workspace) || found.Head != entry.Head {
+		b.Errorf("found as %+v", found)
+	}
+	for name, key := range b.unknownKeys() {
+		if _, err := b.Authenticator.Authenticate(background, key, ""); !errors.Is(err, access.ErrNotFound) {
+			b.Errorf("%s: %v, want ErrNoEntry", name, err)
+		}
+		if found, err := finder.FindKey(background, b.Workspace, key.ID()); !errors.Is(err, access.ErrNotFound) {
+			b.Errorf("%s: found %+v, %v, want ErrNotFound", name, found, err)
+		}
+	}
+}
+
+// unknownKeys are keys of which one row is missing.
+func (b *bench) unknownKeys() map[string]access.Key {
+	other, err := access.NewID(b.random)
+	must.Do(b, err)
+	make := func(workspace, principal access.ID) access.Key {
+		key, err := access.NewKey(b.random, access.KindUser, workspace, principal)
+		must.Do(b, err)
+		return key
+	}
+	elsewhere := make(other, b.key.Principal())
+	_, _, err = b.Registry.IssueKey(background, access.KeyRequest{Kind: access.KindServiceAccount, Name: "ci"})
+	must.Do(b, err)
+	return map[string]access.Key{
+		"another workspace":    elsewhere,
+		"a key never made":     make(b.Workspace, b.key.Principal()),
+		"a principal not made": make(b.Workspace, access.ID("zzzzzzzzzzzzzzzz")),
+	}
+}
+
+func (b *bench) revoke(key access.Key) {
+	b.Helper()
+	_, err := b.Registry.RevokeKey(background, key.ID(), time.Now())
+	must.Do(b, err)
+}
+
+func revocation(b *bench) {
+	key := b.admit("Grace")
+	entry, err := b.Authenticator.Authenticate(background, key, "")
+	must.Do(b, err)
+	must.Do(b, entry.Key.LiveAt(time.Now()))
+	b.revoke(key)
+	after, err := b.Authenticator.Authenticate(background, key, "")
+	must.Do(b, err)
+	if err := after.Key.LiveAt(time.Now()); !errors.Is(err, access.ErrKeyRevoked) {
+		b.Errorf("the revoked key is %v", err)
+	}
+	if after.Head.Access == entry.Head.Access {
+		b.Error("a revocation leaves the access version as it was")
+	}
+	other, err := b.Authenticator.Authenticate(background, b.key, "")
+	must.Do(b, err)
+	must.Do(b, other.Key.LiveAt(time.Now()))
 }

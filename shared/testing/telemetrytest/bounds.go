@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/must"
 )
 
 // ofTypes is a batch that is received some hours on, with a context of each
@@ -209,4 +210,203 @@ func testNewTypesConcurrently(w *world) {
 	if len(u.Types) > telemetry.MaxNewTypes || len(u.Types) == 0 || len(found) != u.Keys {
 		w.Errorf("%d types are counted and %d contexts saved, %d are taken in an hour", len(u.Types), len(found), telemetry.MaxNewTypes)
 	}
+}
+
+func testSearch(w *world) {
+	ada := person("u-1", 4, named("Ada Lovelace"), telemetry.Property{Name: "email", Kind: telemetry.String, Text: "ada@acme.example"})
+	grace := person("u-2", 3, named("Grace Hopper"), telemetry.Property{Name: "tags", Kind: telemetry.StringList, List: []string{"Navy", "Staff"}})
+	uwe := person("Ü-3", 2, telemetry.Property{Name: "age", Kind: telemetry.Int, Text: "4711"})
+	team := telemetry.Saved{Environment: "staging", Type: "team", Key: "ada-fans", LastSeen: Now}
+	w.record(telemetry.Batch{Contexts: []telemetry.Saved{team, ada, grace, uwe}})
+	for _, test := range []struct {
+		query telemetry.Query
+		want  []string
+	}{
+		{telemetry.Query{}, []string{"ada-fans", "Ü-3", "u-2", "u-1"}},
+		{telemetry.Query{Type: "user"}, []string{"Ü-3", "u-2", "u-1"}},
+		{telemetry.Query{Type: "User"}, []string{}},
+		{telemetry.Query{Environment: "staging"}, []string{"ada-fans"}},
+		{telemetry.Query{Environment: "staging", Type: "user"}, []string{}},
+		{telemetry.Query{Text: "ADA"}, []string{"ada-fans", "u-1"}},
+		{telemetry.Query{Text: "lovelace", Type: "user"}, []string{"u-1"}},
+		{telemetry.Query{Text: "@ACME."}, []string{"u-1"}},
+		{telemetry.Query{Text: "navy"}, []string{"u-2"}},
+		{telemetry.Query{Text: "ü-"}, []string{"Ü-3"}},
+		{telemetry.Query{Text: "4711"}, []string{}}, // a number is no text
+		{telemetry.Query{Text: "u-", Limit: 1}, []string{"u-2"}},
+		{telemetry.Query{Limit: 2}, []string{"ada-fans", "Ü-3"}},
+		{telemetry.Query{Text: "nobody"}, []string{}},
+		{telemetry.Query{Key: "u-1"}, []string{"u-1"}},
+		{telemetry.Query{Key: "U-1"}, []string{}},
+		{telemetry.Query{Key: "u-"}, []string{}},
+		{telemetry.Query{Key: "u-1", Type: "user", Environment: "production"}, []string{"u-1"}},
+		{telemetry.Query{Key: "u-1", Environment: "staging"}, []string{}},
+		{telemetry.Query{Key: "u-1", Type: "team"}, []string{}},
+		{telemetry.Query{Key: "u-1", Text: "ada"}, []string{"u-1"}},
+		{telemetry.Query{Key: "u-1", Text: "grace"}, []string{}},
+	} {
+		w.same(fmt.Sprintf("%+v", test.query), keys(w.find(test.query)), test.want)
+	}
+	w.same("what was saved comes back", w.find(telemetry.Query{Text: "navy"}), []telemetry.Saved{grace})
+	w.same("and by its key", w.find(telemetry.Query{Key: "u-2"}), []telemetry.Saved{grace})
+	again := person("u-2", 1, named("Grace Brewster Hopper"))
+	elsewhereToo := again
+	elsewhereToo.Environment = "staging"
+	w.record(telemetry.Batch{Contexts: []telemetry.Saved{again, elsewhereToo}})
+	w.same("as it was seen last, in each environment", w.find(telemetry.Query{Key: "u-2", Type: "user"}), []telemetry.Saved{again, elsewhereToo})
+	w.same("one of them", len(w.find(telemetry.Query{Key: "u-2", Limit: 1})), 1)
+	if elsewhere, err := w.store.Contexts(context.Background(), "another", telemetry.Query{Limit: 10}); err != nil || len(elsewhere) > 0 {
+		w.Errorf("another workspace has %v %v", elsewhere, err)
+	}
+}
+
+func testNewest(w *world) {
+	var b telemetry.Batch
+	var want []string
+	for i := range 60 {
+		b.Contexts = append(b.Contexts, person(fmt.Sprintf("u-%02d", (i*37)%60), (i*37)%60/3))
+		want = append(want, fmt.Sprintf("u-%02d", i))
+	}
+	w.record(b)
+	w.same("all", keys(w.find(telemetry.Query{})), want)
+	w.same("the first seven", keys(w.find(telemetry.Query{Limit: 7})), want[:7])
+	b = telemetry.Batch{Contexts: []telemetry.Saved{person("u-59", -1)}}
+	w.record(b)
+	w.same("after another version", keys(w.find(telemetry.Query{Limit: 2})), []string{"u-59", "u-00"})
+}
+
+func testNames(w *world) {
+	odd := []string{"", "a\x00b", "a/b", "../x", "ключ", "#", "a b\n", "\U0001F600"}
+	var b telemetry.Batch
+	for i, contextType := range odd {
+		for j, key := range odd[1:] {
+			b.Pairs = append(b.Pairs, telemetry.Pair{Month: Month, Type: contextType, Key: key})
+			c := person(key, i*10+j)
+			c.Type = contextType
+			b.Contexts = append(b.Contexts, c)
+		}
+		b.Shapes = append(b.Shapes, telemetry.KnownShape{Type: contextType, Fields: map[string][]telemetry.Kind{contextType: {telemetry.Bool}}})
+	}
+	w.record(b)
+	if u := w.usage(Month); u.Keys != len(odd)*(len(odd)-1) || len(u.Types) != len(odd) {
+		w.Errorf("%+v", u)
+	}
+	if found := w.find(telemetry.Query{}); len(found) != len(b.Contexts) {
+		w.Errorf("%d of %d were found", len(found), len(b.Contexts))
+	}
+	w.same("one of them", w.find(telemetry.Query{Type: "a\x00b", Text: "КЛЮЧ"})[0].Key, "ключ")
+	if shapes, err := w.store.Shapes(context.Background(), here); err != nil || len(shapes) != len(odd) {
+		w.Errorf("%v %v", shapes, err)
+	}
+}
+
+func testShapes(w *world) {
+	join := func(contextType, field string, kinds ...telemetry.Kind) {
+		w.record(telemetry.Batch{Shapes: []telemetry.KnownShape{{Type: contextType, Fields: map[string][]telemetry.Kind{field: kinds}}}})
+	}
+	join("user", "plan", telemetry.String)
+	join("user", "age", telemetry.Double)
+	join("user", "age", telemetry.Int)
+	join("user", "age", telemetry.Double)
+	join("device", "ip", telemetry.String)
+	shapes := must.Get(w.another().Shapes(context.Background(), here))(w)
+	w.same("shapes", shapes, []telemetry.KnownShape{
+		{Type: "device", Fields: map[string][]telemetry.Kind{"ip": {telemetry.String}}},
+		{Type: "user", Fields: map[string][]telemetry.Kind{"plan": {telemetry.String}, "age": {telemetry.Int, telemetry.Double}}},
+	})
+	if found := w.find(telemetry.Query{}); len(found) > 0 {
+		w.Errorf("a shape saved %v", found)
+	}
+}
+
+// walk visits what is left of a walk, a page at a time.
+func (w *world) walk(of telemetry.Walk) (found []string) {
+	w.Helper()
+	for {
+		var page []telemetry.Saved
+		must.Do(w, w.another().Walk(context.Background(), here, of, func(c telemetry.Saved) bool {
+			page = append(page, c)
+			return true
+		}))
+		for _, c := range page {
+			found = append(found, c.Type+" "+c.Key)
+		}
+		if of.Limit == 0 || len(page) < of.Limit {
+			return found
+		}
+		of.After = &page[len(page)-1]
+	}
+}
+
+func testWalk(w *world) {
+	w.same("nothing", w.walk(telemetry.Walk{Environment: "production"}), []string(nil))
+	var b telemetry.Batch
+	var want []string
+	for i := range 5 {
+		team := person(fmt.Sprint("t-", i), i)
+		team.Type = "team"
+		b.Contexts = append(b.Contexts, team)
+		want = append(want, "team t-"+fmt.Sprint(i))
+	}
+	for i := range 1100 {
+		key := fmt.Sprintf("u-%04d", i)
+		b.Contexts = append(b.Contexts, person(key, i))
+		want = append(want, "user "+key)
+	}
+	staging := person("u-0001", 7, named("Ada"))
+	staging.Environment = "staging"
+	for contexts := range slices.Chunk(append(b.Contexts, staging), 300) {
+		w.record(telemetry.Batch{Contexts: contexts})
+	}
+	w.same("all", w.walk(telemetry.Walk{Environment: "production"}), want)
+	for _, limit := range []int{200, 1105, 1106} {
+		w.same(fmt.Sprint(limit, " at a time"), w.walk(telemetry.Walk{Environment: "production", Limit: limit}), want)
+	}
+	w.same("after one that is no longer there", w.walk(telemetry.Walk{Environment: "production", After: &telemetry.Saved{Type: "team", Key: "x", LastSeen: Now.Add(-90 * time.Second)}}), want[2:])
+	w.same("another environment", w.walk(telemetry.Walk{Environment: "staging"}), []string{"user u-0001"})
+	var visited []telemetry.Saved
+	err := w.store.Walk(context.Background(), here, telemetry.Walk{Environment: "staging"}, func(c telemetry.Saved) bool {
+		visited = append(visited, c)
+		return false
+	})
+	w.same("what is visited", visited, []telemetry.Saved{staging})
+	n := 0
+	err2 := w.store.Walk(context.Background(), here, telemetry.Walk{Environment: "production"}, func(telemetry.Saved) bool {
+		n++
+		return n < 3
+	})
+	if err != nil || err2 != nil || n != 3 {
+		w.Errorf("%v %v; %d were visited", err, err2, n)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.store.Walk(ctx, here, telemetry.Walk{Environment: "production"}, func(telemetry.Saved) bool { return true }); err == nil {
+		w.Error("a walk that was given up says that it is complete")
+	}
+}
+
+func testForget(w *world) {
+	forget := func(contextType, key string) bool {
+		w.Helper()
+		found := must.Get(w.another().Forget(context.Background(), here, []string{"production", "staging"}, contextType, key, Now))(w)
+		return found
+	}
+	if forget("user", "u-1") {
+		w.Error("somebody was forgotten whom nobody has seen")
+	}
+	ada := person("u-1", 4, named("Ada Lovelace"))
+	staging, team := ada, ada
+	staging.Environment, team.Type = "staging", "team"
+	pairs := []telemetry.Pair{pair("u-1"), pair("u-2"), {Month: Month, Type: "team", Key: "u-1"}}
+	w.record(telemetry.Batch{Contexts: []telemetry.Saved{ada, person("u-2", 2), team, staging}, Pairs: pairs})
+	if !forget("user", "u-1") || forget("user", "u-1") || forget("user", "u") {
+		w.Error("found what is not there, or not what is")
+	}
+	w.same("the others", keys(w.find(telemetry.Query{})), []string{"u-2", "u-1"})
+	w.same("the others of staging", w.walk(telemetry.Walk{Environment: "staging"}), []string(nil))
+	w.same("the others of production", w.walk(telemetry.Walk{Environment: "production"}), []string{"team u-1", "user u-2"})
+	w.same("the count stays", w.usage(Month).Keys, 3)
+	w.record(telemetry.Batch{Contexts: []telemetry.Saved{ada}, Pairs: pairs[:1]})
+	w.same("who comes back", keys(w.find(telemetry.Query{Type: "user", Text: "lovelace"})), []string{"u-1"})
+	w.same("is counted again", w.usage(Month).Keys, 4)
 }
