@@ -34,8 +34,7 @@ var keyPattern = regexp.MustCompile(`^svc_(uk|sa|pk|sk)_[0-9a-hjkmnp-tv-z]{48}_[
 // newKey makes the same key whenever it is called with the same seed.
 func newKey(t testing.TB, kind access.Kind, seed byte) access.Key {
 	t.Helper()
-	key := must.Get(access.NewKey(seeded.NewChaCha8([32]byte{seed}), kind, workspaceID, principalID))(t)
-	return key
+	return must.Get(access.NewKey(seeded.NewChaCha8([32]byte{seed}), kind, workspaceID, principalID))(t)
 }
 
 // Keys that were handed out must go on working: these texts, computed by another
@@ -285,8 +284,7 @@ func FuzzParseKey(f *testing.F) {
 func TestTokens(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	id := func() access.ID {
-		id := must.Get(access.NewID(rand.Reader))(t)
-		return id
+		return must.Get(access.NewID(rand.Reader))(t)
 	}
 	key := must.Get(access.NewKey(rand.Reader, access.KindPublicSDK, id(), id()))(t)
 	record := access.RecordOf(key, "web", now)

@@ -116,8 +116,7 @@ func directory(t testing.TB, flags ...string) string {
 func (s *service) create(t testing.TB, name, from string) *Workspace {
 	t.Helper()
 	source := must.Get(source.Read(ctx, from, plainPath))(t)
-	w := must.Get(s.Create(ctx, Creation{Name: name, Source: &source, Author: ada()}))(t)
-	return w
+	return must.Get(s.Create(ctx, Creation{Name: name, Source: &source, Author: ada()}))(t)
 }
 
 // edit commits some edits, one by one.

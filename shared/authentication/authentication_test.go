@@ -35,8 +35,7 @@ func newKey(t *testing.T, kind access.Kind) access.Key {
 	t.Helper()
 	workspace := must.Get(access.NewID(rand.Reader))(t)
 	principal := must.Get(access.NewID(rand.Reader))(t)
-	key := must.Get(access.NewKey(rand.Reader, kind, workspace, principal))(t)
-	return key
+	return must.Get(access.NewKey(rand.Reader, kind, workspace, principal))(t)
 }
 
 func TestTheOrderOfRefusals(t *testing.T) {

@@ -169,8 +169,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	key := NewKey()
 	other := NewKey()
 	seal := func(name, text string) string {
-		sealed := must.Get(Encrypt(key, name, text))(t)
-		return sealed
+		return must.Get(Encrypt(key, name, text))(t)
 	}
 	config := func(name, kind, value string) string { return documentOf("config", name, kind, always(value)) }
 	var j journal

@@ -296,14 +296,12 @@ func version(t *testing.T, name string) string {
 
 func read(t *testing.T, name string) []byte {
 	t.Helper()
-	text := must.Get(os.ReadFile(name))(t)
-	return text
+	return must.Get(os.ReadFile(name))(t)
 }
 
 func unpacked(t *testing.T, name string) []byte {
 	t.Helper()
-	text := must.Get(negotiation.Decompress(read(t, "bundle/"+name+".gz")))(t)
-	return text
+	return must.Get(negotiation.Decompress(read(t, "bundle/"+name+".gz")))(t)
 }
 
 func packed(t *testing.T, text []byte) []byte {

@@ -130,8 +130,7 @@ func TestDelivery(t *testing.T) {
 	if d.Environment() != "staging" || d.Key().Kind != access.KindPublicSDK || d.WorkspaceID() != workspaceID || d.Head() != w.repo.Head() {
 		t.Errorf("%s %s %s %v", d.Environment(), d.Key().Kind, d.WorkspaceID(), d.Head())
 	}
-	ws, err := must.Get(d.Open(ctx))(t).Effective(ctx)
-	must.Do(t, err)
+	ws := must.Get(must.Get(d.Open(ctx))(t).Effective(ctx))(t)
 	var keys []string
 	for _, item := range ws.Items {
 		keys = append(keys, item.Path)

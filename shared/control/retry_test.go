@@ -341,8 +341,7 @@ func drawWrite(rt *rapid.T, commits []string) (o change.Operation, words string)
 	draw := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
 	rules := func(texts ...string) string { return draw("rules", texts...) }
 	tree := func(text string) *jsontree.Node {
-		n := must.Get(jsontree.Parse([]byte(text)))(rt)
-		return n
+		return must.Get(jsontree.Parse([]byte(text)))(rt)
 	}
 	key, scope := draw("key", "a", "b", "c", "d", "e"), draw("scope", "default", "production", "staging", "development", "nowhere")
 	tier := draw("tier", "", `,"access":"support"`, `,"access":"protected-env"`, `,"access":"protected-all-envs"`)

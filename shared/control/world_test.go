@@ -130,8 +130,7 @@ func (r *random) Read(p []byte) (int, error) {
 // enter lets a request of a user with these roles in.
 func (w *world) enter(roles ...string) *control.Session {
 	w.t.Helper()
-	s := must.Get(w.service.SessionOf(ctx, w.key(access.KindUser, roles...).Reveal()))(w.t)
-	return s
+	return must.Get(w.service.SessionOf(ctx, w.key(access.KindUser, roles...).Reveal()))(w.t)
 }
 
 // boss is a session that may do everything.

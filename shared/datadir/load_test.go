@@ -211,8 +211,7 @@ func TestListingSame(t *testing.T) {
 		"its mode": func(t *testing.T, path string) { must.Do(t, os.Chmod(path, 0o600)) },
 		"gone":     func(t *testing.T, path string) { must.Do(t, os.Remove(path)) },
 		"another": func(t *testing.T, path string) {
-			info, err := os.Stat(path)
-			must.Do(t, err)
+			info := must.Get(os.Stat(path))(t)
 			must.Do(t, os.WriteFile(path+"~", []byte("a"), 0o644))
 			must.Do(t, os.Chtimes(path+"~", time.Time{}, info.ModTime()))
 			must.Do(t, os.Rename(path+"~", path))
@@ -299,9 +298,7 @@ func tree(t *testing.T, dir string, files map[string]string) {
 // realTempDir is a temporary directory without symbolic links in its path.
 func realTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must.Do(t, err)
-	return dir
+	return must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 }
 
 func TestDiscover(t *testing.T) {

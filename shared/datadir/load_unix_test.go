@@ -22,8 +22,7 @@ func TestLookNoFiles(t *testing.T) {
 	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "configs/pipe.json"), 0o644))
 	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "svc.json"), 0o644))
 	t.Chdir(dir) // a socket's path has to be short
-	socket, err := net.Listen("unix", "configs/socket.json")
-	must.Do(t, err)
+	socket := must.Get(net.Listen("unix", "configs/socket.json"))(t)
 	defer socket.Close()
 	checkLook(t, dir, map[string]string{"configs/a.json": "a"}, []string{
 		"warning configs/null.json: this is a symbolic link that leads out",

@@ -26,8 +26,7 @@ import (
 // history is a page of an item's history.
 func (w *world) history(t document.Type, key string, q feed.PageQuery) *feed.History {
 	w.t.Helper()
-	h := must.Get(w.reader().History(ctx, t, key, q))(w.t)
-	return h
+	return must.Get(w.reader().History(ctx, t, key, q))(w.t)
 }
 
 func TestHistory(t *testing.T) {
@@ -182,8 +181,7 @@ func (w *world) reader() *feed.Reader {
 // page is a page of the feed.
 func (w *world) page(q feed.ActivityQuery) *feed.ActivityList {
 	w.t.Helper()
-	list := must.Get(w.reader().Activity(ctx, q))(w.t)
-	return list
+	return must.Get(w.reader().Activity(ctx, q))(w.t)
 }
 
 // all is the feed from a query on, and how many pages it has.

@@ -120,9 +120,7 @@ func TestDocsFiles(t *testing.T) {
 		}
 		coding := packed.header.Get("Content-Encoding")
 		if coding == "gzip" {
-			var err error
-			packed.body, err = negotiation.Decompress(packed.body)
-			must.Do(w.t, err)
+			packed.body = must.Get(negotiation.Decompress(packed.body))(w.t)
 		}
 		if (coding == "") != (name == "NOTICE") || !bytes.Equal(plain.body, packed.body) {
 			t.Errorf("%s: encoded as %q it is another file", name, coding)

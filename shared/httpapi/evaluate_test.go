@@ -139,8 +139,7 @@ func (w *world) evaluate(environment, key, value string, hours int, count int64)
 	at := w.clock.Add(-time.Duration(hours) * time.Hour)
 	b := telemetry.Batch{Received: at, ID: sha256.Sum256(fmt.Append(nil, "evaluations", reported)),
 		Evaluations: []telemetry.Evaluation{{Environment: environment, Key: key, Value: value, At: at, Count: count}}}
-	_, err := w.seen.Record(context.Background(), string(workspaceID), b)
-	must.Do(w.t, err)
+	must.Get(w.seen.Record(context.Background(), string(workspaceID), b))(w.t)
 	must.Do(w.t, w.seen.Flush(context.Background()))
 }
 
@@ -269,8 +268,7 @@ func (w *world) see(environment string, n int) {
 		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: environment, Type: "user", Key: key, LastSeen: w.clock.Add(time.Duration(i) * time.Millisecond),
 			Properties: []telemetry.Property{property("name", "Person "+key), property("key", key), property("plan", plan), {Name: "age", Kind: telemetry.Int, Text: "42"}, {Name: "tags", Kind: telemetry.StringList, List: []string{"a"}}}})
 	}
-	_, err := w.seen.Record(context.Background(), string(workspaceID), b)
-	must.Do(w.t, err)
+	must.Get(w.seen.Record(context.Background(), string(workspaceID), b))(w.t)
 }
 
 const tiers = `{"key":"tiers","type":"feature_flag","valueType":"string","default":{"rules":[` +

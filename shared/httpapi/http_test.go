@@ -198,8 +198,7 @@ var reads = []string{
 // meanwhile.
 func TestKeptAnswersAreWhatWouldBeAnswered(t *testing.T) {
 	w := newWorld(t, shop())
-	afresh, err := httpapi.New(httpapi.Options{Service: w.service, Limit: unlimited, PublicURL: "https://svc.test"}, httpapi.All()...)
-	must.Do(w.t, err)
+	afresh := must.Get(httpapi.New(httpapi.Options{Service: w.service, Limit: unlimited, PublicURL: "https://svc.test"}, httpapi.All()...))(w.t)
 	member := w.newKey(access.KindUser)
 	for round := range 4 {
 		for _, key := range []string{w.key, member, w.key} {
@@ -326,9 +325,7 @@ func TestStrangersAreLimited(t *testing.T) {
 	w.alter = func(*control.Entry) error { entered++; return nil }
 	anonymous := ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 0.5, Burst: budget}, func() time.Time { return w.clock })
 	options := httpapi.Options{Service: w.service, Limit: unlimited, Anonymous: anonymous, Now: func() time.Time { return w.clock }}
-	var err error
-	w.handler, err = httpapi.New(options, httpapi.All()...)
-	must.Do(w.t, err)
+	w.handler = must.Get(httpapi.New(options, httpapi.All()...))(w.t)
 	w.get("/whoami").ok() // a key that is good takes one token when it is new
 	asks := []func() string{
 		func() string { return w.get("/whoami", "-").refused() },

@@ -138,9 +138,7 @@ func TestEveryWriteIsMadeOnceUnderItsKey(t *testing.T) {
 
 func (w *world) head() repository.Head {
 	w.t.Helper()
-	head, err := w.ledger.Head(w.t.Context())
-	must.Do(w.t, err)
-	return head
+	return must.Get(w.ledger.Head(w.t.Context()))(w.t)
 }
 
 // merges has main be a merge of the head and of a commit on its parent, by git.
@@ -150,8 +148,7 @@ func (w *world) merges() {
 		w.t.Helper()
 		cmd := exec.Command(testenv.Program(w.t, "install git", "git"), append([]string{"-c", "user.name=Lin", "-c", "user.email=lin@example.com"}, args...)...)
 		cmd.Dir = w.ledger.Repository()
-		out, err := cmd.Output()
-		must.Do(w.t, err)
+		out := must.Get(cmd.Output())(w.t)
 		return strings.TrimSpace(string(out))
 	}
 	other := git("commit-tree", "main~1^{tree}", "-p", "main~1", "-m", "beside")
@@ -359,9 +356,7 @@ func TestAnswersAreToldAgainAfterARestart(t *testing.T) {
 		if lost != "" {
 			must.Do(w.t, os.Remove(filepath.Join(dir, lost)))
 		}
-		var err error
-		w.ledger, err = local.Open(t.Context(), dir, local.Options{})
-		must.Do(w.t, err)
+		w.ledger = must.Get(local.Open(t.Context(), dir, local.Options{}))(w.t)
 		w.repo = repository.New(w.ledger, w.ledger.Objects())
 		a := w.do("PATCH", toggle, `{"enabled": true}`, "Idempotency-Key: k").ok()
 		if a.header.Get("Idempotency-Replayed") != "true" || string(a.body) != string(first.body) {

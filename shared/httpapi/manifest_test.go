@@ -258,9 +258,7 @@ func TestManifestRefusals(t *testing.T) {
 func TestTheCLIWaitsForItsTurn(t *testing.T) {
 	testenv.Slow(t)
 	w := newWorld(t, shop())
-	var err error
-	w.handler, err = httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 5, Burst: 5}}, httpapi.All()...)
-	must.Do(w.t, err)
+	w.handler = must.Get(httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 5, Burst: 5}}, httpapi.All()...))(w.t)
 	for i := range 12 {
 		if a := w.get("/openfeature/v0/manifest"); a.status != 200 {
 			t.Fatalf("request %d: %d %s", i, a.status, a.body)
@@ -274,8 +272,7 @@ func TestTheCLIWaitsForItsTurn(t *testing.T) {
 		t.Errorf("the others are answered %v", statuses)
 	}
 	// A crowd does not wait: it is more than any CLI sends.
-	w.handler, err = httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 1, Burst: 1}}, httpapi.All()...)
-	must.Do(w.t, err)
+	w.handler = must.Get(httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 1, Burst: 1}}, httpapi.All()...))(w.t)
 	w.get("/openfeature/v0/manifest").ok()
 	answers := make(chan int)
 	for range 40 {

@@ -74,9 +74,7 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	w := &world{t: t, log: &safeBuffer{}, clock: time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)}
 	dir := filepath.Join(t.TempDir(), "data")
 	must.Do(w.t, local.Create(dir, access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
-	var err error
-	w.ledger, err = local.Open(context.Background(), dir, local.Options{})
-	must.Do(w.t, err)
+	w.ledger = must.Get(local.Open(context.Background(), dir, local.Options{}))(w.t)
 	t.Cleanup(func() { w.ledger.Close() })
 	w.seen = rows.New(bolt.New(w.ledger.Database()), 0)
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
@@ -100,9 +98,7 @@ func (w *world) serve(options httpapi.Options) {
 	options.Service = w.service
 	options.Now = func() time.Time { return w.clock }
 	options.Logger = slog.New(slog.NewTextHandler(w.log, nil))
-	var err error
-	w.handler, err = httpapi.New(options, httpapi.All()...)
-	must.Do(w.t, err)
+	w.handler = must.Get(httpapi.New(options, httpapi.All()...))(w.t)
 }
 
 // in is the same world for a part of the test.
@@ -129,26 +125,21 @@ func (w *world) commit(message string, files map[string]string) {
 	if len(files) == 0 {
 		return
 	}
-	head, err := w.ledger.Head(context.Background())
-	must.Do(w.t, err)
-	base, err := w.repo.Snapshot(context.Background(), head)
-	must.Do(w.t, err)
+	head := must.Get(w.ledger.Head(context.Background()))(w.t)
+	base := must.Get(w.repo.Snapshot(context.Background(), head))(w.t)
 	by := repository.Signature{Name: "Ada", Email: "ada@example.com", When: w.clock}
 	draft := repository.Draft{Author: by, Committer: by, Message: message}
 	for path, text := range files {
 		draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: []byte(text)})
 	}
-	_, err = w.repo.Commit(context.Background(), base, draft)
-	must.Do(w.t, err)
+	must.Get(w.repo.Commit(context.Background(), base, draft))(w.t)
 }
 
 // newKey makes a key for a new principal with these roles.
 func (w *world) newKey(kind access.Kind, roles ...string) string {
 	w.t.Helper()
-	id, err := access.NewID(rand.Reader)
-	must.Do(w.t, err)
-	key, err := access.NewKey(rand.Reader, kind, workspaceID, id)
-	must.Do(w.t, err)
+	id := must.Get(access.NewID(rand.Reader))(w.t)
+	key := must.Get(access.NewKey(rand.Reader, kind, workspaceID, id))(w.t)
 	p := access.Principal{Type: access.PrincipalUser, ID: id, Name: "Grace", Email: "grace@example.com", Roles: roles}
 	if kind != access.KindUser {
 		p = access.Principal{Type: access.PrincipalServiceAccount, ID: id, Name: "deploy-bot", Roles: roles}
@@ -199,10 +190,8 @@ func (w *world) send(r *http.Request) *reply {
 	w.handler.ServeHTTP(recorder, r)
 	a := &reply{t: w.t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.Bytes()}
 	if a.header.Get("Content-Encoding") == "gzip" && r.Method != http.MethodHead {
-		z, err := gzip.NewReader(bytes.NewReader(a.body))
-		must.Do(w.t, err)
-		a.body, err = io.ReadAll(z)
-		must.Do(w.t, err)
+		z := must.Get(gzip.NewReader(bytes.NewReader(a.body)))(w.t)
+		a.body = must.Get(io.ReadAll(z))(w.t)
 	}
 	conforms(w.t, r, a)
 	return a

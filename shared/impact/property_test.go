@@ -296,8 +296,7 @@ func BenchmarkSegment(b *testing.B) { benchmark(b, 50) }
 
 func compared(t testing.TB, before, after *workspace.Workspace) *impact.Change {
 	t.Helper()
-	change := must.Get(impact.Compare(context.Background(), before, after))(t)
-	return change
+	return must.Get(impact.Compare(context.Background(), before, after))(t)
 }
 
 // TestWhatIsGivenUp: nobody waits for a comparison that nobody wants any more.

@@ -89,14 +89,12 @@ func (o *objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 
 func (s *store) head() repository.Head {
 	s.t.Helper()
-	head := must.Get(s.ledger.Head(ctx))(s.t)
-	return head
+	return must.Get(s.ledger.Head(ctx))(s.t)
 }
 
 func (s *store) snapshot(repo *repository.Repository) *repository.Snapshot {
 	s.t.Helper()
-	snapshot := must.Get(repo.Snapshot(ctx, s.head()))(s.t)
-	return snapshot
+	return must.Get(repo.Snapshot(ctx, s.head()))(s.t)
 }
 
 func (s *store) draft(changes ...repository.Change) repository.Draft {
@@ -107,8 +105,7 @@ func (s *store) draft(changes ...repository.Change) repository.Draft {
 
 func (s *store) commit(changes ...repository.Change) *repository.Snapshot {
 	s.t.Helper()
-	landed := must.Get(s.repo.Commit(ctx, s.snapshot(s.repo), s.draft(changes...)))(s.t)
-	return landed
+	return must.Get(s.repo.Commit(ctx, s.snapshot(s.repo), s.draft(changes...)))(s.t)
 }
 
 func put(path, text string) repository.Change {

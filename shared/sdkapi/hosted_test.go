@@ -59,15 +59,13 @@ type objects struct {
 
 func newHosted(t *testing.T) *hosted {
 	t.Helper()
-	onDisk, err := disk.Init(t.TempDir())
-	must.Do(t, err)
+	onDisk := must.Get(disk.Init(t.TempDir()))(t)
 	h := &hosted{T: t, Memory: repositorytest.NewMemory(), objects: objects{Objects: onDisk, snapshots: map[string][]byte{}},
 		texts: map[string][]byte{}, keys: map[string]string{}, owners: map[string]access.KeyRecord{}}
 	h.writer = repository.New(h, h)
 	workspace, principal := newID(t), newID(t)
 	for _, environment := range []string{"production", "staging"} {
-		key, err := access.NewKey(rand.Reader, access.KindPublicSDK, workspace, principal)
-		must.Do(t, err)
+		key := must.Get(access.NewKey(rand.Reader, access.KindPublicSDK, workspace, principal))(t)
 		record := access.RecordOf(key, "test", time.Now())
 		record.Environment = environment
 		h.keys[environment], h.owners[string(record.ID)] = key.Reveal(), record
@@ -155,8 +153,7 @@ func (h *hosted) Authenticate(_ context.Context, key access.Key, _ string) (cont
 // commit writes files; an empty text deletes.
 func (h *hosted) commit(due bool, files map[string]string) {
 	h.Helper()
-	base, err := h.writer.Snapshot(ctx, h.head)
-	must.Do(h.T, err)
+	base := must.Get(h.writer.Snapshot(ctx, h.head))(h.T)
 	h.due = due
 	author := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
 	draft := repository.Draft{Message: "Change\n", Author: author, Committer: author,
@@ -175,8 +172,7 @@ func (h *hosted) commit(due bool, files map[string]string) {
 		}
 		draft.Changes = append(draft.Changes, change)
 	}
-	_, err = h.writer.Commit(ctx, base, draft)
-	must.Do(h.T, err)
+	must.Get(h.writer.Commit(ctx, base, draft))(h.T)
 	h.took()
 }
 
@@ -339,8 +335,7 @@ func TestBriefsThatTellNothing(t *testing.T) {
 	whole := h.head
 	rewritten := func(change func(briefs []byte) []byte) string {
 		name := whole.Base.Name
-		s, err := repository.DecodeSnapshot(name, h.snapshots[name])
-		must.Do(t, err)
+		s := must.Get(repository.DecodeSnapshot(name, h.snapshots[name]))(t)
 		_, briefs := s.TakeBriefs()
 		other, content, err := repository.EncodeSnapshot(s, change(slices.Clone(briefs)))
 		must.Do(t, err)

@@ -31,8 +31,7 @@ import (
 func limits(t *testing.T) (w *world, now *time.Time) {
 	at := time.Now()
 	clock := func() time.Time { return at }
-	proxies, err := ratelimit.ParseProxies([]string{"10.0.0.0/8"})
-	must.Do(t, err)
+	proxies := must.Get(ratelimit.ParseProxies([]string{"10.0.0.0/8"}))(t)
 	w = newWorldWith(t, map[string]string{"svc.json": `{"environments":["production"]}`}, sdkapi.Options{
 		Polls: ratelimit.Rate{PerSecond: 0.5, Burst: 3}, Telemetry: ratelimit.Rate{PerSecond: 1, Burst: 2},
 		Anonymous: ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 1, Burst: 20}, clock), Proxies: proxies, Now: clock,
@@ -207,8 +206,7 @@ func (r countedRepository) Snapshot(ctx context.Context, head repository.Head) (
 
 func newID(t *testing.T) access.ID {
 	t.Helper()
-	id := must.Get(access.NewID(rand.Reader))(t)
-	return id
+	return must.Get(access.NewID(rand.Reader))(t)
 }
 
 func newWorld(t *testing.T, files map[string]string) *world {
@@ -221,9 +219,7 @@ func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options)
 	t.Helper()
 	w := &world{T: t, dir: t.TempDir(), store: telemetrytest.NewStore(t), id: newID(t)}
 	must.Do(t, local.Create(w.dir, access.Workspace{ID: string(w.id), Name: "Shop", Secret: []byte(secret)}))
-	var err error
-	w.ledger, err = local.Open(ctx, w.dir, local.Options{})
-	must.Do(t, err)
+	w.ledger = must.Get(local.Open(ctx, w.dir, local.Options{}))(t)
 	t.Cleanup(func() { w.ledger.Close() })
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit(files)
@@ -273,8 +269,7 @@ func (l *lines) String() string {
 
 func (w *world) edit(change func(*local.Registry) error) {
 	w.Helper()
-	registry, err := local.OpenRegistry(w.dir)
-	must.Do(w.T, err)
+	registry := must.Get(local.OpenRegistry(w.dir))(w.T)
 	defer registry.Close()
 	must.Do(w.T, change(registry))
 }
@@ -282,10 +277,8 @@ func (w *world) edit(change func(*local.Registry) error) {
 // commit writes files; an empty text deletes.
 func (w *world) commit(files map[string]string) {
 	w.Helper()
-	head, err := w.ledger.Head(ctx)
-	must.Do(w.T, err)
-	base, err := w.repo.Snapshot(ctx, head)
-	must.Do(w.T, err)
+	head := must.Get(w.ledger.Head(ctx))(w.T)
+	base := must.Get(w.repo.Snapshot(ctx, head))(w.T)
 	author := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
 	draft := repository.Draft{Message: "Change\n", Author: author, Committer: author}
 	for path, text := range files {
@@ -295,8 +288,7 @@ func (w *world) commit(files map[string]string) {
 		}
 		draft.Changes = append(draft.Changes, change)
 	}
-	_, err = w.repo.Commit(ctx, base, draft)
-	must.Do(w.T, err)
+	must.Get(w.repo.Commit(ctx, base, draft))(w.T)
 }
 
 func (w *world) key(kind access.Kind, environment string) string {

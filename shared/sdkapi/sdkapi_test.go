@@ -69,15 +69,13 @@ func TestConfigs(t *testing.T) {
 	for _, row := range got.Configs {
 		key := strings.Trim(string(row["key"]), `"`)
 		order = append(order, key)
-		all, err := json.Marshal(row)
-		must.Do(t, err)
+		all := must.Get(json.Marshal(row))(t)
 		rows[key] = string(all)
 	}
 	if strings.Join(order, " ") != "beta dark json key leaky log-level.shop master plain split" {
 		t.Errorf("%v", order)
 	}
-	head, err := w.ledger.Head(ctx)
-	must.Do(t, err)
+	head := must.Get(w.ledger.Head(ctx))(t)
 	state, _ := w.state(head)
 	if got.Meta["version"] != state.Of("production", versions.SaltOf([]byte(secret))).SDK.String() || got.Meta["environment"] != "production" || got.Meta["workspaceId"] != string(w.id) {
 		t.Errorf("%v", got.Meta)
@@ -115,8 +113,7 @@ func TestConfigsIsCachedAndCompressed(t *testing.T) {
 		t.Errorf("the compressed answer is another one: %v, %s", err, packed.Header())
 	}
 	asked := w.send("GET", configs, key, "", "Accept-Encoding", "gzip, zstd")
-	decoder, err := zstd.NewReader(asked.Body)
-	must.Do(t, err)
+	decoder := must.Get(zstd.NewReader(asked.Body))(t)
 	if body, err := io.ReadAll(decoder); err != nil || !bytes.Equal(body, plain.Body.Bytes()) || asked.Header().Get("Content-Encoding") != "zstd" {
 		t.Errorf("as Zstandard the answer is another one: %v, %s", err, asked.Header())
 	}
@@ -225,8 +222,7 @@ func TestKeysOfTheWrongKind(t *testing.T) {
 		}
 	}
 	w.edit(func(r *local.Registry) error {
-		keys, err := r.Keys(ctx)
-		must.Do(t, err)
+		keys := must.Get(r.Keys(ctx))(t)
 		for _, k := range keys {
 			if _, err := r.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 				return err
@@ -318,10 +314,8 @@ func TestTelemetry(t *testing.T) {
 			t.Errorf("%d %s %v", answer.Code, answer.Body, answer.Header())
 		}
 	}
-	usage, err := w.store.Usage(ctx, string(w.id), telemetrytest.Month)
-	must.Do(t, err)
-	found, err := w.store.Contexts(ctx, string(w.id), telemetry.Query{Limit: 10})
-	must.Do(t, err)
+	usage := must.Get(w.store.Usage(ctx, string(w.id), telemetrytest.Month))(t)
+	found := must.Get(w.store.Contexts(ctx, string(w.id), telemetry.Query{Limit: 10}))(t)
 	if usage.Keys != 1 || len(found) != 2 || found[0].Environment == found[1].Environment {
 		t.Errorf("%+v %+v", usage, found)
 	}
@@ -450,8 +444,7 @@ func TestBrokenDocumentsAreServedAndTold(t *testing.T) {
 	const flag = `{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":true}}]}}`
 	w := newWorld(t, map[string]string{"svc.json": `{"environments": ["production"]}`, "feature-flags/f.json": flag})
 	w.commit(map[string]string{"feature-flags/f.json": "{", "svc.json": "["})
-	head, err := w.ledger.Head(ctx)
-	must.Do(t, err)
+	head := must.Get(w.ledger.Head(ctx))(t)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	for range 2 {
 		for path, key := range map[string]string{"/api/v2/configs/eval-with-context/e30": public, "/api/v2/configs": secret} {

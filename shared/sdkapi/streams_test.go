@@ -64,16 +64,14 @@ func (s *streaming) address(key string) string {
 // open opens a stream, with a secret key or none.
 func (s *streaming) open(path, key string, header ...string) *http.Response {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), "GET", s.URL+path, nil)
-	must.Do(s.T, err)
+	r := must.Get(http.NewRequestWithContext(s.Context(), "GET", s.URL+path, nil))(s.T)
 	if key != "" {
 		r.SetBasicAuth("1", key)
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	answer, err := http.DefaultClient.Do(r)
-	must.Do(s.T, err)
+	answer := must.Get(http.DefaultClient.Do(r))(s.T)
 	s.Cleanup(func() { answer.Body.Close() })
 	return answer
 }
@@ -82,8 +80,7 @@ func (s *streaming) open(path, key string, header ...string) *http.Response {
 func event(t *testing.T, in *bufio.Reader) (id, data string) {
 	t.Helper()
 	for {
-		line, err := in.ReadString('\n')
-		must.Do(t, err)
+		line := must.Get(in.ReadString('\n'))(t)
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch name {
 		case "id":
@@ -169,8 +166,7 @@ func TestWhoMayFollow(t *testing.T) {
 	id, mac, _ := strings.Cut(strings.TrimPrefix(good, "/ofrep/v1/events?token="), ".")
 	other := s.address(s.key(access.KindPublicSDK, "development"))
 	_, otherMAC, _ := strings.Cut(strings.TrimPrefix(other, "/ofrep/v1/events?token="), ".")
-	parsed, err := access.ParseKey(secret)
-	must.Do(t, err)
+	parsed := must.Get(access.ParseKey(secret))(t)
 	const path = "/ofrep/v1/events"
 	for name, tt := range map[string]struct {
 		path, key string
@@ -250,8 +246,7 @@ func TestAnswersNameAStreamServer(t *testing.T) {
 func TestWhatARelayIsToldOfKeys(t *testing.T) {
 	w, other := newWorld(t, shop), newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "development")
-	parsed, err := access.ParseKey(public)
-	must.Do(t, err)
+	parsed := must.Get(access.ParseKey(public))(t)
 	token := access.TokenOf(parsed.ID(), parsed.Digest(), "production").String()
 	forged := access.TokenOf(parsed.ID(), sha256.Sum256([]byte("guess")), "production").String()
 	for name, tt := range map[string]struct {
@@ -330,8 +325,7 @@ func TestTheClientVersionIsToldWhereTheRestLeadsToTheSameAnswers(t *testing.T) {
 // change, and reports its contexts.
 func TestTheClientOfThisProject(t *testing.T) {
 	master := client.NewKey()
-	secret, err := client.Encrypt(master, "key", "hunter2")
-	must.Do(t, err)
+	secret := must.Get(client.Encrypt(master, "key", "hunter2"))(t)
 	files := map[string]string{"configs/key.json": strings.Replace(shop["configs/key.json"], "Y2lwaGVy", secret, 1)}
 	for path, text := range shop {
 		if files[path] == "" {
@@ -341,10 +335,9 @@ func TestTheClientOfThisProject(t *testing.T) {
 	w := newWorld(t, files)
 	server := httptest.NewServer(w.handler)
 	defer server.Close()
-	app, err := client.Open(ctx, client.Options{URL: server.URL, Key: w.key(access.KindSecretSDK, "production"),
+	app := must.Get(client.Open(ctx, client.Options{URL: server.URL, Key: w.key(access.KindSecretSDK, "production"),
 		PollEvery: 10 * time.Millisecond, Telemetry: true,
-		Getenv: func(name string) (string, bool) { return master, name == "MASTER" }})
-	must.Do(t, err)
+		Getenv: func(name string) (string, bool) { return master, name == "MASTER" }}))(t)
 	defer app.Close()
 	someone := func(key string) *contexts.Set {
 		return contexts.Named("user", map[string]any{"key": key, "name": "Ada"})
@@ -366,11 +359,8 @@ func TestTheClientOfThisProject(t *testing.T) {
 		t.Error("a change does not arrive")
 	}
 	must.Do(t, app.Close()) // which uploads what is left
-	usage, err := w.store.Usage(ctx, string(w.id), telemetry.MonthOf(telemetrytest.Now))
-	must.Do(t, err)
-	found, err := w.store.Contexts(ctx, string(w.id), telemetry.Query{Text: "ada", Limit: 10})
-	must.Do(t, err)
-	if usage.Keys != 2 || len(found) != 2 {
+	usage := must.Get(w.store.Usage(ctx, string(w.id), telemetry.MonthOf(telemetrytest.Now)))(t)
+	if found := must.Get(w.store.Contexts(ctx, string(w.id), telemetry.Query{Text: "ada", Limit: 10}))(t); usage.Keys != 2 || len(found) != 2 {
 		t.Errorf("%+v %+v", usage, found)
 	}
 }

@@ -34,8 +34,7 @@ func (w *world) tells(now func() time.Time) {
 
 // state is what the versions at a head are those of.
 func (w *world) state(head repository.Head) (*versions.State, *workspace.Workspace) {
-	snapshot, err := w.repo.Snapshot(ctx, head)
-	must.Do(w.T, err)
+	snapshot := must.Get(w.repo.Snapshot(ctx, head))(w.T)
 	files := map[string][]byte{}
 	for _, f := range snapshot.Files {
 		files[f.Path] = f.Text
@@ -277,14 +276,12 @@ func TestWhatIsCountedOfEvaluations(t *testing.T) {
 		w.store = telemetrytest.NewStore(t)
 		w.serve(sdkapi.Options{})
 		number++
-		item, err := json.Marshal(c.item)
-		must.Do(t, err)
+		item := must.Get(json.Marshal(c.item))(t)
 		body := fmt.Sprintf(`{"instanceHash":"i","batchId":"%d","events":[{"summaries":{"summaries":[{"key":%s,"counters":[{"count":1,"selectedValue":%s}]}]}}]}`, number, item, c.value)
 		if answer := w.send("POST", posting, c.key, body); answer.Code != 202 || !strings.Contains(answer.Body.String(), `"counters":1`) {
 			t.Fatalf("%s %s: %d %s", c.item, c.value, answer.Code, answer.Body)
 		}
-		found, err := w.store.Evaluations(ctx, string(w.id), c.item, "2000-01-01", "2100-01-01")
-		must.Do(t, err)
+		found := must.Get(w.store.Evaluations(ctx, string(w.id), c.item, "2000-01-01", "2100-01-01"))(t)
 		got := ""
 		for _, d := range found["production"] {
 			got = fmt.Sprint(d.Total, " ", d.Values)
@@ -329,28 +326,22 @@ func TestHeapOfALargeWorkspace(t *testing.T) {
 	const most = 38 << 20
 	files := apiload.ManyFlags(10_000)
 	w := newWorld(t, files)
-	head, err := w.ledger.Head(ctx)
-	must.Do(t, err)
-	snapshot, err := w.repo.Snapshot(ctx, head)
-	must.Do(t, err)
+	head := must.Get(w.ledger.Head(ctx))(t)
+	snapshot := must.Get(w.repo.Snapshot(ctx, head))(t)
 	name, content, err := repository.EncodeSnapshot(snapshot, nil)
 	must.Do(t, err)
 	public, secret, editor := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindServiceAccount, "")
 	files, snapshot = nil, nil
 	before := memory.InUse() - int64(len(content)) // which the stored repository keeps parts of
 	stored := &storedRepository{}
-	stored.snapshot, err = repository.DecodeSnapshot(name, content)
-	must.Do(t, err)
+	stored.snapshot = must.Get(repository.DecodeSnapshot(name, content))(t)
 	content = nil
 	service := control.New(control.Settings{Authenticator: countedGate{w}, Now: time.Now,
 		Repository: func(context.Context, string) (control.Repository, error) { return stored, nil }})
 	w.handler = all(sdkapi.Options{Service: service})
-	key, err := access.ParseKey(editor)
-	must.Do(t, err)
-	caller, err := service.Authenticate(ctx, key, "")
-	must.Do(t, err)
-	session, err := service.Open(caller, control.Read)
-	must.Do(t, err)
+	key := must.Get(access.ParseKey(editor))(t)
+	caller := must.Get(service.Authenticate(ctx, key, ""))(t)
+	session := must.Get(service.Open(caller, control.Read))(t)
 	if list, err := session.Flags(ctx, control.FlagQuery{}); err != nil || list.Total != 10_000 {
 		t.Fatal(list, err)
 	}

@@ -41,8 +41,7 @@ func (w *world) push(files map[string]string) string { return w.repo.Push(ada, "
 func (w *world) head() *served.Head {
 	w.t.Helper()
 	snapshot := must.Get(w.repo.Snapshot(ctx, w.repo.Head()))(w.t)
-	h := must.Get(w.memory.Open(ctx, "shop", w.repo, snapshot))(w.t)
-	return h
+	return must.Get(w.memory.Open(ctx, "shop", w.repo, snapshot))(w.t)
 }
 
 // served are the texts of what is served, by path, and broken what cannot be.

@@ -37,8 +37,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) take(from telemetry.Source, body string) telemetry.Receipt {
 	w.Helper()
-	receipt := must.Get(w.intake.Take(context.Background(), from, []byte(body), nil))(w)
-	return receipt
+	return must.Get(w.intake.Take(context.Background(), from, []byte(body), nil))(w)
 }
 
 func (w *world) keys(month telemetry.Month) int {
@@ -50,8 +49,7 @@ func (w *world) keys(month telemetry.Month) int {
 func (w *world) find(q telemetry.Query) []telemetry.Saved {
 	w.Helper()
 	q.Limit = 100
-	found := must.Get(w.store.Contexts(context.Background(), "ws", q))(w)
-	return found
+	return must.Get(w.store.Contexts(context.Background(), "ws", q))(w)
 }
 
 // example is a body with contexts that were seen at a time; zero for none.

@@ -80,8 +80,7 @@ func (s *shop) instance() *repository.Repository {
 
 func (s *shop) enter() repository.Head {
 	s.Helper()
-	e, err := s.table.Authenticate(background, s.key, "")
-	must.Do(s, err)
+	e := must.Get(s.table.Authenticate(background, s.key, ""))(s)
 	return e.Head
 }
 
@@ -101,11 +100,8 @@ func document(i, version int) repository.Change {
 // write commits changes of an instance.
 func (s *shop) write(repo *repository.Repository, changes ...repository.Change) *repository.Snapshot {
 	s.Helper()
-	base, err := repo.Snapshot(background, s.enter())
-	must.Do(s, err)
-	landed, err := repo.Commit(background, base, s.draft(changes...))
-	must.Do(s, err)
-	return landed
+	base := must.Get(repo.Snapshot(background, s.enter()))(s)
+	return must.Get(repo.Commit(background, base, s.draft(changes...)))(s)
 }
 
 // fill makes documents, and then commits.
@@ -117,9 +113,7 @@ func (s *shop) fill(documents, commits int) {
 	}
 	landed := s.write(s.repo, all...)
 	for i := range commits {
-		var err error
-		landed, err = s.repo.Commit(background, landed, s.draft(document(i%documents, i+1)))
-		must.Do(s, err)
+		landed = must.Get(s.repo.Commit(background, landed, s.draft(document(i%documents, i+1))))(s)
 	}
 }
 
@@ -158,8 +152,7 @@ func (s *shop) budgets(documents int) {
 	s.objects.take()
 	read := func(repo *repository.Repository) *repository.Snapshot {
 		s.Helper()
-		snapshot, err := repo.Snapshot(background, s.enter())
-		must.Do(s, err)
+		snapshot := must.Get(repo.Snapshot(background, s.enter()))(s)
 		if len(snapshot.Files) != documents {
 			s.Errorf("%d files, want %d", len(snapshot.Files), documents)
 		}
@@ -185,14 +178,12 @@ func (s *shop) budgets(documents int) {
 
 	head := s.enter()
 	s.sent.take()
-	history, err := s.repo.History(background, head, repository.Page{Path: document(1, 0).Path, Limit: 20})
-	must.Do(s, err)
+	history := must.Get(s.repo.History(background, head, repository.Page{Path: document(1, 0).Path, Limit: 20}))(s)
 	s.took("a page of an item's history", "Query", "")
 	if len(history) < 3 {
 		s.Errorf("%d commits", len(history))
 	}
-	_, err = s.repo.History(background, head, repository.Page{Limit: 102})
-	must.Do(s, err)
+	must.Get(s.repo.History(background, head, repository.Page{Limit: 102}))(s)
 	s.took("a page of the feed", "Query", "")
 
 	past := old.Head.Commit[:10]
@@ -228,8 +219,7 @@ func TestCheckpoints(t *testing.T) {
 			continue
 		}
 		for what, repo := range map[string]*repository.Repository{"cold": s.instance(), "warm": warm} {
-			found, err := repo.Snapshot(background, s.enter())
-			must.Do(t, err)
+			found := must.Get(repo.Snapshot(background, s.enter()))(t)
 			s.same(what, found, landed)
 			if calls := s.objects.take(); len(calls) > 1 {
 				t.Errorf("%s at %d: %v", what, i, calls)
@@ -272,27 +262,23 @@ func TestLargeTexts(t *testing.T) {
 	landed := s.write(s.repo, change)
 	s.sent.take()
 	s.objects.take()
-	cold, err := s.instance().Snapshot(background, s.enter())
-	must.Do(t, err)
+	cold := must.Get(s.instance().Snapshot(background, s.enter()))(t)
 	s.same("cold", cold, landed)
 	s.took("a cold read at a large text", "BatchGetItem", "Snapshot")
 	warm := s.instance()
-	_, err = warm.Snapshot(background, s.enter())
-	must.Do(t, err)
+	must.Get(warm.Snapshot(background, s.enter()))(t)
 	for i := range 60 {
 		change.Content = append([]byte(fmt.Sprint(i)), huge[:50_000]...)
 		landed = s.write(s.repo, change)
 	}
 	s.sent.take()
 	s.objects.take()
-	cold, err = s.instance().Snapshot(background, s.enter())
-	must.Do(t, err)
+	cold = must.Get(s.instance().Snapshot(background, s.enter()))(t)
 	s.same("cold", cold, landed)
 	if asked, read := s.sent.take(), s.objects.take(); len(asked) > 2 || len(read) > 1 {
 		t.Errorf("a cold read after middling texts: %v, %v", asked, read)
 	}
-	found, err := warm.Snapshot(background, s.enter())
-	must.Do(t, err)
+	found := must.Get(warm.Snapshot(background, s.enter()))(t)
 	s.same("warm", found, landed)
 	if asked, read := s.sent.take(), s.objects.take(); len(asked)+len(read) > 3 {
 		t.Errorf("a warm read after middling texts: %v, %v", asked, read)
@@ -330,25 +316,21 @@ func TestLargeCommits(t *testing.T) {
 		t.Run(fmt.Sprint(files), func(t *testing.T) {
 			ws := newWorkspace(t, table)
 			ledger := table.Ledger(ws)
-			empty, err := ledger.Head(background)
-			must.Do(t, err)
+			empty := must.Get(ledger.Head(background))(t)
 			small := commitOn(empty, 1)
 			small.Touched[0].Path = largeCommit(empty, 2, 1).Touched[0].Path
 			path := small.Touched[0].Path
-			from, err := ledger.Advance(background, empty, small)
-			must.Do(t, err)
+			from := must.Get(ledger.Advance(background, empty, small))(t)
 
 			winner, loser := commitOn(from, 3), largeCommit(from, 4, files)
 			winner.Touched[0].Path = path
-			head, err := ledger.Advance(background, from, winner)
-			must.Do(t, err)
+			head := must.Get(ledger.Advance(background, from, winner))(t)
 			if _, err := ledger.Advance(background, from, loser); !errors.Is(err, repository.ErrMoved) {
 				t.Fatalf("the loser: %v", err)
 			}
 			wantHistory := func(path string, want ...repository.Commit) {
 				t.Helper()
-				commits, err := ledger.History(background, head, repository.Page{Path: path})
-				must.Do(t, err)
+				commits := must.Get(ledger.History(background, head, repository.Page{Path: path}))(t)
 				if len(commits) != len(want) {
 					t.Fatalf("%d commits of %q, want %d", len(commits), path, len(want))
 				}
@@ -371,17 +353,14 @@ func TestLargeCommits(t *testing.T) {
 			}
 
 			large := largeCommit(head, 5, files)
-			landed, err := ledger.Advance(background, head, large)
-			must.Do(t, err)
+			landed := must.Get(ledger.Advance(background, head, large))(t)
 			if again, err := ledger.Advance(background, head, large); err != nil || again != landed {
 				t.Errorf("again: %+v, %v", again, err)
 			}
 			head = landed
 			wantHistory(path, large, winner, small)
 			wantHistory("", large, winner, small)
-			rows, err := ledger.Since(background, head, 2)
-			must.Do(t, err)
-			if len(rows) != 1 || len(rows[0].Touched) != files {
+			if rows := must.Get(ledger.Since(background, head, 2))(t); len(rows) != 1 || len(rows[0].Touched) != files {
 				t.Errorf("%d rows", len(rows))
 			}
 			last := large.Touched[files-1]
@@ -392,9 +371,7 @@ func TestLargeCommits(t *testing.T) {
 			if asked := sent.take(); len(asked) != 1 {
 				t.Errorf("a file of a large commit took %v", asked)
 			}
-			removed, err := sweep(ledger)
-			must.Do(t, err)
-			if files > 97 && removed < files || files <= 97 && removed > 0 {
+			if removed := must.Get(sweep(ledger))(t); files > 97 && removed < files || files <= 97 && removed > 0 {
 				t.Errorf("swept %d rows", removed)
 			}
 			wantHistory(path, large, winner, small)
@@ -411,15 +388,13 @@ func TestKilledBetweenHeadAndRows(t *testing.T) {
 	f := &fates{}
 	table := newTable(t, f.inject)
 	ledger := table.Ledger(newWorkspace(t, table))
-	from, err := ledger.Head(background)
-	must.Do(t, err)
+	from := must.Get(ledger.Head(background))(t)
 	c := largeCommit(from, 1, 150)
 	// 7 batches before the head (the note, and 150 rows), none after; and only
 	// the first transaction, which moves it.
 	f.set("BatchWriteItem", append(times(7, fate{}), times(10_000, fate{before: said("AccessDeniedException")})...)...)
 	f.and("TransactWriteItems", append(times(1, fate{}), times(10_000, fate{before: said("AccessDeniedException")})...)...)
-	head, err := ledger.Advance(background, from, c)
-	must.Do(t, err)
+	head := must.Get(ledger.Advance(background, from, c))(t)
 	f.set("BatchWriteItem")
 	for range 2 {
 		for _, touch := range []repository.Touch{c.Touched[0], c.Touched[149]} {
@@ -431,7 +406,6 @@ func TestKilledBetweenHeadAndRows(t *testing.T) {
 				t.Errorf("%+v, %v", found, err)
 			}
 		}
-		_, err := sweep(ledger)
-		must.Do(t, err)
+		must.Get(sweep(ledger))(t)
 	}
 }

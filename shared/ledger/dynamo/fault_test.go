@@ -145,8 +145,7 @@ func TestAdvanceUnderFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ws := newWorkspace(t, table)
 			ledger := table.Ledger(ws)
-			from, err := ledger.Head(background)
-			must.Do(t, err)
+			from := must.Get(ledger.Head(background))(t)
 			c := commitOn(from, 1)
 			patience := time.Minute
 			if len(test.coming) >= 100 { // nothing else ends it
@@ -193,8 +192,7 @@ func TestAnswerLostThenOvertaken(t *testing.T) {
 			f := &fates{}
 			table := newTable(t, f.inject)
 			ledger := table.Ledger(newWorkspace(t, table))
-			from, err := ledger.Head(background)
-			must.Do(t, err)
+			from := must.Get(ledger.Head(background))(t)
 			c := commitOn(from, 1)
 			f.set("TransactWriteItems", fate{after: errReset, then: func() {
 				head, err := ledger.Head(background)
@@ -265,12 +263,9 @@ func TestTornRead(t *testing.T) {
 	})
 	ws := newWorkspace(t, table)
 	key := admit(t, table, ws)
-	_, err := table.Authenticate(background, key, "")
-	must.Do(t, err)
-	_, err = table.Registry(ws).RevokeKey(background, key.ID(), noon)
-	must.Do(t, err)
-	e, err := table.Authenticate(background, key, "")
-	must.Do(t, err)
+	must.Get(table.Authenticate(background, key, ""))(t)
+	must.Get(table.Registry(ws).RevokeKey(background, key.ID(), noon))(t)
+	e := must.Get(table.Authenticate(background, key, ""))(t)
 	if err := e.Key.LiveAt(noon); !errors.Is(err, access.ErrKeyRevoked) || torn != 2 {
 		t.Errorf("after %d torn reads the key is %v", torn, err)
 	}
@@ -317,8 +312,7 @@ func TestEditsUnderFaults(t *testing.T) {
 			t.Errorf("revoking it, fate %d: %+v, %v", n, record, err)
 		}
 		told := 0
-		entries, err := registry.Audit(background, 0)
-		must.Do(t, err)
+		entries := must.Get(registry.Audit(background, 0))(t)
 		for _, e := range entries {
 			if strings.Contains(fmt.Sprint(e), string(key.ID())) {
 				told++
@@ -329,9 +323,7 @@ func TestEditsUnderFaults(t *testing.T) {
 		}
 	}
 	f.set("TransactWriteItems")
-	principals, err := registry.Principals(background)
-	must.Do(t, err)
-	if len(principals) != 3 {
+	if principals := must.Get(registry.Principals(background))(t); len(principals) != 3 {
 		t.Errorf("%d principals, want 3", len(principals))
 	}
 	f.set("TransactWriteItems", times(100, fate{before: throttled})...)
@@ -353,15 +345,13 @@ func TestAKeyIsTakenOnce(t *testing.T) {
 	id := strings.Repeat("a", 32)
 	version := 10
 	write := func(request, instead string) (*repository.Snapshot, error) {
-		base, err := s.repo.Snapshot(background, s.enter())
-		must.Do(t, err)
+		base := must.Get(s.repo.Snapshot(background, s.enter()))(t)
 		version++
 		draft := s.draft(document(1, version))
 		draft.Once = &repository.Once{ID: id, Request: strings.Repeat(request, 32), Until: s.now.Add(change.Remembered), Instead: instead}
 		return s.repo.Commit(background, base, draft)
 	}
-	first, err := write("1", "")
-	must.Do(t, err)
+	first := must.Get(write("1", ""))(t)
 	other := s.write(s.repo, document(2, 10))
 	for _, instead := range []string{"", other.Head.Commit} {
 		if _, err := write("2", instead); !errors.Is(err, repository.ErrMoved) {
@@ -371,10 +361,8 @@ func TestAKeyIsTakenOnce(t *testing.T) {
 	if head := s.enter(); head.Commit != other.Head.Commit {
 		t.Errorf("the head is %s, want %s", head.Commit, other.Head.Commit)
 	}
-	second, err := write("3", first.Head.Commit)
-	must.Do(t, err)
-	e, err := s.table.Authenticate(background, s.key, id)
-	must.Do(t, err)
+	second := must.Get(write("3", first.Head.Commit))(t)
+	e := must.Get(s.table.Authenticate(background, s.key, id))(t)
 	if e.Landed == nil || e.Landed.Commit != second.Head.Commit || e.Landed.Request != strings.Repeat("3", 32) || e.Now.IsZero() {
 		t.Errorf("found %+v at %v", e.Landed, e.Now)
 	}

@@ -58,10 +58,8 @@ func TestFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledger := table.Ledger(newWorkspace(t, table))
-			empty, err := ledger.Head(background)
-			must.Do(t, err)
-			from, err := ledger.Advance(background, empty, commitOn(empty, 1))
-			must.Do(t, err)
+			empty := must.Get(ledger.Head(background))(t)
+			from := must.Get(ledger.Advance(background, empty, commitOn(empty, 1)))(t)
 			for n := range int64(2) {
 				if fence, err := ledger.RaiseFence(background); err != nil || fence != n+1 {
 					t.Errorf("the fence is %d, %v", fence, err)
@@ -70,8 +68,7 @@ func TestFence(t *testing.T) {
 			if err := land(ledger, from); !errors.Is(err, repository.ErrMoved) {
 				t.Errorf("beyond the fence: %v", err)
 			}
-			now, err := ledger.Head(background)
-			must.Do(t, err)
+			now := must.Get(ledger.Head(background))(t)
 			if now.Fence != 2 || now.Commit != from.Commit || now.Access != from.Access {
 				t.Errorf("the head is %+v, and was %+v", now, from)
 			}
@@ -96,15 +93,13 @@ func TestReindexStopsAtTheFence(t *testing.T) {
 	must.Do(t, err)
 	_, err = ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
 		if done == 5 {
-			_, err := sweep(ledger)
-			must.Do(t, err)
+			must.Get(sweep(ledger))(t)
 		}
 	}})
 	if !errors.Is(err, repository.ErrMoved) {
 		t.Errorf("%v", err)
 	}
-	now, err := ledger.Head(background)
-	must.Do(t, err)
+	now := must.Get(ledger.Head(background))(t)
 	if now.Index != before.Index {
 		t.Errorf("the head names %s, and not %s", now.Index, before.Index)
 	}
@@ -124,35 +119,26 @@ func TestReindexStopsAtTheFence(t *testing.T) {
 func TestTheSameCommitAgain(t *testing.T) {
 	table := newTable(t)
 	ledger := table.Ledger(newWorkspace(t, table))
-	from, err := ledger.Head(background)
-	must.Do(t, err)
-	_, err = ledger.RaiseFence(background)
-	must.Do(t, err)
+	from := must.Get(ledger.Head(background))(t)
+	must.Get(ledger.RaiseFence(background))(t)
 	c := largeCommit(from, 1, 2000) // touches lie in rows of their own
 	if _, err := ledger.Advance(background, from, c); !errors.Is(err, repository.ErrMoved) {
 		t.Fatal(err)
 	}
-	left, err := ledger.Leftovers(background)
-	must.Do(t, err)
+	left := must.Get(ledger.Leftovers(background))(t)
 	if len(left) != 1 {
 		t.Fatalf("left over are %v", left)
 	}
-	fence, err := ledger.RaiseFence(background)
-	must.Do(t, err)
+	fence := must.Get(ledger.RaiseFence(background))(t)
 	for _, pause := range []string{"before it landed", "after it landed"} {
 		if pause == "after it landed" {
-			now, err := ledger.Head(background)
-			must.Do(t, err)
-			_, err = ledger.Advance(background, now, c)
-			must.Do(t, err)
+			now := must.Get(ledger.Head(background))(t)
+			must.Get(ledger.Advance(background, now, c))(t)
 		}
-		_, err = ledger.Sweep(background, left, fence)
-		must.Do(t, err)
+		must.Get(ledger.Sweep(background, left, fence))(t)
 	}
-	head, err := ledger.Head(background)
-	must.Do(t, err)
-	rows, err := ledger.Since(background, head, 0)
-	if err != nil || len(rows) != 1 || len(rows[0].Touched) != 2000 {
+	head := must.Get(ledger.Head(background))(t)
+	if rows, err := ledger.Since(background, head, 0); err != nil || len(rows) != 1 || len(rows[0].Touched) != 2000 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	for _, n := range []int{0, 1000, 1999} {
@@ -211,8 +197,7 @@ func TestACompactionThatWasHeldUp(t *testing.T) {
 	if packs, err := ledger.Packs(background); err != nil || fmt.Sprint(packs) != fmt.Sprint([]string{two}) {
 		t.Errorf("packs %v, %v", packs, err)
 	}
-	rows, err := ledger.History(background, head, repository.Page{})
-	must.Do(t, err)
+	rows := must.Get(ledger.History(background, head, repository.Page{}))(t)
 	for _, c := range rows {
 		if c.Pack != two {
 			t.Errorf("%s lies in %s", c.SHA, c.Pack)
@@ -233,8 +218,7 @@ func wideHistory() string {
 
 func (r raw) remove(i row) {
 	r.t.Helper()
-	_, err := r.client.DeleteItem(background, &dynamodb.DeleteItemInput{TableName: &r.name, Key: row{"pk": i["pk"], "sk": i["sk"]}})
-	must.Do(r.t, err)
+	must.Get(r.client.DeleteItem(background, &dynamodb.DeleteItemInput{TableName: &r.name, Key: row{"pk": i["pk"], "sk": i["sk"]}}))(r.t)
 }
 
 // ofIndex are the keys of the rows of an index, and its note.
@@ -274,10 +258,8 @@ func TestSweepEndsWhatWasInterrupted(t *testing.T) {
 				if f.set(""); err == nil {
 					t.Fatal("the import went on to its end")
 				}
-				left, err := ledger.Leftovers(background)
-				must.Do(t, err)
-				fence, err := ledger.RaiseFence(background)
-				must.Do(t, err)
+				left := must.Get(ledger.Leftovers(background))(t)
+				fence := must.Get(ledger.RaiseFence(background))(t)
 				stop(swept)
 				_, err = ledger.Sweep(background, left, fence)
 				if f.set(""); err == nil && swept < 2 {
@@ -315,11 +297,9 @@ func TestSweepOfDamagedRows(t *testing.T) {
 			t.Run(partition+" "+what, func(t *testing.T) {
 				client := raw{t, standin.DynamoDBClient(t), name}
 				ledger := table.Ledger(newWorkspace(t, table))
-				from, err := ledger.Head(background)
-				must.Do(t, err)
+				from := must.Get(ledger.Head(background))(t)
 				for n, files := range []int{1, wideFiles} {
-					from, err = ledger.Advance(background, from, largeCommit(from, n, files))
-					must.Do(t, err)
+					from = must.Get(ledger.Advance(background, from, largeCommit(from, n, files)))(t)
 				}
 				for key, i := range client.rows() {
 					if strings.HasPrefix(key, partition) && strings.Contains(key, from.Index) {
@@ -327,8 +307,7 @@ func TestSweepOfDamagedRows(t *testing.T) {
 						break
 					}
 				}
-				_, err = ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects})
-				must.Do(t, err)
+				must.Get(ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects}))(t)
 				if _, err := sweep(ledger); err != nil {
 					t.Error(err)
 				}
@@ -340,8 +319,7 @@ func TestSweepOfDamagedRows(t *testing.T) {
 						t.Fatalf("%s is left", key)
 					}
 				}
-				head, err := ledger.Head(background)
-				must.Do(t, err)
+				head := must.Get(ledger.Head(background))(t)
 				if rows, err := ledger.History(background, head, repository.Page{}); err != nil || len(rows) == 0 {
 					t.Errorf("%d rows, %v", len(rows), err)
 				}
@@ -355,10 +333,8 @@ func TestSweepOfADamagedNote(t *testing.T) {
 	table, name := namedTable(t)
 	client := raw{t, standin.DynamoDBClient(t), name}
 	ledger := table.Ledger(newWorkspace(t, table))
-	from, err := ledger.Head(background)
-	must.Do(t, err)
-	_, err = ledger.RaiseFence(background)
-	must.Do(t, err)
+	from := must.Get(ledger.Head(background))(t)
+	must.Get(ledger.RaiseFence(background))(t)
 	if _, err := ledger.Advance(background, from, largeCommit(from, 1, 150)); !errors.Is(err, repository.ErrMoved) {
 		t.Fatal(err)
 	}

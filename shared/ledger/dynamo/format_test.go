@@ -31,8 +31,7 @@ func (r raw) rows() map[string]row {
 	all := map[string]row{}
 	pages := dynamodb.NewScanPaginator(r.client, &dynamodb.ScanInput{TableName: &r.name})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(background)
-		must.Do(r.t, err)
+		page := must.Get(pages.NextPage(background))(r.t)
 		for _, i := range page.Items {
 			all[i["pk"].(*types.AttributeValueMemberS).Value+" "+i["sk"].(*types.AttributeValueMemberS).Value] = i
 		}
@@ -42,8 +41,7 @@ func (r raw) rows() map[string]row {
 
 func (r raw) put(i row) {
 	r.t.Helper()
-	_, err := r.client.PutItem(background, &dynamodb.PutItemInput{TableName: &r.name, Item: i})
-	must.Do(r.t, err)
+	must.Get(r.client.PutItem(background, &dynamodb.PutItemInput{TableName: &r.name, Item: i}))(r.t)
 }
 
 // world is a workspace with a bit of everything.
@@ -67,9 +65,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) head() repository.Head {
 	w.t.Helper()
-	head, err := w.ledger.Head(background)
-	must.Do(w.t, err)
-	return head
+	return must.Get(w.ledger.Head(background))(w.t)
 }
 
 // changes are all writes that change rows which are there. Each is made on the
@@ -117,8 +113,7 @@ func (w *world) changes() map[string]func(repository.Head) error {
 func TestUnknownAttributesStay(t *testing.T) {
 	w := newWorld(t)
 	for n := range 3 {
-		_, err := w.ledger.Advance(background, w.head(), storedCommit(w.head(), n))
-		must.Do(t, err)
+		must.Get(w.ledger.Advance(background, w.head(), storedCommit(w.head(), n)))(t)
 	}
 	must.Do(t, w.ledger.Compacted(background, dynamo.Compaction{Pack: strings.Repeat("b", 40)}))
 	unknown := &types.AttributeValueMemberS{Value: "of a newer version"}
@@ -171,8 +166,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 func refusesFormat(t *testing.T, newer types.AttributeValue) {
 	t.Helper()
 	w := newWorld(t)
-	_, err := w.ledger.Advance(background, w.head(), storedCommit(w.head(), 1))
-	must.Do(t, err)
+	must.Get(w.ledger.Advance(background, w.head(), storedCommit(w.head(), 1)))(t)
 	seen := w.head()
 	for key, i := range w.rows() {
 		if strings.HasPrefix(key, "head/") {
@@ -221,24 +215,20 @@ func TestTheHeadTellsVersionsOfItsOwnCommit(t *testing.T) {
 	w := newWorld(t)
 	c := storedCommit(w.head(), 1)
 	c.Versions = "told\x00\xff"
-	moved, err := w.ledger.Advance(background, w.head(), c)
-	must.Do(t, err)
-	entry, err := w.table.Authenticate(background, w.key, "")
-	must.Do(t, err)
+	moved := must.Get(w.ledger.Advance(background, w.head(), c))(t)
+	entry := must.Get(w.table.Authenticate(background, w.key, ""))(t)
 	for how, head := range map[string]repository.Head{"moved": moved, "read": w.head(), "read with the key": entry.Head} {
 		if head.Versions != c.Versions {
 			t.Errorf("%s: %q", how, head.Versions)
 		}
 	}
-	_, err = w.ledger.Advance(background, moved, storedCommit(moved, 2))
-	must.Do(t, err)
+	must.Get(w.ledger.Advance(background, moved, storedCommit(moved, 2)))(t)
 	if head := w.head(); head.Versions != "" {
 		t.Errorf("a commit that tells nothing: %q", head.Versions)
 	}
 	c = storedCommit(w.head(), 3)
 	c.Versions = "told"
-	_, err = w.ledger.Advance(background, w.head(), c)
-	must.Do(t, err)
+	must.Get(w.ledger.Advance(background, w.head(), c))(t)
 	for _, row := range w.rows() {
 		if row["sk"].(*types.AttributeValueMemberS).Value == "head" {
 			row["commit"] = &types.AttributeValueMemberS{Value: strings.Repeat("e", 40)}

@@ -67,9 +67,7 @@ func newTable(t testing.TB, options ...func(*dynamodb.Options)) *dynamo.Table {
 
 func newID(t testing.TB) access.ID {
 	t.Helper()
-	id, err := access.NewID(rand.Reader)
-	must.Do(t, err)
-	return id
+	return must.Get(access.NewID(rand.Reader))(t)
 }
 
 // newWorkspace makes a workspace in a table.

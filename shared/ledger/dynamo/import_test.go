@@ -76,13 +76,10 @@ func origin(t *testing.T, script string) (*local.Ledger, repository.Head, *disk.
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	ledger, err := local.Open(background, dir, local.Options{})
-	must.Do(t, err)
+	ledger := must.Get(local.Open(background, dir, local.Options{}))(t)
 	t.Cleanup(func() { ledger.Close() })
-	head, err := ledger.Head(background)
-	must.Do(t, err)
-	objects, err := disk.Open(filepath.Join(dir, local.RepositoryName))
-	must.Do(t, err)
+	head := must.Get(ledger.Head(background))(t)
+	objects := must.Get(disk.Open(filepath.Join(dir, local.RepositoryName)))(t)
 	return ledger, head, objects
 }
 
@@ -101,10 +98,8 @@ func plain(commits []repository.Commit) []string {
 // sameAnswers compares with the local ledger, which finds them in git.
 func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repository.Head) {
 	t.Helper()
-	commits, err := want.History(background, wantHead, repository.Page{})
-	must.Do(t, err)
-	mine, err := got.History(background, head, repository.Page{})
-	must.Do(t, err)
+	commits := must.Get(want.History(background, wantHead, repository.Page{}))(t)
+	mine := must.Get(got.History(background, head, repository.Page{}))(t)
 	if !reflect.DeepEqual(plain(mine), plain(commits)) {
 		t.Fatalf("the history differs: %d and %d commits", len(mine), len(commits))
 	}
@@ -120,11 +115,8 @@ func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repos
 		}
 	}
 	for path := range paths {
-		mine, err := got.History(background, head, repository.Page{Path: path})
-		must.Do(t, err)
-		theirs, err := want.History(background, wantHead, repository.Page{Path: path})
-		must.Do(t, err)
-		if !reflect.DeepEqual(plain(mine), plain(theirs)) {
+		mine := must.Get(got.History(background, head, repository.Page{Path: path}))(t)
+		if theirs := must.Get(want.History(background, wantHead, repository.Page{Path: path}))(t); !reflect.DeepEqual(plain(mine), plain(theirs)) {
 			t.Errorf("the history of %s differs", path)
 		}
 		for i, c := range commits {
@@ -138,10 +130,8 @@ func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repos
 			}
 		}
 	}
-	last, err := got.LastTouches(background, head)
-	must.Do(t, err)
-	wantLast, err := want.LastTouches(background, wantHead)
-	must.Do(t, err)
+	last := must.Get(got.LastTouches(background, head))(t)
+	wantLast := must.Get(want.LastTouches(background, wantHead))(t)
 	if len(last) != len(wantLast) {
 		t.Errorf("the last touches of %d files, want %d", len(last), len(wantLast))
 	}
@@ -174,15 +164,12 @@ func TestImport(t *testing.T) {
 		t.Error("a cancelled import")
 	}
 	told = 0
-	head, err := ledger.Import(background, reader, wantHead.Commit, options)
-	must.Do(t, err)
+	head := must.Get(ledger.Import(background, reader, wantHead.Commit, options))(t)
 	sameAnswers(t, ledger, oracle, head, wantHead)
 
 	// A reader begins with the snapshot alone, and sees what the oracle's sees.
-	got, err := repository.New(ledger, store).Snapshot(background, head)
-	must.Do(t, err)
-	want, err := repository.New(oracle, objects).Snapshot(background, wantHead)
-	must.Do(t, err)
+	got := must.Get(repository.New(ledger, store).Snapshot(background, head))(t)
+	want := must.Get(repository.New(oracle, objects).Snapshot(background, wantHead))(t)
 	for i, f := range want.Files {
 		if g := got.Files[i]; g.Path != f.Path || string(g.Text) != string(f.Text) || g.Last.SHA != f.Last.SHA {
 			t.Errorf("%s by %s, want %s by %s", g.Path, g.Last.SHA, f.Path, f.Last.SHA)
@@ -191,23 +178,19 @@ func TestImport(t *testing.T) {
 	if calls := store.take(); !slices.Equal(calls, []string{"Tree", "PutSnapshot", "Snapshot"}) {
 		t.Errorf("%v", calls)
 	}
-	packs, err := ledger.Packs(background)
-	if err != nil || !slices.Equal(packs, options.Packs) {
+	if packs, err := ledger.Packs(background); err != nil || !slices.Equal(packs, options.Packs) {
 		t.Errorf("packs %v, %v", packs, err)
 	}
 
 	// Once more, in the place of the first: nothing of the old is seen through
 	// the new head, and its rows go.
 	told = 0
-	second, err := ledger.Import(background, reader, wantHead.Commit, options)
-	must.Do(t, err)
+	second := must.Get(ledger.Import(background, reader, wantHead.Commit, options))(t)
 	if second.Sequence <= head.Sequence || second.Index == head.Index {
 		t.Errorf("%+v after %+v", second, head)
 	}
 	sameAnswers(t, ledger, oracle, second, wantHead)
-	removed, err := sweep(ledger)
-	must.Do(t, err)
-	if removed < 3*61 { // each commit has a row in the log, one of its id, and one of a file at least
+	if removed := must.Get(sweep(ledger))(t); removed < 3*61 { // each commit has a row in the log, one of its id, and one of a file at least
 		t.Errorf("swept %d rows", removed)
 	}
 	sameAnswers(t, ledger, oracle, second, wantHead)
@@ -228,15 +211,13 @@ func TestImportLosesTheRace(t *testing.T) {
 	written := commitOn(empty, 1)
 	_, err = ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
 		if done == 5 {
-			_, err := ledger.Advance(background, empty, written)
-			must.Do(t, err)
+			must.Get(ledger.Advance(background, empty, written))(t)
 		}
 	}})
 	if !errors.Is(err, repository.ErrMoved) {
 		t.Errorf("the import ended with %v", err)
 	}
-	head, err := ledger.Head(background)
-	must.Do(t, err)
+	head := must.Get(ledger.Head(background))(t)
 	rows, err := ledger.Since(background, head, 0)
 	if err != nil || len(rows) != 1 || rows[0].SHA != written.SHA {
 		t.Errorf("%v, %v", rows, err)
@@ -252,30 +233,24 @@ func TestReindex(t *testing.T) {
 	store := keeper(objects)
 	reader := objects.Reader(background)
 	defer reader.Close()
-	head, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: store, Packs: []string{strings.Repeat("a", 40)}})
-	must.Do(t, err)
+	head := must.Get(ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: store, Packs: []string{strings.Repeat("a", 40)}}))(t)
 	repo := repository.New(ledger, store)
 	var written atomic.Int32
 	write := func() {
-		now, err := ledger.Head(background)
-		must.Do(t, err)
-		base, err := repo.Snapshot(background, now)
-		must.Do(t, err)
+		now := must.Get(ledger.Head(background))(t)
+		base := must.Get(repo.Snapshot(background, now))(t)
 		n := written.Add(1)
 		by := repository.Signature{Name: "Ada", Email: "a@example.com", When: noon.AddDate(10, 0, int(n))}
-		_, err = repo.Commit(background, base, repository.Draft{Author: by, Committer: by, Message: "m", Changes: []repository.Change{{Path: "configs/w.json", Content: fmt.Appendf(nil, "%d\n", n)}}})
-		must.Do(t, err)
+		must.Get(repo.Commit(background, base, repository.Draft{Author: by, Committer: by, Message: "m", Changes: []repository.Change{{Path: "configs/w.json", Content: fmt.Appendf(nil, "%d\n", n)}}}))(t)
 	}
 	write()
-	before, err := ledger.Head(background)
-	must.Do(t, err)
-	after, err := ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: store, Progress: func(done, _ int) {
+	before := must.Get(ledger.Head(background))(t)
+	after := must.Get(ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: store, Progress: func(done, _ int) {
 		if done%10 == 0 {
 			write()
 			must.Do(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
 		}
-	}})
-	must.Do(t, err)
+	}}))(t)
 	if after.Index == before.Index || after.Sequence != head.Sequence+int64(written.Load()) {
 		t.Errorf("%+v after %+v and %d writes", after, before, written.Load())
 	}
@@ -284,23 +259,19 @@ func TestReindex(t *testing.T) {
 	}
 	write()
 	// The writer's repository followed from the old rows to the new ones.
-	now, err := ledger.Head(background)
-	must.Do(t, err)
-	cold, err := repository.New(ledger, store).Snapshot(background, now)
-	must.Do(t, err)
+	now := must.Get(ledger.Head(background))(t)
+	cold := must.Get(repository.New(ledger, store).Snapshot(background, now))(t)
 	if f, ok := cold.File("configs/w.json"); !ok || string(f.Text) != fmt.Sprintln(written.Load()) {
 		t.Errorf("%q", f.Text)
 	}
-	rows, err := ledger.History(background, now, repository.Page{})
-	must.Do(t, err)
+	rows := must.Get(ledger.History(background, now, repository.Page{}))(t)
 	if want := int(now.Sequence); len(rows) != want {
 		t.Errorf("%d commits, want %d", len(rows), want)
 	}
 	old := now
 	old.Commit, old.Sequence = head.Commit, head.Sequence
 	sameAnswers(t, ledger, oracle, old, wantHead)
-	packs, err := ledger.Packs(background)
-	if err != nil || len(packs) < 1+int(written.Load())/2 {
+	if packs, err := ledger.Packs(background); err != nil || len(packs) < 1+int(written.Load())/2 {
 		t.Errorf("packs %v, %v", packs, err)
 	}
 }
@@ -313,10 +284,8 @@ func TestBaseIsLost(t *testing.T) {
 	store := keeper(objects)
 	reader := objects.Reader(background)
 	defer reader.Close()
-	head, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: store})
-	must.Do(t, err)
-	want, err := repository.New(oracle, objects).Snapshot(background, wantHead)
-	must.Do(t, err)
+	head := must.Get(ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: store}))(t)
+	want := must.Get(repository.New(oracle, objects).Snapshot(background, wantHead))(t)
 	for what, spoil := range map[string]func(b []byte) []byte{
 		"lost":    func([]byte) []byte { return nil },
 		"damaged": func(b []byte) []byte { return slices.Concat(b[:40], []byte("?"), b[41:]) },

@@ -59,14 +59,12 @@ func TestKnownKeysCostOneRow(t *testing.T) {
 		{"after another key was made", func() { admit(t, table, ws) }, "[1 3]"},
 		{"once more", func() {}, "[1]"},
 		{"after it was revoked", func() {
-			_, err := table.Registry(ws).RevokeKey(background, key.ID(), noon)
-			must.Do(t, err)
+			must.Get(table.Registry(ws).RevokeKey(background, key.ID(), noon))(t)
 		}, "[1 3]"},
 	} {
 		tt.before()
 		rows = nil
-		got, err := keys.Authenticate(background, key, "")
-		must.Do(t, err)
+		got := must.Get(keys.Authenticate(background, key, ""))(t)
 		if asked := fmt.Sprint(rows); asked != tt.want {
 			t.Errorf("%s: read %s rows, want %s", tt.what, asked, tt.want)
 		}
@@ -78,8 +76,7 @@ func TestKnownKeysCostOneRow(t *testing.T) {
 			t.Errorf("%s: is %+v, want %+v, %v", tt.what, got, want, err)
 		}
 	}
-	stranger, err := access.NewKey(rand.Reader, access.KindPublicSDK, ws, newID(t))
-	must.Do(t, err)
+	stranger := must.Get(access.NewKey(rand.Reader, access.KindPublicSDK, ws, newID(t)))(t)
 	for range 2 {
 		if _, err := keys.Authenticate(background, stranger, ""); err == nil {
 			t.Error("a key that is nobody's was taken")
@@ -100,8 +97,7 @@ func TestWorkspaces(t *testing.T) {
 		t.Errorf("a second one of the same id: %v", err)
 	}
 	must.Do(t, table.Registry(b).SetWorkspace(background, func(w *access.Workspace) { w.Name, w.Provisioning, w.BillingInactive = "other", true, true }))
-	all, err := table.Workspaces(background)
-	must.Do(t, err)
+	all := must.Get(table.Workspaces(background))(t)
 	if len(all) != 2 {
 		t.Fatalf("%v", all)
 	}
@@ -145,8 +141,7 @@ func TestLastUses(t *testing.T) {
 		must.Do(t, table.MarkUsed(background, ws, a, day))
 	}
 	must.Do(t, table.MarkUsed(background, other, b, "2026-11-22"))
-	days, err := table.Registry(ws).LastUses(background)
-	must.Do(t, err)
+	days := must.Get(table.Registry(ws).LastUses(background))(t)
 	if want := map[access.ID]string{a: "2026-11-22"}; !maps.Equal(days, want) {
 		t.Errorf("%v, want %v", days, want)
 	}
@@ -160,13 +155,10 @@ func TestACaptureIsOfOneMoment(t *testing.T) {
 	ws := newWorkspace(t, table)
 	key := admit(t, table, ws)
 	f.set("Query", fate{then: func() {
-		_, err := table.Registry(ws).RevokeKey(background, key.ID(), noon)
-		must.Do(t, err)
+		must.Get(table.Registry(ws).RevokeKey(background, key.ID(), noon))(t)
 	}})
-	c, err := table.Capture(background, ws)
-	must.Do(t, err)
-	head, err := table.Ledger(ws).Head(background)
-	must.Do(t, err)
+	c := must.Get(table.Capture(background, ws))(t)
+	head := must.Get(table.Ledger(ws).Head(background))(t)
 	if len(c.Keys) != 1 || !strings.Contains(string(c.Keys[0]), "revokedAt") || c.Head.Access != head.Access {
 		t.Errorf("%s at %d, and the head is at %d", c.Keys, c.Head.Access, head.Access)
 	}
@@ -183,10 +175,8 @@ func TestATableWithoutSecretTellsAllElse(t *testing.T) {
 	ws := newWorkspace(t, table)
 	key := admit(t, table, ws)
 
-	whole, err := table.Authenticate(background, key, "")
-	must.Do(t, err)
-	open, err := table.WithoutSecret().Authenticate(background, key, "")
-	must.Do(t, err)
+	whole := must.Get(table.Authenticate(background, key, ""))(t)
+	open := must.Get(table.WithoutSecret().Authenticate(background, key, ""))(t)
 	if len(whole.Workspace.Secret) == 0 || len(open.Workspace.Secret) != 0 {
 		t.Errorf("the secret is %q, and without it %q", whole.Workspace.Secret, open.Workspace.Secret)
 	}
@@ -195,8 +185,7 @@ func TestATableWithoutSecretTellsAllElse(t *testing.T) {
 		t.Errorf("without the secret it is %+v, want %+v", open, whole)
 	}
 
-	rows, err := client.Scan(background, &dynamodb.ScanInput{TableName: &name})
-	must.Do(t, err)
+	rows := must.Get(client.Scan(background, &dynamodb.ScanInput{TableName: &name}))(t)
 	stored := map[string]bool{}
 	for _, row := range rows.Items {
 		for attribute := range row {

@@ -43,12 +43,10 @@ func storedCommit(head repository.Head, n int) repository.Commit {
 // packs that they lie in.
 func advanceStored(t *testing.T, ledger *dynamo.Ledger, commits int) (head repository.Head, packs []string) {
 	t.Helper()
-	head, err := ledger.Head(background)
-	must.Do(t, err)
+	head = must.Get(ledger.Head(background))(t)
 	for n := range commits {
 		c := storedCommit(head, n)
-		head, err = ledger.Advance(background, head, c)
-		must.Do(t, err)
+		head = must.Get(ledger.Advance(background, head, c))(t)
 		packs = append(packs, c.Pack)
 	}
 	return head, packs
@@ -60,8 +58,7 @@ func TestPacks(t *testing.T) {
 	sent := &requests{}
 	table := newTable(t, sent.count)
 	ledger := table.Ledger(newWorkspace(t, table))
-	head, err := ledger.Head(background)
-	must.Do(t, err)
+	head := must.Get(ledger.Head(background))(t)
 	var commits []repository.Commit
 	advance := func(n int) {
 		t.Helper()
@@ -70,8 +67,7 @@ func TestPacks(t *testing.T) {
 			c.Touched[0] = repository.Touch{Path: c.Touched[0].Path}
 		}
 		commits = append(commits, c)
-		head, err = ledger.Advance(background, head, c)
-		must.Do(t, err)
+		head = must.Get(ledger.Advance(background, head, c))(t)
 	}
 	wantPacks := func(want ...string) {
 		t.Helper()
@@ -111,8 +107,7 @@ func TestPacks(t *testing.T) {
 	advance(12)
 	wantPacks(three, packNamed(12))
 	sent.take()
-	_, err = ledger.Packs(background)
-	must.Do(t, err)
+	must.Get(ledger.Packs(background))(t)
 	if asked := sent.take(); len(asked) != 3 {
 		t.Errorf("the packs took %v", asked)
 	}
@@ -172,26 +167,22 @@ func TestACompactionWhoseRowsWereReplaced(t *testing.T) {
 				if listed {
 					packs = append(slices.Clone(packs), merged)
 				}
-				imported, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Packs: packs})
-				must.Do(t, err)
+				imported := must.Get(ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Packs: packs}))(t)
 				// As one that Reindex takes over from the rows that it replaces.
 				c := storedCommit(imported, 2)
-				_, err = ledger.Advance(background, imported, c)
-				must.Do(t, err)
+				must.Get(ledger.Advance(background, imported, c))(t)
 			}})
 			err := slow.Compacted(background, dynamo.Compaction{Retired: names, Pack: merged})
 			if !errors.Is(err, repository.ErrMoved) {
 				t.Errorf("%v", err)
 			}
-			packs, err := ledger.Packs(background)
-			must.Do(t, err)
+			packs := must.Get(ledger.Packs(background))(t)
 			for _, name := range names {
 				if !slices.Contains(packs, name) {
 					t.Errorf("%s is not among the packs %v", name, packs)
 				}
 			}
-			now, err := ledger.Head(background)
-			must.Do(t, err)
+			now := must.Get(ledger.Head(background))(t)
 			rows, err := ledger.History(background, now, repository.Page{Limit: 1})
 			if err != nil || len(rows) != 1 || rows[0].Pack != names[2] {
 				t.Errorf("%+v, %v", rows, err)
@@ -304,8 +295,7 @@ func (s stored) Snapshot(ctx context.Context, name string) ([]byte, error) {
 func TestSnapshotsThatShareNothingAreNotKept(t *testing.T) {
 	table := newTable(t)
 	dir, _ := gitDir(t)
-	onDisk, err := disk.Open(dir)
-	must.Do(t, err)
+	onDisk := must.Get(disk.Open(dir))(t)
 	objects := stored{keeper(onDisk)}
 	ledger := eager{table.Ledger(newWorkspace(t, table))}
 	writer, reader := repository.New(ledger, objects), repository.New(ledger, objects)
@@ -318,22 +308,17 @@ func TestSnapshotsThatShareNothingAreNotKept(t *testing.T) {
 		return repository.Change{Path: fmt.Sprintf("configs/c%d.json", i%5), Content: fmt.Appendf(nil, `{"key": "c%d", "value": %q}`, i%5, text)}
 	}
 	by := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Unix(1_700_000_000, 0)}
-	head, err := ledger.Head(background)
-	must.Do(t, err)
-	at, err := writer.Snapshot(background, head)
-	must.Do(t, err)
+	head := must.Get(ledger.Head(background))(t)
+	at := must.Get(writer.Snapshot(background, head))(t)
 	var heads []repository.Head
 	for i := range 25 {
-		at, err = writer.Commit(background, at, repository.Draft{Author: by, Committer: by, Message: "m", Changes: []repository.Change{document(i)}})
-		must.Do(t, err)
-		head, err := ledger.Head(background)
-		must.Do(t, err)
+		at = must.Get(writer.Commit(background, at, repository.Draft{Author: by, Committer: by, Message: "m", Changes: []repository.Change{document(i)}}))(t)
+		head := must.Get(ledger.Head(background))(t)
 		heads = append(heads, head)
 	}
 	before := memory.InUse()
 	for i := 6; i < len(heads); i += 2 {
-		_, err := reader.Snapshot(background, heads[i])
-		must.Do(t, err)
+		must.Get(reader.Snapshot(background, heads[i]))(t)
 	}
 	if held := memory.InUse() - before; held > 10<<20 {
 		t.Errorf("%d MB are held, and %d MB are told", held>>20, reader.Bytes()>>20)

@@ -69,8 +69,7 @@ func TestTextsThatAreNotPacked(t *testing.T) {
 func FuzzUnpackTexts(f *testing.F) {
 	blob := strings.Repeat("1", 40)
 	plain := func(texts []byte) []byte {
-		b := must.Get(unzip().DecodeAll(texts, nil))(f)
-		return b
+		return must.Get(unzip().DecodeAll(texts, nil))(f)
 	}
 	texts, _ := packTexts([]repository.Touch{{Blob: blob, Text: []byte("one")}, {}, {Blob: blob, Text: []byte{}}})
 	f.Add(plain(texts), uint8(5))

@@ -33,23 +33,20 @@ func TestCrashingChild(t *testing.T) {
 	}
 	steps, _ := strconv.Atoi(os.Getenv(crashStep))
 	counting := false
-	l, err := Open(background, dir, Options{Step: func(Operation, string) error {
+	l := must.Get(Open(background, dir, Options{Step: func(Operation, string) error {
 		if counting && steps > 0 {
 			if steps--; steps == 0 {
 				die()
 			}
 		}
 		return nil
-	}})
-	must.Do(t, err)
+	}}))(t)
 	for n := 0; ; n++ {
 		from := head(t, l)
 		c := draft(t, l.Repository(), from.Commit, "a", fmt.Sprint(n))
 		counting = true
-		_, err := l.Advance(background, from, c)
-		must.Do(t, err)
-		_, err = addUser(t, l.Registry(), fmt.Sprint("user", n))
-		must.Do(t, err)
+		must.Get(l.Advance(background, from, c))(t)
+		must.Get(addUser(t, l.Registry(), fmt.Sprint("user", n)))(t)
 		fmt.Printf("acknowledged %s\n", c.SHA)
 	}
 }
@@ -67,8 +64,7 @@ func crash(t *testing.T, dir string, step int) (acknowledged []string) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashingChild$")
 	cmd.Env = append(os.Environ(), crashDir+"="+dir, crashStep+"="+strconv.Itoa(step))
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	must.Do(t, err)
+	out := must.Get(cmd.StdoutPipe())(t)
 	must.Do(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -90,8 +86,7 @@ func checkAfterCrash(t *testing.T, dir string, before int, acknowledged []string
 	t.Helper()
 	l := opened(t, dir, Options{Rewritten: func(w Rewrite) { t.Error(w) }})
 	defer l.Close()
-	rows, err := l.Since(background, head(t, l), 0)
-	must.Do(t, err)
+	rows := must.Get(l.Since(background, head(t, l), 0))(t)
 	if extra := len(rows) - before - len(acknowledged); extra != 0 && extra != 1 {
 		t.Fatalf("%d commits more than were acknowledged", extra)
 	}
@@ -100,9 +95,7 @@ func checkAfterCrash(t *testing.T, dir string, before int, acknowledged []string
 			t.Fatalf("commit %d is %s, want %s", before+i, rows[before+i].SHA, sha)
 		}
 	}
-	users, err := l.Registry().Principals(background)
-	must.Do(t, err)
-	if len(users) > len(rows) {
+	if users := must.Get(l.Registry().Principals(background))(t); len(users) > len(rows) {
 		t.Errorf("%d users and %d commits", len(users), len(rows))
 	}
 	g := gitIn(t, l.Repository())
@@ -313,12 +306,10 @@ func FuzzRegistry(f *testing.F) {
 func TestUnknownFieldsStay(t *testing.T) {
 	dir := created(t)
 	r := registryOf(t, dir)
-	p, err := addUser(t, r, "ada")
-	must.Do(t, err)
+	p := must.Get(addUser(t, r, "ada"))(t)
 	key := addKey(t, r, p)
 	path := filepath.Join(dir, registryName)
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	unknown := []string{`"quota": {"a": 1.0}`, `"region": "eu"`, `"team": [1, 2]`, `"lastUse": 7`}
 	for i, after := range []string{`"version":`, `"workspace": {`, `"type":`, `"kind":`} {
 		at := strings.Index(string(text), after)
@@ -340,8 +331,7 @@ func TestUnknownFieldsStay(t *testing.T) {
 		if err := edit(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		plain := strings.Join(strings.Fields(string(text)), "")
 		for _, field := range unknown {
 			if !strings.Contains(plain, strings.ReplaceAll(field, " ", "")) {
@@ -369,8 +359,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	p, err := addUser(t, r, "ada")
 	must.Do(t, err)
 	key := addKey(t, r, p)
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	newer := bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1)
 	must.Do(t, os.WriteFile(path, newer, registryMode))
 	// The identity of a file reports whether it changed; let it be another one.

@@ -40,8 +40,7 @@ func TestAdvanceFlushesBeforeItReturns(t *testing.T) {
 		from := head(t, l)
 		c := draft(t, l.Repository(), from.Commit, "a", fmt.Sprint(n))
 		r.steps = nil
-		_, err := l.Advance(background, from, c)
-		must.Do(t, err)
+		must.Get(l.Advance(background, from, c))(t)
 		var order []string
 		for _, step := range r.steps {
 			if op, _, _ := strings.Cut(step, " "); slices.Contains([]string{"create", "write", "sync", "link", "rename", "syncdir"}, op) {
@@ -90,8 +89,7 @@ func TestAnEditOfTheRegistryIsFlushed(t *testing.T) {
 	var r recorder
 	l := opened(t, created(t), Options{Step: r.step})
 	r.steps = nil
-	_, err := addUser(t, l.Registry(), "ada")
-	must.Do(t, err)
+	must.Get(addUser(t, l.Registry(), "ada"))(t)
 	want := []string{
 		"create registry.json.next", "write registry.json.next", "sync registry.json.next", "rename registry.json", "syncdir data",
 	}
@@ -121,9 +119,7 @@ func TestEveryStepOfAWriteMayFail(t *testing.T) {
 		failed := r.steps[min(fail, len(r.steps))-1]
 		r.fail = -1
 		checkEnd(t, l, failed, from, c, after, err)
-		again, err := l.Advance(background, from, c)
-		must.Do(t, err)
-		if again.Commit != c.SHA || again.Sequence != first.Sequence+1 || head(t, l) != again {
+		if again := must.Get(l.Advance(background, from, c))(t); again.Commit != c.SHA || again.Sequence != first.Sequence+1 || head(t, l) != again {
 			t.Errorf("%s failed: then the head is %+v", failed, again)
 		}
 		write(t, l, "a", "3")
@@ -192,8 +188,7 @@ func TestTheBranchIsReadWhenItIsAnotherFile(t *testing.T) {
 		{"nothing", func() {}, second.SHA},
 		{"git", func() { gitIn(t, l.Repository()).run("update-ref", "refs/heads/main", first.SHA) }, first.SHA},
 		{"a file of the same size and time", func() {
-			before, err := os.Stat(file)
-			must.Do(t, err)
+			before := must.Get(os.Stat(file))(t)
 			must.Do(t, os.WriteFile(file+".new", []byte(second.SHA+"\n"), 0o644))
 			must.Do(t, os.Chtimes(file+".new", time.Time{}, before.ModTime()))
 			must.Do(t, os.Rename(file+".new", file))
@@ -201,8 +196,7 @@ func TestTheBranchIsReadWhenItIsAnotherFile(t *testing.T) {
 		{"the same file, written at the same time as before", func() {
 			must.Do(t, os.WriteFile(file, []byte(second.SHA+"\n"), 0o644))
 			head(t, l)
-			now, err := os.Stat(file)
-			must.Do(t, err)
+			now := must.Get(os.Stat(file))(t)
 			must.Do(t, os.WriteFile(file, []byte(first.SHA+"\n"), 0o644))
 			must.Do(t, os.Chtimes(file, time.Time{}, now.ModTime()))
 		}, first.SHA},
@@ -320,8 +314,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 			}
 			l := opened(t, dir, Options{})
 			version := head(t, l).Access
-			text, err := os.ReadFile(file)
-			must.Do(t, err)
+			text := must.Get(os.ReadFile(file))(t)
 			for range 20 {
 				old := fmt.Sprintf(`"version": %d`, version)
 				version++
@@ -368,13 +361,11 @@ func TestTornCache(t *testing.T) {
 	path := filepath.Join(dir, cacheName)
 	for n := range 4 {
 		want = append(want, write(t, l, "a", fmt.Sprint(n)))
-		info, err := os.Stat(path)
-		must.Do(t, err)
+		info := must.Get(os.Stat(path))(t)
 		ends = append(ends, info.Size())
 	}
 	must.Do(t, l.Close())
-	whole, err := os.ReadFile(path)
-	must.Do(t, err)
+	whole := must.Get(os.ReadFile(path))(t)
 	check := func(name string, content []byte, lost int) {
 		t.Helper()
 		kept := len(ends) - lost
@@ -399,10 +390,8 @@ func TestTornCache(t *testing.T) {
 	// A start walks for what is missing, and makes the file whole.
 	must.Do(t, os.WriteFile(path, whole[:ends[1]+7], 0o600))
 	l = opened(t, dir, Options{Rewritten: func(w Rewrite) { t.Error(w) }})
-	rows, err := l.Since(background, head(t, l), 0)
-	must.Do(t, err)
-	after, err := os.ReadFile(path)
-	must.Do(t, err)
+	rows := must.Get(l.Since(background, head(t, l), 0))(t)
+	after := must.Get(os.ReadFile(path))(t)
 	if decoded, err := decodeCache(after); fmt.Sprint(rows) != fmt.Sprint(want) || err != nil || len(decoded.rows) != len(want) || len(after) != len(whole) {
 		t.Errorf("%v, want %v; the cache has %d rows in %d bytes, %v", rows, want, len(decoded.rows), len(after), err)
 	}
@@ -420,11 +409,8 @@ func TestATornBatchIsDropped(t *testing.T) {
 	w.check(t, l, tip)
 	must.Do(t, l.Close())
 	path := filepath.Join(l.dir, cacheName)
-	whole, err := os.ReadFile(path)
-	must.Do(t, err)
-	decoded, err := decodeCache(whole)
-	must.Do(t, err)
-	if len(decoded.rows) == 0 {
+	whole := must.Get(os.ReadFile(path))(t)
+	if decoded := must.Get(decodeCache(whole))(t); len(decoded.rows) == 0 {
 		t.Fatal("the batch is not in the cache")
 	}
 	must.Do(t, os.WriteFile(path, whole[:len(whole)*2/3], 0o600))

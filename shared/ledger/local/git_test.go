@@ -45,8 +45,7 @@ func agree(t testing.TB, l *Ledger, commits int) {
 	if want := g.run("rev-parse", "main"); at.Commit != want {
 		t.Errorf("the head is %s, want %s", at.Commit, want)
 	}
-	rows, err := l.Since(background, at, 0)
-	must.Do(t, err)
+	rows := must.Get(l.Since(background, at, 0))(t)
 	if count := g.run("rev-list", "--count", "main"); strconv.Itoa(len(rows)) != count || len(rows) != commits {
 		t.Errorf("%d commits in the history and %s in the repository, want %d", len(rows), count, commits)
 	}
@@ -175,8 +174,7 @@ func TestGarbageCollectionAndPackedReferencesMeanwhile(t *testing.T) {
 func holdBranch(t testing.TB, l *Ledger) string {
 	t.Helper()
 	lock := filepath.Join(l.Repository(), branchLock)
-	f, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	must.Do(t, err)
+	f := must.Get(os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666))(t)
 	must.Do(t, f.Close())
 	return lock
 }
@@ -264,8 +262,7 @@ func checkReplaced(t *testing.T, l *Ledger, old, now repository.Head, one reposi
 	if now.Sequence <= old.Sequence+2 {
 		t.Errorf("sequence %d begins no higher than the old %d", now.Sequence, old.Sequence)
 	}
-	rows, err := l.Since(background, now, old.Sequence)
-	must.Do(t, err)
+	rows := must.Get(l.Since(background, now, old.Sequence))(t)
 	if len(rows) != 2 || rows[0].SHA != one.SHA || rows[0].Parent != "" || rows[1].SHA != forced {
 		t.Errorf("since the old head: %v", rows)
 	}

@@ -41,8 +41,7 @@ func created(t testing.TB) string {
 
 func opened(t testing.TB, dir string, options Options) *Ledger {
 	t.Helper()
-	l, err := Open(background, dir, options)
-	must.Do(t, err)
+	l := must.Get(Open(background, dir, options))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -54,9 +53,7 @@ func started(t testing.TB) *Ledger {
 
 func head(t testing.TB, l *Ledger) repository.Head {
 	t.Helper()
-	h, err := l.Head(background)
-	must.Do(t, err)
-	return h
+	return must.Get(l.Head(background))(t)
 }
 
 // putLoose stores a loose object.
@@ -114,16 +111,13 @@ func layoutOf(t testing.TB, repo, commit string) (flags, root []object.TreeEntry
 		return nil, nil
 	}
 	_, text := read(t, repo, commit)
-	c, err := object.DecodeCommit(text)
-	must.Do(t, err)
+	c := must.Get(object.DecodeCommit(text))(t)
 	_, text = read(t, repo, c.Tree.String())
-	root, err = object.DecodeTree(text)
-	must.Do(t, err)
+	root = must.Get(object.DecodeTree(text))(t)
 	for _, e := range root {
 		if e.Name == "feature-flags" {
 			_, text = read(t, repo, e.ID.String())
-			flags, err = object.DecodeTree(text)
-			must.Do(t, err)
+			flags = must.Get(object.DecodeTree(text))(t)
 		}
 	}
 	return flags, root
@@ -178,9 +172,7 @@ func (g repo) try(arguments ...string) (string, error) {
 
 func (g repo) run(arguments ...string) string {
 	g.Helper()
-	out, err := g.try(arguments...)
-	must.Do(g, err)
-	return out
+	return must.Get(g.try(arguments...))(g)
 }
 
 func (g repo) lines(arguments ...string) []string {
@@ -232,8 +224,7 @@ func subject(t testing.TB, dir string) ledgertest.Subject {
 // read returns an object, loose or packed.
 func read(t testing.TB, repo, id string) (object.Kind, []byte) {
 	t.Helper()
-	objects, err := disk.Open(repo)
-	must.Do(t, err)
+	objects := must.Get(disk.Open(repo))(t)
 	kind, content, err := objects.Reader(background).Read(object.ParseID(id))
 	must.Do(t, err)
 	return kind, content

@@ -117,13 +117,11 @@ func (w *world) load(g repo) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		g.Fatalf("%v\n%s", err, out)
 	}
-	content, err := os.ReadFile(marks)
-	must.Do(g, err)
+	content := must.Get(os.ReadFile(marks))(g)
 	for line := range strings.Lines(string(content)) {
 		var mark int
 		var sha string
-		_, err := fmt.Sscanf(line, ":%d %s", &mark, &sha)
-		must.Do(g, err)
+		must.Get(fmt.Sscanf(line, ":%d %s", &mark, &sha))(g)
 		w.made[mark-1].sha = sha
 	}
 }
@@ -175,8 +173,7 @@ func (w *world) touched(sha string) (touched []repository.Touch) {
 
 func shasOf(t testing.TB, l *Ledger, at repository.Head, path string) (shas []string) {
 	t.Helper()
-	rows, err := l.History(background, at, repository.Page{Path: path})
-	must.Do(t, err)
+	rows := must.Get(l.History(background, at, repository.Page{Path: path}))(t)
 	for _, c := range rows {
 		shas = append(shas, c.SHA)
 	}
@@ -267,8 +264,7 @@ func (w *world) check(t *testing.T, l *Ledger, tip int) {
 	t.Helper()
 	at := head(t, l)
 	reached := w.ancestors(tip)
-	rows, err := l.Since(background, at, 0)
-	must.Do(t, err)
+	rows := must.Get(l.Since(background, at, 0))(t)
 	if len(rows) != len(reached) || at.Commit != w.made[tip].sha {
 		t.Fatalf("%d commits up to %s, want %d up to %s", len(rows), at.Commit, len(reached), w.made[tip].sha)
 	}
@@ -282,8 +278,7 @@ func (w *world) check(t *testing.T, l *Ledger, tip int) {
 			w.checkAt(t, l, at, n, path, reached[n])
 		}
 	}
-	touches, err := l.LastTouches(background, at)
-	must.Do(t, err)
+	touches := must.Get(l.LastTouches(background, at))(t)
 	for _, path := range worldPaths {
 		want := w.blob(tip, path)
 		c, ok := touches[path]
@@ -339,8 +334,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	g.commit("a folder in its place")
 	g.run("push", "-q", l.Repository(), "main")
 
-	rows, err := l.Since(background, head(t, l), 0)
-	must.Do(t, err)
+	rows := must.Get(l.Since(background, head(t, l), 0))(t)
 	var got []string
 	for _, c := range rows {
 		for _, touch := range c.Touched {

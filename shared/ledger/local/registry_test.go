@@ -31,9 +31,7 @@ func newID(t testing.TB) access.ID {
 	for i := range seed {
 		seed[i] = byte(rand.Uint32())
 	}
-	id, err := access.NewID(rand.NewChaCha8(seed))
-	must.Do(t, err)
-	return id
+	return must.Get(access.NewID(rand.NewChaCha8(seed)))(t)
 }
 
 func addUser(t testing.TB, r *Registry, name string) (access.Principal, error) {
@@ -52,8 +50,7 @@ func addKey(t testing.TB, r *Registry, p access.Principal) access.Key {
 
 func registryOf(t testing.TB, dir string) *Registry {
 	t.Helper()
-	r, err := OpenRegistry(dir)
-	must.Do(t, err)
+	r := must.Get(OpenRegistry(dir))(t)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -63,14 +60,11 @@ func registryOf(t testing.TB, dir string) *Registry {
 func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
 	l := started(t)
 	other := registryOf(t, l.dir)
-	ada, err := addUser(t, other, "ada")
-	must.Do(t, err)
+	ada := must.Get(addUser(t, other, "ada"))(t)
 	key := addKey(t, other, ada)
 	enter := func() control.Entry {
 		t.Helper()
-		entry, err := l.Authenticate(background, key, "")
-		must.Do(t, err)
-		return entry
+		return must.Get(l.Authenticate(background, key, ""))(t)
 	}
 	before := enter()
 	edits := []struct {
@@ -105,11 +99,9 @@ func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
 
 func TestEditsThatAreRefused(t *testing.T) {
 	r := started(t).Registry()
-	ada, err := addUser(t, r, "ada")
-	must.Do(t, err)
+	ada := must.Get(addUser(t, r, "ada"))(t)
 	key := addKey(t, r, ada)
-	text, err := os.ReadFile(r.path())
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(r.path()))(t)
 	pasted := access.ID(key.Reveal())
 	tests := []struct {
 		name  string
@@ -155,8 +147,7 @@ func TestTwoProcessesEditAtOnce(t *testing.T) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		r := registryOf(t, dir)
 		for n := range 20 {
-			_, err := addUser(t, r, fmt.Sprint(os.Getpid(), "-", n))
-			must.Do(t, err)
+			must.Get(addUser(t, r, fmt.Sprint(os.Getpid(), "-", n)))(t)
 		}
 		return
 	}
@@ -174,8 +165,7 @@ func TestTwoProcessesEditAtOnce(t *testing.T) {
 	for _, child := range children {
 		must.Do(t, child.Wait())
 	}
-	all, err := l.Registry().Principals(background)
-	must.Do(t, err)
+	all := must.Get(l.Registry().Principals(background))(t)
 	if at := head(t, l); len(all) != 60 || at.Access != 61 {
 		t.Errorf("%d principals at version %d, want 60 at 61", len(all), at.Access)
 	}
@@ -187,8 +177,7 @@ func TestPermissions(t *testing.T) {
 		t.Skip("Windows has no permission bits")
 	}
 	mode := func(path string) fs.FileMode {
-		info, err := os.Stat(path)
-		must.Do(t, err)
+		info := must.Get(os.Stat(path))(t)
 		return info.Mode().Perm()
 	}
 	dir := created(t)
@@ -207,14 +196,12 @@ func TestPermissions(t *testing.T) {
 	l := opened(t, dir, Options{})
 	check("opened")
 	must.Do(t, os.Chmod(filepath.Join(dir, registryName), 0o644))
-	_, err := addUser(t, l.Registry(), "ada")
-	must.Do(t, err)
+	must.Get(addUser(t, l.Registry(), "ada"))(t)
 	check("edited")
 }
 
 func TestRegistryFilesThatAreRefused(t *testing.T) {
-	good, err := encodeRegistry(nil, access.NewState(access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")}))
-	must.Do(t, err)
+	good := must.Get(encodeRegistry(nil, access.NewState(access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")})))(t)
 	must.Get(decodeRegistry(good))(t)
 	tests := []struct{ name, text, part string }{
 		{"empty", "", "unexpected end"},
@@ -270,8 +257,7 @@ func TestAudit(t *testing.T) {
 func TestEveryStepOfAnEditMayFail(t *testing.T) {
 	dir := created(t)
 	r := registryOf(t, dir)
-	ada, err := addUser(t, r, "Ada")
-	must.Do(t, err)
+	ada := must.Get(addUser(t, r, "Ada"))(t)
 	edits := 1
 	for step := 0; ; step++ {
 		left, failed := step, false

@@ -23,8 +23,7 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 		},
 		"a tree that is none": func(t *testing.T, l *Ledger, parent string) []byte {
 			_, text := read(t, l.Repository(), parent)
-			c, err := object.DecodeCommit(text)
-			must.Do(t, err)
+			c := must.Get(object.DecodeCommit(text))(t)
 			_, tree := read(t, l.Repository(), c.Tree.String())
 			c.Tree = putLoose(t, l.Repository(), object.TreeKind, append(tree, "100644 half"...))
 			c.Parents = []object.ID{object.ParseID(parent)}
@@ -118,12 +117,10 @@ func TestALossAfterTheFact(t *testing.T) {
 				must.Do(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
 				last := head(t, l)
 				must.Do(t, l.Close())
-				c, err := object.DecodeCommit(content)
-				must.Do(t, err)
+				c := must.Get(object.DecodeCommit(content))(t)
 				id := pick(c, commit)
 				file := filepath.Join(l.Repository(), "objects", id.String()[:2], id.String()[2:])
-				saved, err := os.ReadFile(file)
-				must.Do(t, err)
+				saved := must.Get(os.ReadFile(file))(t)
 				must.Do(t, harm(file))
 				for range 2 {
 					l = opened(t, dir, Options{})
@@ -150,8 +147,7 @@ func TestALossAfterTheFact(t *testing.T) {
 func commitOn(t *testing.T, l *Ledger, parent string, change func(*object.Commit)) []byte {
 	t.Helper()
 	_, text := read(t, l.Repository(), parent)
-	c, err := object.DecodeCommit(text)
-	must.Do(t, err)
+	c := must.Get(object.DecodeCommit(text))(t)
 	c.Parents = []object.ID{object.ParseID(parent)}
 	change(&c)
 	return object.EncodeCommit(c)

@@ -24,8 +24,7 @@ import (
 // git runs real git in a directory and returns what it prints.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	out := must.Get(tryGit(t, dir, args...))(t)
-	return out
+	return must.Get(tryGit(t, dir, args...))(t)
 }
 
 func tryGit(t *testing.T, dir string, args ...string) (string, error) {

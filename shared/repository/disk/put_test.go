@@ -32,8 +32,7 @@ func encode(t *testing.T, texts ...string) *pack.Pack {
 	for _, text := range texts {
 		objects = append(objects, pack.Object{ID: object.ParseID(blobID(text)), Kind: object.Blob, Content: []byte(text)})
 	}
-	p := must.Get(pack.Encode(objects))(t)
-	return p
+	return must.Get(pack.Encode(objects))(t)
 }
 
 func blobID(text string) string { return object.Hash(object.Blob, []byte(text)).String() }

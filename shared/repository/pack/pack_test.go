@@ -42,14 +42,12 @@ func tree(t testing.TB, names, changed int) pack.Object {
 
 func encode(t testing.TB, objects ...pack.Object) *pack.Pack {
 	t.Helper()
-	p := must.Get(pack.Encode(objects))(t)
-	return p
+	return must.Get(pack.Encode(objects))(t)
 }
 
 func parse(t testing.TB, index []byte) *pack.Index {
 	t.Helper()
-	x := must.Get(pack.ParseIndex(index))(t)
-	return x
+	return must.Get(pack.ParseIndex(index))(t)
 }
 
 // wantObjects reads every object through the index, deltas and all.

@@ -32,13 +32,10 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // that is long, another one that is no longer saved, and more types than an hour takes.
 func directory(t *testing.T) (dir string, to table.Table) {
 	t.Helper()
-	packed, err := os.Open("testdata/telemetry.db.gz")
-	must.Do(t, err)
+	packed := must.Get(os.Open("testdata/telemetry.db.gz"))(t)
 	defer packed.Close()
-	r, err := gzip.NewReader(packed)
-	must.Do(t, err)
-	text, err := io.ReadAll(r)
-	must.Do(t, err)
+	r := must.Get(gzip.NewReader(packed))(t)
+	text := must.Get(io.ReadAll(r))(t)
 	dir = t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(dir, Name), text, 0o600))
 	return dir, bolt.New(database.New(filepath.Join(dir, "svc.db")))
@@ -49,23 +46,17 @@ func told(t *testing.T, s *rows.Store) string {
 	t.Helper()
 	var b strings.Builder
 	for _, month := range []telemetry.Month{"2026-10", "2026-11"} {
-		u, err := s.Usage(t.Context(), workspace, month)
-		must.Do(t, err)
+		u := must.Get(s.Usage(t.Context(), workspace, month))(t)
 		fmt.Fprintln(&b, month, u.Keys, len(u.Types), u.Types[0], u.NotCounted)
 	}
-	found, err := s.Contexts(t.Context(), workspace, telemetry.Query{Text: "a", Limit: 10})
-	must.Do(t, err)
+	found := must.Get(s.Contexts(t.Context(), workspace, telemetry.Query{Text: "a", Limit: 10}))(t)
 	for _, c := range found {
 		fmt.Fprintln(&b, c.Environment, c.Type, c.Key, c.LastSeen.Format(time.RFC3339), c.Text("name"))
 	}
-	all, err := s.Contexts(t.Context(), workspace, telemetry.Query{Limit: 1000})
-	must.Do(t, err)
-	shapes, err := s.Shapes(t.Context(), workspace)
-	must.Do(t, err)
-	counts, err := s.Evaluations(t.Context(), workspace, "flag-a", "2026-10-01", "2026-12-31")
-	must.Do(t, err)
-	evaluated, err := s.Evaluated(t.Context(), workspace)
-	must.Do(t, err)
+	all := must.Get(s.Contexts(t.Context(), workspace, telemetry.Query{Limit: 1000}))(t)
+	shapes := must.Get(s.Shapes(t.Context(), workspace))(t)
+	counts := must.Get(s.Evaluations(t.Context(), workspace, "flag-a", "2026-10-01", "2026-12-31"))(t)
+	evaluated := must.Get(s.Evaluated(t.Context(), workspace))(t)
 	fmt.Fprintln(&b, len(all), shapes, counts, evaluated.Since, evaluated.Days)
 	return b.String()
 }
@@ -82,8 +73,7 @@ production team t-1 2026-10-20T12:00:00Z Staff
 // was killed before the file was gone, and what was counted is not counted again.
 func TestTakeOver(t *testing.T) {
 	dir, to := directory(t)
-	kept, err := os.ReadFile(filepath.Join(dir, Name))
-	must.Do(t, err)
+	kept := must.Get(os.ReadFile(filepath.Join(dir, Name)))(t)
 	store := rows.New(to, 0)
 	for range 2 {
 		must.Do(t, TakeOver(t.Context(), dir, workspace, to, 0))
@@ -126,8 +116,7 @@ func TestFilesThatCannotBeTakenOver(t *testing.T) {
 			return text
 		},
 		"locked": func(path string, text []byte) []byte {
-			db, err := bbolt.Open(path, 0o600, nil)
-			must.Do(t, err)
+			db := must.Get(bbolt.Open(path, 0o600, nil))(t)
 			t.Cleanup(func() { db.Close() })
 			return nil
 		},

@@ -197,8 +197,7 @@ func (e *Engine) Environ() []string {
 // Run runs the docker command and returns what it says.
 func (e *Engine) Run(t testing.TB, in io.Reader, args ...string) string {
 	t.Helper()
-	out := must.Get(e.run(in, args...))(t)
-	return out
+	return must.Get(e.run(in, args...))(t)
 }
 
 func (e *Engine) run(in io.Reader, args ...string) (string, error) {

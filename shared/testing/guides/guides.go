@@ -37,8 +37,7 @@ type Block struct {
 // Root is the folder of go.mod, above the test's own.
 func Root(t testing.TB) string {
 	t.Helper()
-	dir := must.Get(root())(t)
-	return dir
+	return must.Get(root())(t)
 }
 
 func root() (string, error) {
@@ -125,8 +124,7 @@ func Find(guide, name string) (string, error) {
 // Snippet is Find for a test, which fails without the snippet.
 func Snippet(t testing.TB, guide, name string) string {
 	t.Helper()
-	text := must.Get(Find(guide, name))(t)
-	return text
+	return must.Get(Find(guide, name))(t)
 }
 
 // A Command is a command line that a document shows.

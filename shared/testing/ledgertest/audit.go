@@ -52,16 +52,14 @@ func (b *auditBench) issue(q access.KeyRequest) access.KeyRecord {
 	b.Helper()
 	_, _, err := b.IssueKey(background, q)
 	must.Do(b, err)
-	keys, err := b.Keys(background)
-	must.Do(b, err)
+	keys := must.Get(b.Keys(background))(b)
 	return keys[len(keys)-1]
 }
 
 // words are the trail as a person reads it.
 func (b *auditBench) words() []string {
 	b.Helper()
-	entries, err := b.Audit(background, 0)
-	must.Do(b, err)
+	entries := must.Get(b.Audit(background, 0))(b)
 	var words []string
 	for _, event := range audit.Events(entries, nil, 0) {
 		words = append(words, event.Words())
@@ -80,16 +78,14 @@ func (b *auditBench) editAll() (laptop, web access.KeyRecord) {
 	must.Do(b, b.SetRoles(background, b.ada.ID, nil))
 	must.Do(b, b.SetDisabled(background, b.ada.ID, true))
 	must.Do(b, b.SetDisabled(background, b.ada.ID, false))
-	_, err := b.RevokeKey(background, laptop.ID, time.Now())
-	must.Do(b, err)
+	must.Get(b.RevokeKey(background, laptop.ID, time.Now()))(b)
 	web = b.issue(access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production", Expires: 24 * time.Hour})
 	must.Do(b, b.SetWorkspace(background, func(w *access.Workspace) { w.BillingInactive = true }))
 	return laptop, web
 }
 
 func toldEdits(b *auditBench) {
-	w, err := b.Workspace(background)
-	must.Do(b, err)
+	w := must.Get(b.Workspace(background))(b)
 	laptop, web := b.editAll()
 	want := []string{
 		"user added: Ada (0000000000000001), engineer",
@@ -106,13 +102,9 @@ func toldEdits(b *auditBench) {
 	if got := b.words(); !slices.Equal(got, want) {
 		b.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	entries, err := b.Audit(background, 0)
-	must.Do(b, err)
-	text, err := json.Marshal(entries)
-	must.Do(b, err)
-	digest, err := laptop.Digest.MarshalText()
-	must.Do(b, err)
-	if strings.Contains(string(text), string(digest)) || strings.Contains(string(text), "igest") {
+	entries := must.Get(b.Audit(background, 0))(b)
+	text := must.Get(json.Marshal(entries))(b)
+	if digest := must.Get(laptop.Digest.MarshalText())(b); strings.Contains(string(text), string(digest)) || strings.Contains(string(text), "igest") {
 		b.Errorf("the trail holds a digest: %s", text)
 	}
 }
@@ -153,8 +145,7 @@ func concurrentEdits(b *auditBench) {
 	if len(slices.Compact(words)) != most+1 { // one of them has made ci
 		b.Errorf("%v", words)
 	}
-	entries, err := b.Audit(background, 0)
-	must.Do(b, err)
+	entries := must.Get(b.Audit(background, 0))(b)
 	for i := 1; i < len(entries); i++ {
 		if entries[i].Version <= entries[i-1].Version {
 			b.Errorf("version %d comes after %d", entries[i].Version, entries[i-1].Version)
@@ -164,16 +155,11 @@ func concurrentEdits(b *auditBench) {
 
 func steadyTrail(b *auditBench) {
 	b.editAll()
-	before, err := b.Audit(background, 0)
-	must.Do(b, err)
+	before := must.Get(b.Audit(background, 0))(b)
 	must.Do(b, b.SetDisabled(background, b.ada.ID, true))
-	after, err := b.Audit(background, 0)
-	must.Do(b, err)
-	was, err := json.Marshal(before)
-	must.Do(b, err)
-	is, err := json.Marshal(after[:len(before)])
-	must.Do(b, err)
-	if len(after) != len(before)+1 || string(was) != string(is) {
+	after := must.Get(b.Audit(background, 0))(b)
+	was := must.Get(json.Marshal(before))(b)
+	if is := must.Get(json.Marshal(after[:len(before)]))(b); len(after) != len(before)+1 || string(was) != string(is) {
 		b.Errorf("before %s\nafter %s", was, is)
 	}
 }

@@ -47,8 +47,7 @@ func agrees(b *bench) {
 			}
 		}
 		c := b.advance(changes)
-		_, err := m.memory.Advance(background, m.memoryHead(), c)
-		must.Do(b, err)
+		must.Get(m.memory.Advance(background, m.memoryHead(), c))(b)
 		m.made = append(m.made, c)
 	}
 	m.heads, m.same = append(m.heads, b.head()), append(m.same, m.memoryHead())
@@ -59,19 +58,15 @@ func agrees(b *bench) {
 
 func (m *model) memoryHead() repository.Head {
 	m.Helper()
-	head, err := m.memory.Head(background)
-	must.Do(m, err)
-	return head
+	return must.Get(m.memory.Head(background))(m)
 }
 
 func (m *model) compare(i int, paths []string) {
 	m.Helper()
 	check := func(what string, read func(repository.Ledger, repository.Head) ([]repository.Commit, error)) {
 		m.Helper()
-		got, err := read(m.Ledger, m.heads[i])
-		must.Do(m, err)
-		want, err := read(m.memory, m.same[i])
-		must.Do(m, err)
+		got := must.Get(read(m.Ledger, m.heads[i]))(m)
+		want := must.Get(read(m.memory, m.same[i]))(m)
 		m.bench.same(fmt.Sprintf("at head %d, %s", i, what), got, want...)
 	}
 	for after := range int64(len(m.made)) + 2 {
@@ -96,10 +91,8 @@ func (m *model) compare(i int, paths []string) {
 			m.atIs(m.heads[i], path, c.SHA[:10], sha, touch.Blob, err)
 		}
 	}
-	got, err := m.Ledger.LastTouches(background, m.heads[i])
-	must.Do(m, err)
-	want, err := m.memory.LastTouches(background, m.same[i])
-	must.Do(m, err)
+	got := must.Get(m.Ledger.LastTouches(background, m.heads[i]))(m)
+	want := must.Get(m.memory.LastTouches(background, m.same[i]))(m)
 	for path, c := range want {
 		g := got[path]
 		g.Touched, c.Touched = nil, nil
@@ -129,8 +122,7 @@ func abbreviations(b *bench) {
 	before := b.head()
 	b.atIs(before, first, one.SHA[:4], one.SHA, one.Touched[0].Blob, nil)
 	two := b.commitLike(one.SHA[:4], between.SHA, map[string]string{first: "3"})
-	_, err := b.Ledger.Advance(background, before, two)
-	must.Do(b, err)
+	must.Get(b.Ledger.Advance(background, before, two))(b)
 	head := b.head()
 	b.atIs(head, first, one.SHA[:4], "", "", repository.ErrAmbiguous)
 	b.atIs(head, first, one.SHA, one.SHA, one.Touched[0].Blob, nil)
@@ -165,21 +157,18 @@ func reopened(b *bench) {
 	if head := b.head(); head != before {
 		b.Errorf("the head is %+v, want %+v", head, before)
 	}
-	rows, err := b.Ledger.Since(background, before, 0)
-	must.Do(b, err)
+	rows := must.Get(b.Ledger.Since(background, before, 0))(b)
 	b.same("since", rows, one, two)
 	b.atIs(before, first, one.SHA[:8], one.SHA, one.Touched[0].Blob, nil)
 	three := b.advance(map[string]string{first: "3"})
-	rows, err = b.Ledger.History(background, b.head(), repository.Page{Path: first})
-	must.Do(b, err)
+	rows = must.Get(b.Ledger.History(background, b.head(), repository.Page{Path: first}))(b)
 	b.same("history", rows, three, two, touching(one, first))
 }
 
 // landed is what is found under an id of a repository.Once.
 func (b *bench) landed(id string) *repository.Landed {
 	b.Helper()
-	entry, err := b.Authenticator.Authenticate(background, b.key, id)
-	must.Do(b, err)
+	entry := must.Get(b.Authenticator.Authenticate(background, b.key, id))(b)
 	return entry.Landed
 }
 

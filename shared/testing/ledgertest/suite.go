@@ -95,8 +95,7 @@ func (b *bench) admit(name string) access.Key {
 // head enters the workspace.
 func (b *bench) head() repository.Head {
 	b.Helper()
-	entry, err := b.Authenticator.Authenticate(context.Background(), b.key, "")
-	must.Do(b, err)
+	entry := must.Get(b.Authenticator.Authenticate(context.Background(), b.key, ""))(b)
 	return entry.Head
 }
 
@@ -105,8 +104,7 @@ func (b *bench) advance(changes map[string]string) repository.Commit {
 	b.Helper()
 	from := b.head()
 	c := b.commit(from.Commit, changes)
-	head, err := b.Ledger.Advance(context.Background(), from, c)
-	must.Do(b, err)
+	head := must.Get(b.Ledger.Advance(context.Background(), from, c))(b)
 	if head.Commit != c.SHA || head.Sequence != from.Sequence+1 || head.Access != from.Access {
 		b.Fatalf("advanced from %+v to %+v, and the commit is %s", from, head, c.SHA)
 	}
@@ -134,8 +132,7 @@ func (b *bench) refused(from repository.Head, c repository.Commit) {
 	if after := b.head(); after != before {
 		b.Errorf("a refused write moved the head from %+v to %+v", before, after)
 	}
-	rows, err := b.Ledger.Since(background, before, 0)
-	must.Do(b, err)
+	rows := must.Get(b.Ledger.Since(background, before, 0))(b)
 	for _, row := range rows {
 		if row.SHA == c.SHA {
 			b.Error("a refused commit is in the history")
@@ -201,8 +198,7 @@ func noneLost(b *bench) {
 	}
 	all.Wait()
 	head := b.head()
-	rows, err := b.Ledger.Since(background, head, 0)
-	must.Do(b, err)
+	rows := must.Get(b.Ledger.Since(background, head, 0))(b)
 	if len(rows) != writers*each {
 		b.Errorf("%d commits, want %d", len(rows), writers*each)
 	}
@@ -221,15 +217,13 @@ func noneLost(b *bench) {
 func again(b *bench) {
 	from := b.head()
 	c := b.commit("", map[string]string{first: "1"})
-	head, err := b.Ledger.Advance(background, from, c)
-	must.Do(b, err)
+	head := must.Get(b.Ledger.Advance(background, from, c))(b)
 	if repeated, err := b.Ledger.Advance(background, from, c); err != nil || repeated != head {
 		b.Errorf("the second time: %+v, %v, want %+v", repeated, err, head)
 	}
 	b.advance(map[string]string{first: "2"})
 	b.admit("Grace")
-	repeated, err := b.Ledger.Advance(background, from, c)
-	if err != nil || repeated.Commit != head.Commit || repeated.Sequence != head.Sequence {
+	if repeated, err := b.Ledger.Advance(background, from, c); err != nil || repeated.Commit != head.Commit || repeated.Sequence != head.Sequence {
 		b.Errorf("after another commit: %+v, %v, want %+v", repeated, err, head)
 	}
 	if rows, err := b.Ledger.Since(background, b.head(), 0); err != nil || len(rows) != 2 {
@@ -254,13 +248,11 @@ func cancelled(b *bench) {
 }
 
 func authenticate(b *bench) {
-	entry, err := b.Authenticator.Authenticate(background, b.key, "")
-	must.Do(b, err)
+	entry := must.Get(b.Authenticator.Authenticate(background, b.key, ""))(b)
 	if entry.Workspace.ID != string(b.Workspace) {
 		b.Errorf("workspace %q, want %q", entry.Workspace.ID, b.Workspace)
 	}
-	keys, err := b.Registry.Keys(background)
-	must.Do(b, err)
+	keys := must.Get(b.Registry.Keys(background))(b)
 	if entry.Key != keys[0] || entry.Principal.ID != b.key.Principal() || entry.Principal.Name != "Ada" {
 		b.Errorf("entered as %+v with %+v", entry.Principal, entry.Key)
 	}
@@ -271,8 +263,7 @@ func authenticate(b *bench) {
 	if !finds {
 		b.Fatal("it does not find keys by their ids")
 	}
-	found, err := finder.FindKey(background, b.Workspace, b.key.ID())
-	must.Do(b, err)
+	found := must.Get(finder.FindKey(background, b.Workspace, b.key.ID()))(b)
 	if found.Key.ID != b.key.ID() || found.Principal.ID != b.key.Principal() || found.Workspace.ID != string(b.Workspace) || found.Head != entry.Head {
 		b.Errorf("found as %+v", found)
 	}
@@ -291,9 +282,7 @@ func (b *bench) unknownKeys() map[string]access.Key {
 	other, err := access.NewID(b.random)
 	must.Do(b, err)
 	make := func(workspace, principal access.ID) access.Key {
-		key, err := access.NewKey(b.random, access.KindUser, workspace, principal)
-		must.Do(b, err)
-		return key
+		return must.Get(access.NewKey(b.random, access.KindUser, workspace, principal))(b)
 	}
 	elsewhere := make(other, b.key.Principal())
 	_, _, err = b.Registry.IssueKey(background, access.KeyRequest{Kind: access.KindServiceAccount, Name: "ci"})
@@ -307,25 +296,21 @@ func (b *bench) unknownKeys() map[string]access.Key {
 
 func (b *bench) revoke(key access.Key) {
 	b.Helper()
-	_, err := b.Registry.RevokeKey(background, key.ID(), time.Now())
-	must.Do(b, err)
+	must.Get(b.Registry.RevokeKey(background, key.ID(), time.Now()))(b)
 }
 
 func revocation(b *bench) {
 	key := b.admit("Grace")
-	entry, err := b.Authenticator.Authenticate(background, key, "")
-	must.Do(b, err)
+	entry := must.Get(b.Authenticator.Authenticate(background, key, ""))(b)
 	must.Do(b, entry.Key.LiveAt(time.Now()))
 	b.revoke(key)
-	after, err := b.Authenticator.Authenticate(background, key, "")
-	must.Do(b, err)
+	after := must.Get(b.Authenticator.Authenticate(background, key, ""))(b)
 	if err := after.Key.LiveAt(time.Now()); !errors.Is(err, access.ErrKeyRevoked) {
 		b.Errorf("the revoked key is %v", err)
 	}
 	if after.Head.Access == entry.Head.Access {
 		b.Error("a revocation leaves the access version as it was")
 	}
-	other, err := b.Authenticator.Authenticate(background, b.key, "")
-	must.Do(b, err)
+	other := must.Get(b.Authenticator.Authenticate(background, b.key, ""))(b)
 	must.Do(b, other.Key.LiveAt(time.Now()))
 }

@@ -361,6 +361,5 @@ func testPast(t *testing.T, w *world) {
 
 func (w *world) tree(commit string) repository.Tree {
 	w.t.Helper()
-	tree := must.Get(w.Objects.Tree(context.Background(), repository.Head{Commit: commit}))(w.t)
-	return tree
+	return must.Get(w.Objects.Tree(context.Background(), repository.Head{Commit: commit}))(w.t)
 }

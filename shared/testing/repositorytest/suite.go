@@ -84,8 +84,7 @@ func newWorld(t *testing.T, store Store) *world {
 
 func (w *world) head() repository.Head {
 	w.t.Helper()
-	head := must.Get(w.Head(context.Background()))(w.t)
-	return head
+	return must.Get(w.Head(context.Background()))(w.t)
 }
 
 // snapshot returns what a repository that has read before sees now.
@@ -102,8 +101,7 @@ func (w *world) cold() *repository.Snapshot {
 
 func (w *world) snapshotOf(repo *repository.Repository) *repository.Snapshot {
 	w.t.Helper()
-	s := must.Get(repo.Snapshot(context.Background(), w.head()))(w.t)
-	return s
+	return must.Get(repo.Snapshot(context.Background(), w.head()))(w.t)
 }
 
 func (w *world) draft(message string, changes ...repository.Change) repository.Draft {
@@ -119,8 +117,7 @@ func (w *world) draft(message string, changes ...repository.Change) repository.D
 // commit writes on top of the head.
 func (w *world) commit(message string, changes ...repository.Change) *repository.Snapshot {
 	w.t.Helper()
-	s := must.Get(w.repo.Commit(context.Background(), w.snapshot(), w.draft(message, changes...)))(w.t)
-	return s
+	return must.Get(w.repo.Commit(context.Background(), w.snapshot(), w.draft(message, changes...)))(w.t)
 }
 
 func put(path, text string) repository.Change {
@@ -182,8 +179,7 @@ func shas(commits []repository.Commit) []string {
 
 func (w *world) history(page repository.Page) []repository.Commit {
 	w.t.Helper()
-	commits := must.Get(w.repo.History(context.Background(), w.head(), page))(w.t)
-	return commits
+	return must.Get(w.repo.History(context.Background(), w.head(), page))(w.t)
 }
 
 func (w *world) wantHistory(page repository.Page, want ...string) {

@@ -184,8 +184,7 @@ func PathStyle(o *s3.Options) { o.UsePathStyle = true }
 
 func configured(t testing.TB, endpoint string) aws.Config {
 	t.Helper()
-	c := must.Get(Config(context.Background(), endpoint))(t)
-	return c
+	return must.Get(Config(context.Background(), endpoint))(t)
 }
 
 // Name returns a name that no table or bucket has.

@@ -59,8 +59,7 @@ type world struct {
 // row is what another process reads.
 func (w world) row(k table.Key) table.Attributes {
 	w.Helper()
-	rows, err := w.another().Get(w.Context(), []table.Key{k})
-	must.Do(w, err)
+	rows := must.Get(w.another().Get(w.Context(), []table.Key{k}))(w)
 	if len(rows) == 0 {
 		return nil
 	}

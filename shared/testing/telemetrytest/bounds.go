@@ -388,8 +388,7 @@ func testWalk(w *world) {
 func testForget(w *world) {
 	forget := func(contextType, key string) bool {
 		w.Helper()
-		found := must.Get(w.another().Forget(context.Background(), here, []string{"production", "staging"}, contextType, key, Now))(w)
-		return found
+		return must.Get(w.another().Forget(context.Background(), here, []string{"production", "staging"}, contextType, key, Now))(w)
 	}
 	if forget("user", "u-1") {
 		w.Error("somebody was forgotten whom nobody has seen")

@@ -29,8 +29,7 @@ func (w *world) evaluate(by telemetry.Store, minutes int, all ...telemetry.Evalu
 // counts are an item's of all days, as another process reads them.
 func (w *world) counts(key string) map[string][]telemetry.EvaluatedDay {
 	w.Helper()
-	found := must.Get(w.another().Evaluations(context.Background(), here, key, "2026-01-01", "2027-12-31"))(w)
-	return found
+	return must.Get(w.another().Evaluations(context.Background(), here, key, "2026-01-01", "2027-12-31"))(w)
 }
 
 func (w *world) lastEvaluated() telemetry.Evaluated {

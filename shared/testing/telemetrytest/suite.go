@@ -100,14 +100,12 @@ func (w *world) record(b telemetry.Batch) int {
 
 func (w *world) recorded(b telemetry.Batch) telemetry.Recorded {
 	w.Helper()
-	done := must.Get(w.store.Record(context.Background(), here, w.batch(b)))(w)
-	return done
+	return must.Get(w.store.Record(context.Background(), here, w.batch(b)))(w)
 }
 
 func (w *world) usage(month telemetry.Month) telemetry.Usage {
 	w.Helper()
-	usage := must.Get(w.another().Usage(context.Background(), here, month))(w)
-	return usage
+	return must.Get(w.another().Usage(context.Background(), here, month))(w)
 }
 
 func (w *world) find(q telemetry.Query) []telemetry.Saved {
@@ -115,8 +113,7 @@ func (w *world) find(q telemetry.Query) []telemetry.Saved {
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
-	found := must.Get(w.another().Contexts(context.Background(), here, q))(w)
-	return found
+	return must.Get(w.another().Contexts(context.Background(), here, q))(w)
 }
 
 // same compares by JSON, which shows what differs.
