@@ -269,7 +269,7 @@ func TestARefusalIsShort(t *testing.T) {
 	w := newWorld(t, shop())
 	head := w.get("/activity").ok().text("/activity/0/sha")
 	member := "Authorization: Bearer " + w.newKey(access.KindUser)
-	long := strings.Repeat("long", 50_000)
+	long := strings.Repeat("long", 15_000)
 	put := func(text string) string { return `{"document": ` + text + `, "expectedCommitSha": "` + head + `"}` }
 	for _, c := range []struct{ method, path, body string }{
 		{"PUT", "/flags/checkout.redesign/document", put(redesign)},

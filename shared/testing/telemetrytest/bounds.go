@@ -62,7 +62,7 @@ func testTypes(w *world) {
 	if all := types(); !all["real"] || !all["used"] || !all["elsewhere"] || !all["made-229"] || all["made-000"] || len(all) != telemetry.MaxGroups+1 {
 		w.Errorf("30 more types: real %v, used %v, elsewhere %v, %d in all", all["real"], all["used"], all["elsewhere"], len(all))
 	}
-	shapes, err := w.another().Shapes(context.Background(), here)
+	shapes, err := w.another().Shapes(context.Background(), w.here)
 	known := func(contextType string) bool {
 		return slices.ContainsFunc(shapes, func(s telemetry.KnownShape) bool { return s.Type == contextType })
 	}
@@ -152,7 +152,7 @@ func testNewTypes(w *world) {
 	holds := func(keys, types, notCounted, users int) {
 		w.Helper()
 		u := w.usage(Month)
-		shapes, err := w.another().Shapes(context.Background(), here)
+		shapes, err := w.another().Shapes(context.Background(), w.here)
 		if u.Keys != keys || len(u.Types) != types || u.NotCounted != notCounted || len(shapes) != types || err != nil {
 			w.Errorf("%d keys of %d types are counted, %d not, and there are %d shapes (%v); want %d, %d, %d and %d",
 				u.Keys, len(u.Types), u.NotCounted, len(shapes), err, keys, types, notCounted, types)
@@ -200,7 +200,7 @@ func testNewTypesConcurrently(w *world) {
 	for p := range processes {
 		store, b := w.another(), w.batch(ofTypes("production", 0, made(p*each, (p+1)*each)...))
 		group.Go(func() {
-			if _, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), here, b) }); err != nil {
+			if _, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), w.here, b) }); err != nil {
 				w.Error(err)
 			}
 		})
@@ -295,7 +295,7 @@ func testNames(w *world) {
 		w.Errorf("%d of %d were found", len(found), len(b.Contexts))
 	}
 	w.same("one of them", w.find(telemetry.Query{Type: "a\x00b", Text: "КЛЮЧ"})[0].Key, "ключ")
-	if shapes, err := w.store.Shapes(context.Background(), here); err != nil || len(shapes) != len(odd) {
+	if shapes, err := w.store.Shapes(context.Background(), w.here); err != nil || len(shapes) != len(odd) {
 		w.Errorf("%v %v", shapes, err)
 	}
 }
@@ -309,7 +309,7 @@ func testShapes(w *world) {
 	join("user", "age", telemetry.Int)
 	join("user", "age", telemetry.Double)
 	join("device", "ip", telemetry.String)
-	shapes := must.Get(w.another().Shapes(context.Background(), here))(w)
+	shapes := must.Get(w.another().Shapes(context.Background(), w.here))(w)
 	w.same("shapes", shapes, []telemetry.KnownShape{
 		{Type: "device", Fields: map[string][]telemetry.Kind{"ip": {telemetry.String}}},
 		{Type: "user", Fields: map[string][]telemetry.Kind{"plan": {telemetry.String}, "age": {telemetry.Int, telemetry.Double}}},
@@ -324,7 +324,7 @@ func (w *world) walk(of telemetry.Walk) (found []string) {
 	w.Helper()
 	for {
 		var page []telemetry.Saved
-		must.Do(w, w.another().Walk(context.Background(), here, of, func(c telemetry.Saved) bool {
+		must.Do(w, w.another().Walk(context.Background(), w.here, of, func(c telemetry.Saved) bool {
 			page = append(page, c)
 			return true
 		}))
@@ -365,13 +365,13 @@ func testWalk(w *world) {
 	w.same("after one that is no longer there", w.walk(telemetry.Walk{Environment: "production", After: &telemetry.Saved{Type: "team", Key: "x", LastSeen: Now.Add(-90 * time.Second)}}), want[2:])
 	w.same("another environment", w.walk(telemetry.Walk{Environment: "staging"}), []string{"user u-0001"})
 	var visited []telemetry.Saved
-	err := w.store.Walk(context.Background(), here, telemetry.Walk{Environment: "staging"}, func(c telemetry.Saved) bool {
+	err := w.store.Walk(context.Background(), w.here, telemetry.Walk{Environment: "staging"}, func(c telemetry.Saved) bool {
 		visited = append(visited, c)
 		return false
 	})
 	w.same("what is visited", visited, []telemetry.Saved{staging})
 	n := 0
-	err2 := w.store.Walk(context.Background(), here, telemetry.Walk{Environment: "production"}, func(telemetry.Saved) bool {
+	err2 := w.store.Walk(context.Background(), w.here, telemetry.Walk{Environment: "production"}, func(telemetry.Saved) bool {
 		n++
 		return n < 3
 	})
@@ -380,7 +380,7 @@ func testWalk(w *world) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := w.store.Walk(ctx, here, telemetry.Walk{Environment: "production"}, func(telemetry.Saved) bool { return true }); err == nil {
+	if err := w.store.Walk(ctx, w.here, telemetry.Walk{Environment: "production"}, func(telemetry.Saved) bool { return true }); err == nil {
 		w.Error("a walk that was given up says that it is complete")
 	}
 }
@@ -388,7 +388,7 @@ func testWalk(w *world) {
 func testForget(w *world) {
 	forget := func(contextType, key string) bool {
 		w.Helper()
-		return must.Get(w.another().Forget(context.Background(), here, []string{"production", "staging"}, contextType, key, Now))(w)
+		return must.Get(w.another().Forget(context.Background(), w.here, []string{"production", "staging"}, contextType, key, Now))(w)
 	}
 	if forget("user", "u-1") {
 		w.Error("somebody was forgotten whom nobody has seen")

@@ -21,7 +21,7 @@ func evaluated(key, value string, minutes int, count int64) telemetry.Evaluation
 func (w *world) evaluate(by telemetry.Store, minutes int, all ...telemetry.Evaluation) {
 	w.Helper()
 	b := w.batch(telemetry.Batch{Received: Now.Add(time.Duration(minutes) * time.Minute), Evaluations: all})
-	if done, err := by.Record(context.Background(), here, b); err != nil || done.Behind != nil {
+	if done, err := by.Record(context.Background(), w.here, b); err != nil || done.Behind != nil {
 		w.Fatal(err, done.Behind)
 	}
 }
@@ -29,12 +29,12 @@ func (w *world) evaluate(by telemetry.Store, minutes int, all ...telemetry.Evalu
 // counts are an item's of all days, as another process reads them.
 func (w *world) counts(key string) map[string][]telemetry.EvaluatedDay {
 	w.Helper()
-	return must.Get(w.another().Evaluations(context.Background(), here, key, "2026-01-01", "2027-12-31"))(w)
+	return must.Get(w.another().Evaluations(context.Background(), w.here, key, "2026-01-01", "2027-12-31"))(w)
 }
 
 func (w *world) lastEvaluated() telemetry.Evaluated {
 	w.Helper()
-	e := must.Get(w.another().Evaluated(context.Background(), here))(w)
+	e := must.Get(w.another().Evaluated(context.Background(), w.here))(w)
 	return telemetry.Evaluated{Since: e.Since, Days: e.Days}
 }
 
@@ -72,7 +72,7 @@ func testEvaluations(w *world) {
 		day("2026-11-20", 10, Now.Add(2*time.Minute), map[string]int64{"true": 8, "false": 2}),
 	}
 	w.same("a, a day later", w.counts("a"), first)
-	found, err := w.another().Evaluations(context.Background(), here, "a", "2026-11-21", "2026-11-21")
+	found, err := w.another().Evaluations(context.Background(), w.here, "a", "2026-11-21", "2026-11-21")
 	w.same("one day", found, days{"production": first["production"][:1]})
 	if err != nil {
 		w.Error(err)
@@ -84,8 +84,8 @@ func testEvaluations(w *world) {
 		w.Errorf("another workspace has %v, %v", other, err)
 	}
 	// What is read once stands until something changes.
-	before, err1 := w.store.Evaluated(context.Background(), here)
-	if again, err2 := w.store.Evaluated(context.Background(), here); err1 != nil || err2 != nil || before.Version != again.Version {
+	before, err1 := w.store.Evaluated(context.Background(), w.here)
+	if again, err2 := w.store.Evaluated(context.Background(), w.here); err1 != nil || err2 != nil || before.Version != again.Version {
 		w.Errorf("the version moves: %v %v, %v %v", before, again, err1, err2)
 	}
 }
@@ -95,7 +95,7 @@ func testEvaluationsOnce(w *world) {
 	for range 3 {
 		w.record(b)
 	}
-	must.Get(w.another().Record(context.Background(), here, b))(w)
+	must.Get(w.another().Record(context.Background(), w.here, b))(w)
 	w.evaluate(w.store, 2, evaluated("b", "true", 0, 1))
 	w.same("a batch that came four times", w.counts("a"), days{"production": {day("2026-11-20", 3, Now, map[string]int64{"true": 3})}})
 }
@@ -115,7 +115,7 @@ func testReports(w *world) {
 		{Reports: []telemetry.Reported{report(3, "a"), report(4, "a")}}, {Reports: []telemetry.Reported{report(4, "a")}},
 	} {
 		b = w.batch(b)
-		must.Get(w.another().Record(context.Background(), here, b))(w)
+		must.Get(w.another().Record(context.Background(), w.here, b))(w)
 	}
 	w.evaluate(w.store, 2, evaluated("c", "true", 0, 1))
 	w.same("a, in three reports", w.counts("a"), days{"production": {day("2026-11-20", 3, Now, map[string]int64{"true": 3})}})
@@ -144,7 +144,7 @@ func testEvaluationsConcurrently(w *world) {
 		}
 		group.Go(func() {
 			for _, b := range all {
-				if done, err := by.Record(context.Background(), here, b); err != nil || done.Behind != nil {
+				if done, err := by.Record(context.Background(), w.here, b); err != nil || done.Behind != nil {
 					w.Errorf("process %d: %v %v", p, err, done.Behind)
 				}
 			}

@@ -69,17 +69,16 @@ var Now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // Month is the month of Now.
 const Month telemetry.Month = "2026-11"
 
-const here = "0123456789abcdef"
-
 type world struct {
 	*testing.T
 	another func() telemetry.Store
 	store   telemetry.Store
+	here    string // the workspace
 	batches int
 }
 
 func newWorld(t *testing.T, another func() telemetry.Store) *world {
-	return &world{T: t, another: another, store: another()}
+	return &world{T: t, another: another, store: another(), here: "0123456789abcdef"}
 }
 
 // batch completes a batch: an identity of its own, unless it has one.
@@ -100,12 +99,12 @@ func (w *world) record(b telemetry.Batch) int {
 
 func (w *world) recorded(b telemetry.Batch) telemetry.Recorded {
 	w.Helper()
-	return must.Get(w.store.Record(context.Background(), here, w.batch(b)))(w)
+	return must.Get(w.store.Record(context.Background(), w.here, w.batch(b)))(w)
 }
 
 func (w *world) usage(month telemetry.Month) telemetry.Usage {
 	w.Helper()
-	return must.Get(w.another().Usage(context.Background(), here, month))(w)
+	return must.Get(w.another().Usage(context.Background(), w.here, month))(w)
 }
 
 func (w *world) find(q telemetry.Query) []telemetry.Saved {
@@ -113,7 +112,7 @@ func (w *world) find(q telemetry.Query) []telemetry.Saved {
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
-	return must.Get(w.another().Contexts(context.Background(), here, q))(w)
+	return must.Get(w.another().Contexts(context.Background(), w.here, q))(w)
 }
 
 // same compares by JSON, which shows what differs.
@@ -156,7 +155,7 @@ func keys(found []telemetry.Saved) []string {
 func testEmpty(w *world) {
 	w.same("usage", w.usage(Month), telemetry.Usage{Month: Month, Types: []telemetry.TypeUsage{}})
 	w.same("contexts", keys(w.find(telemetry.Query{})), []string{})
-	if shapes, err := w.store.Shapes(context.Background(), here); err != nil || len(shapes) > 0 {
+	if shapes, err := w.store.Shapes(context.Background(), w.here); err != nil || len(shapes) > 0 {
 		w.Errorf("%v %v", shapes, err)
 	}
 }
@@ -208,7 +207,7 @@ func testCountsConcurrently(w *world) {
 				b := telemetry.Batch{ID: sha256.Sum256([]byte{byte(p), byte(i)}), Received: Now, Pairs: pairs,
 					Contexts: []telemetry.Saved{person("a", minutes), person("b", minutes)},
 					Shapes:   []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{fmt.Sprint(p, i): {telemetry.Int}}}}}
-				n, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), here, b) })
+				n, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), w.here, b) })
 				if err != nil {
 					w.Error(err)
 					return
@@ -224,7 +223,7 @@ func testCountsConcurrently(w *world) {
 		w.Errorf("%d are counted, and %d were said to be; there are %d", u.Keys, total, distinct)
 	}
 	w.same("contexts", w.find(telemetry.Query{}), []telemetry.Saved{person("a", 0), person("b", 0)})
-	if shapes, err := w.store.Shapes(context.Background(), here); err != nil || len(shapes) != 1 || len(shapes[0].Fields) != processes*each {
+	if shapes, err := w.store.Shapes(context.Background(), w.here); err != nil || len(shapes) != 1 || len(shapes[0].Fields) != processes*each {
 		w.Errorf("%v %v", shapes, err)
 	}
 }
@@ -275,7 +274,7 @@ func testReplay(w *world) {
 
 // state is all that can be known.
 func (w *world) state() []any {
-	shapes := must.Get(w.another().Shapes(context.Background(), here))(w)
+	shapes := must.Get(w.another().Shapes(context.Background(), w.here))(w)
 	return []any{w.usage(Month), w.usage("2026-10"), w.find(telemetry.Query{}), shapes, w.counts("flag-a"), w.counts("flag-b"), w.lastEvaluated()}
 }
 
@@ -310,7 +309,7 @@ func testCancelled(w *world) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	b := w.batch(telemetry.Batch{Pairs: []telemetry.Pair{pair("a")}})
-	if _, err := w.store.Record(ctx, here, b); err == nil {
+	if _, err := w.store.Record(ctx, w.here, b); err == nil {
 		w.Error("a cancelled record succeeded")
 	}
 	if n := w.record(b); n != 1 {
@@ -321,9 +320,15 @@ func testCancelled(w *world) {
 // testOrder applies batches in any order, again and again, through several
 // processes, and compares with a store that had each of them once.
 func testOrder(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
+	another, workspaces := open(t), 0 // one storage for all draws, which are of workspaces of their own
+	in := func() *world {
+		w := newWorld(t, another)
+		workspaces++
+		w.here = fmt.Sprintf("%016x", workspaces)
+		return w
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		another := open(t)
-		w, once := newWorld(t, another), newWorld(t, open(t))
+		w, once := in(), in()
 		batches := rapid.SliceOfN(batch(), 1, 6).Draw(rt, "batches")
 		for i := range batches {
 			batches[i].ID = sha256.Sum256([]byte{byte(i)})
@@ -331,7 +336,7 @@ func testOrder(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		order := rapid.Permutation(append(batches, batches...)).Draw(rt, "order")
 		stores := []telemetry.Store{another(), another()}
 		for i, b := range order {
-			must.Get(stores[i%2].Record(context.Background(), here, b))(rt)
+			must.Get(stores[i%2].Record(context.Background(), w.here, b))(rt)
 		}
 		for _, b := range batches {
 			once.record(b)
@@ -339,7 +344,7 @@ func testOrder(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		for i, store := range stores { // what waits is counted with a later batch
 			b := telemetry.Batch{ID: sha256.Sum256([]byte{byte(i), 1}), Received: batches[0].Received.Add(2 * time.Minute)}
 			b.Evaluations = []telemetry.Evaluation{{Environment: "production", Key: "end", At: b.Received, Count: 1}}
-			for _, by := range []telemetry.Store{store, once.store} {
+			for here, by := range map[string]telemetry.Store{w.here: store, once.here: once.store} {
 				if done, err := by.Record(context.Background(), here, b); err != nil || done.Behind != nil {
 					rt.Fatal(err, done.Behind)
 				}
