@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,8 +18,8 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/standin"
-	"svc.example/svc/shared/testing/testenv"
 )
 
 var ctx = context.Background()
@@ -63,20 +62,7 @@ func ada() repository.Signature {
 	return repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}
 }
 
-// git runs git in a directory and returns what it prints.
-func git(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	testenv.Program(t, "apt-get install git", "git")
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=Git User", "GIT_AUTHOR_EMAIL=git@acme.example", "GIT_COMMITTER_NAME=Git User", "GIT_COMMITTER_EMAIL=git@acme.example")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
+var git = realgit.Run
 
 func write(t testing.TB, dir, path, text string) {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,8 +20,8 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/standin"
-	"svc.example/svc/shared/testing/testenv"
 )
 
 // budget is a context whose deadline comes with a request: after so many.
@@ -212,11 +211,7 @@ func drawHistory(t testing.TB, r *rapid.T, dir string) {
 
 // merge begins a merge, conflicts and all: whatever lies there is committed.
 func merge(t testing.TB, dir, branch string) {
-	testenv.Program(t, "apt-get install git", "git")
-	cmd := exec.Command("git", "merge", "-q", "--no-commit", "--no-ff", "-X", "ours", branch)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_COMMITTER_NAME=Git User", "GIT_COMMITTER_EMAIL=git@acme.example")
-	out, err := cmd.CombinedOutput()
+	out, err := realgit.Try(t, dir, "merge", "-q", "--no-commit", "--no-ff", "-X", "ours", branch)
 	if _, begun := os.Stat(filepath.Join(dir, ".git", "MERGE_HEAD")); begun != nil {
 		t.Fatalf("git merge: %v\n%s", err, out)
 	}

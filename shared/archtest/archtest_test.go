@@ -230,7 +230,7 @@ var rules = []struct {
 	},
 	{
 		who:     []string{"devserver", "functions", "infra", "shared"},
-		except:  []string{"shared/testing/standin", "shared/testing/docker"},
+		except:  []string{"shared/testing/standin", "shared/testing/docker", "shared/testing/realgit"},
 		imports: []string{module + "shared/testing/testenv"},
 		why:     "outside of tests it would link package testing",
 	},

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,7 +15,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/testing/must"
-	"svc.example/svc/shared/testing/testenv"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -407,17 +406,8 @@ func TestHowLongGitIsWaitedFor(t *testing.T) {
 }
 
 func TestTheLockOfALinkedWorkTree(t *testing.T) {
-	git := testenv.Program(t, "install git", "git")
 	root := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command(git, args...)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v %s", args, err, out)
-		}
-	}
+	run := func(args ...string) { realgit.Run(t, root, args...) }
 	run("init", "-q", "main")
 	run("-C", "main", "commit", "-q", "--allow-empty", "-m", "x")
 	run("-C", "main", "worktree", "add", "-q", "../linked")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -434,9 +434,7 @@ func TestWhatOtherProgramsObeyIsRefused(t *testing.T) {
 
 func TestAGitThatCannotBeAskedHidesNothing(t *testing.T) {
 	dir := t.TempDir()
-	if out, err := exec.Command(testenv.Program(t, "your system's package", "git"), "init", "-q", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	realgit.Run(t, dir, "init", "-q")
 	tree(t, dir, map[string]string{"svc.json": "w", ".git/index": "broken"})
 	checkProblems(t, Overlooked(dir), []string{"fatal .: git does not say what it hides: "})
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -36,14 +37,8 @@ func TestNoProtocolIsAllowed(t *testing.T) {
 		"no name": "url = ::x\n[alias]\nremote- = !touch ran\n", "a file": "url = .\nuploadpack = touch ran #\n",
 	} {
 		dir := t.TempDir()
-		run := func(args ...string) {
-			cmd := exec.Command(program, append([]string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@acme.example"}, args...)...)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-		}
-		run("init", "-q")
-		run("commit", "-q", "--allow-empty", "-m", "x")
+		realgit.Run(t, dir, "init", "-q")
+		realgit.Run(t, dir, "commit", "-q", "--allow-empty", "-m", "x")
 		text := "[core]\nrepositoryformatversion = 1\n[extensions]\npartialClone = o\n[remote \"o\"]\npromisor = true\n" + config
 		must.Do(t, os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(text), 0o666))
 		cmd := exec.Command(program, "cat-file", "-p", strings.Repeat("0", 39)+"1")
@@ -60,13 +55,8 @@ func TestNoProtocolIsAllowed(t *testing.T) {
 
 // Whatever a repository asks for: an index of one's own, outside of it, is nothing of its.
 func TestAskingWritesNothing(t *testing.T) {
-	program, dir := testenv.Program(t, "your system's package", "git"), t.TempDir()
-	run := func(args ...string) {
-		cmd := exec.Command(program, append([]string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@acme.example"}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	dir := t.TempDir()
+	run := func(args ...string) { realgit.Run(t, dir, args...) }
 	run("init", "-q")
 	must.Do(t, os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("*.json ident\n"), 0o666))
 	run("add", "-A")
@@ -106,29 +96,17 @@ func TestWhatGitAdvises(t *testing.T) {
 }
 
 func TestSettingsAreThoseOfTheRepositoryOrTheCaller(t *testing.T) {
-	program := testenv.Program(t, "your system's package", "git")
 	home, dir := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", home)
 	must.Do(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\nname = Ada\n"), 0o666))
-	if out, err := exec.Command(program, "init", "-q", "--bare", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	set := func(name string) {
-		if out, err := exec.Command(program, "--git-dir", dir, "config", "user.name", name).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	set("of plain files")
+	realgit.Run(t, dir, "init", "-q", "--bare")
+	realgit.Run(t, dir, "--git-dir", dir, "config", "user.name", "of plain files")
 	if got := Setting(t.Context(), dir, "user.name"); got != "Ada" {
 		t.Errorf("beside a bare repository: %q", got)
 	}
-	if out, err := exec.Command(program, "-C", dir, "--git-dir", filepath.Join(dir, ".git"), "init", "-q").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if out, err := exec.Command(program, "--git-dir", filepath.Join(dir, ".git"), "config", "user.name", "Grace").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	realgit.Run(t, dir, "--git-dir", filepath.Join(dir, ".git"), "init", "-q")
+	realgit.Run(t, dir, "--git-dir", filepath.Join(dir, ".git"), "config", "user.name", "Grace")
 	if got := Setting(t.Context(), dir, "user.name"); got != "Grace" {
 		t.Errorf("in a repository: %q", got)
 	}

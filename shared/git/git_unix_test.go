@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,14 +14,12 @@ import (
 	"time"
 
 	"svc.example/svc/shared/testing/must"
-	"svc.example/svc/shared/testing/testenv"
+	"svc.example/svc/shared/testing/realgit"
 )
 
 func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
-	if out, err := exec.Command(testenv.Program(t, "your system's package", "git"), "init", "-q", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	realgit.Run(t, dir, "init", "-q")
 	for _, name := range []string{".git/index", ".git/config", ".git/packed-refs", ".git/refs/heads/main", ".git/info/attributes", ".gitattributes", "sub/.gitattributes"} {
 		pipe := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(pipe), 0o755), os.Rename(pipe, pipe+".away")); err != nil && !errors.Is(err, fs.ErrNotExist) {

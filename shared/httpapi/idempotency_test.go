@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,7 +20,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/memory"
 	"svc.example/svc/shared/testing/must"
-	"svc.example/svc/shared/testing/testenv"
+	"svc.example/svc/shared/testing/realgit"
 )
 
 // commits is how many the history holds.
@@ -145,11 +144,7 @@ func (w *world) head() repository.Head {
 func (w *world) merges() {
 	w.t.Helper()
 	git := func(args ...string) string {
-		w.t.Helper()
-		cmd := exec.Command(testenv.Program(w.t, "install git", "git"), append([]string{"-c", "user.name=Lin", "-c", "user.email=lin@example.com"}, args...)...)
-		cmd.Dir = w.ledger.Repository()
-		out := must.Get(cmd.Output())(w.t)
-		return strings.TrimSpace(string(out))
+		return strings.TrimSpace(realgit.Run(w.t, w.ledger.Repository(), args...))
 	}
 	other := git("commit-tree", "main~1^{tree}", "-p", "main~1", "-m", "beside")
 	git("update-ref", "refs/heads/main", git("commit-tree", "main^{tree}", "-p", other, "-p", "main", "-m", "merge"))

@@ -3,7 +3,6 @@ package dynamo_test
 import (
 	"context"
 	"crypto/rand"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -19,8 +18,8 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/ledgertest"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/standin"
-	"svc.example/svc/shared/testing/testenv"
 )
 
 var (
@@ -88,14 +87,11 @@ func admit(t testing.TB, table *dynamo.Table, ws access.ID) access.Key {
 }
 
 // gitDir makes a bare repository for objects.
-func gitDir(t testing.TB) (dir, git string) {
+func gitDir(t testing.TB) string {
 	t.Helper()
-	git = testenv.Program(t, "apt-get install git", "git")
-	dir = filepath.Join(t.TempDir(), "repository.git")
-	if out, err := exec.Command(git, "init", "--quiet", "--bare", "--initial-branch=main", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return dir, git
+	dir := filepath.Join(t.TempDir(), "repository.git")
+	realgit.Run(t, t.TempDir(), "init", "--quiet", "--bare", "--initial-branch=main", dir)
+	return dir
 }
 
 // snapshotStore is objects beside which snapshots are kept, in memory. It counts what is

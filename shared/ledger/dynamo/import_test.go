@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,7 +17,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/testing/must"
-	"svc.example/svc/shared/testing/testenv"
+	"svc.example/svc/shared/testing/realgit"
 )
 
 // history is a repository with side branches and merges, some of which do not
@@ -67,12 +65,10 @@ func history(commits int) string {
 // answers.
 func origin(t *testing.T, script string) (*local.Ledger, repository.Head, *disk.Objects) {
 	t.Helper()
-	git := testenv.Program(t, "apt-get install git", "git")
 	dir := filepath.Join(t.TempDir(), "data")
 	must.Do(t, local.Create(dir, access.Workspace{ID: "0123456789abcdef", Name: "shop", Secret: []byte("s")}))
-	cmd := exec.Command(git, "fast-import", "--quiet")
-	cmd.Dir, cmd.Stdin = filepath.Join(dir, local.RepositoryName), strings.NewReader(script)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	cmd := realgit.Command(t, filepath.Join(dir, local.RepositoryName), "fast-import", "--quiet")
+	cmd.Stdin = strings.NewReader(script)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -196,12 +196,12 @@ type eager struct{ *dynamo.Ledger }
 
 func (eager) Due(repository.Head, *repository.Commit) bool { return true }
 
-func store(t *testing.T, table *dynamo.Table, ws access.ID, objects repository.Objects, dir, git string) repositorytest.Store {
+func store(t *testing.T, table *dynamo.Table, ws access.ID, objects repository.Objects, dir string) repositorytest.Store {
 	ledger := table.Ledger(ws)
 	bump := func() {
 		must.Do(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
 	}
-	return repositorytest.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: bump, GitDir: dir, Git: git}
+	return repositorytest.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: bump, GitDir: dir}
 }
 
 // mirrored are objects in a bucket that a directory follows, for git to look
@@ -265,13 +265,13 @@ func TestOnAWS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
-				dir, git := gitDir(t)
+				dir := gitDir(t)
 				ws := newWorkspace(t, table)
 				prefix := "workspaces/" + string(ws)
 				objects := s3.New(b, prefix, table.Ledger(ws).Packs)
 				must.Do(t, objects.Init(background))
 				m := mirrored{objects, b, prefix, dir}
-				s := store(t, table, ws, m, dir, git)
+				s := store(t, table, ws, m, dir)
 				s.Merge = func(ctx context.Context, packs []string) (string, error) {
 					return m.merge(ctx, table.Ledger(ws), packs)
 				}
@@ -294,7 +294,7 @@ func (s stored) Snapshot(ctx context.Context, name string) ([]byte, error) {
 // reads every other head from its base. A workspace of 3 MB must not take 30.
 func TestSnapshotsThatShareNothingAreNotKept(t *testing.T) {
 	table := newTable(t)
-	dir, _ := gitDir(t)
+	dir := gitDir(t)
 	onDisk := must.Get(disk.Open(dir))(t)
 	objects := stored{keeper(onDisk)}
 	ledger := eager{table.Ledger(newWorkspace(t, table))}

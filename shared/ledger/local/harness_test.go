@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/ledgertest"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -158,12 +158,7 @@ func gitIn(t testing.TB, dir string) repo {
 }
 
 func (g repo) try(arguments ...string) (string, error) {
-	cmd := exec.Command("git", arguments...)
-	cmd.Dir = g.dir
-	cmd.Env = append(os.Environ(),
-		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Git", "GIT_AUTHOR_EMAIL=git@example.com", "GIT_COMMITTER_NAME=Git", "GIT_COMMITTER_EMAIL=git@example.com")
-	out, err := cmd.CombinedOutput()
+	out, err := realgit.Command(g, g.dir, arguments...).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("git %s: %w\n%s", strings.Join(arguments, " "), err, out)
 	}

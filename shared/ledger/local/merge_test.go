@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -112,8 +112,8 @@ func (w *world) tell(mark int, m made) {
 func (w *world) load(g repo) {
 	g.Helper()
 	marks := filepath.Join(g.TempDir(), "marks")
-	cmd := exec.Command("git", "fast-import", "--quiet", "--export-marks="+marks)
-	cmd.Dir, cmd.Stdin = g.dir, strings.NewReader(w.stream.String())
+	cmd := realgit.Command(g, g.dir, "fast-import", "--quiet", "--export-marks="+marks)
+	cmd.Stdin = strings.NewReader(w.stream.String())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		g.Fatalf("%v\n%s", err, out)
 	}

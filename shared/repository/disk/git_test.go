@@ -1,13 +1,11 @@
 package disk_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,29 +15,12 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/testing/testenv"
 )
 
-// git runs real git in a directory and returns what it prints.
-func git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	return must.Get(tryGit(t, dir, args...))(t)
-}
-
-func tryGit(t *testing.T, dir string, args ...string) (string, error) {
-	t.Helper()
-	cmd := exec.Command(testenv.Program(t, "apt-get install git", "git"), args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Linus", "GIT_AUTHOR_EMAIL=linus@example.com", "GIT_COMMITTER_NAME=Linus", "GIT_COMMITTER_EMAIL=linus@example.com")
-	var out, problems bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &problems
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git %s: %w\n%s%s", strings.Join(args, " "), err, out.String(), problems.String())
-	}
-	return out.String(), nil
-}
+var git, tryGit = realgit.Run, realgit.Try
 
 func fsck(t *testing.T, dir string) {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,7 @@ import (
 
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/must"
-	"svc.example/svc/shared/testing/testenv"
+	"svc.example/svc/shared/testing/realgit"
 )
 
 func TestID(t *testing.T) {
@@ -184,12 +183,9 @@ func sameSignature(a, b object.Signature) bool {
 // TestCommitRoundTrip: what has passed the checks comes back as it was, to
 // the second, and git fsck --strict is content with it.
 func TestCommitRoundTrip(t *testing.T) {
-	git := testenv.Program(t, "apt-get install git", "git")
 	dir := t.TempDir()
-	if out, err := exec.Command(git, "init", "--quiet", "--bare", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	store(t, git, dir, "tree", nil)
+	realgit.Run(t, dir, "init", "--quiet", "--bare")
+	store(t, dir, "tree", nil)
 	checked := 0
 	rapid.Check(t, func(r *rapid.T) {
 		good := func(text string) bool {
@@ -213,12 +209,12 @@ func TestCommitRoundTrip(t *testing.T) {
 			r.Fatalf("%+v comes back as %+v, %v", c, again, err)
 		}
 		if checked++; checked <= 20 {
-			if id := store(t, git, dir, "commit", content); id != object.Hash(object.CommitKind, content).String() {
+			if id := store(t, dir, "commit", content); id != object.Hash(object.CommitKind, content).String() {
 				r.Errorf("git names it %s", id)
 			}
 		}
 	})
-	if out, err := exec.Command(git, "-C", dir, "fsck", "--strict", "--no-dangling").CombinedOutput(); err != nil || strings.Contains(string(out), "error") || strings.Contains(string(out), "warning") {
+	if out, err := realgit.Command(t, dir, "fsck", "--strict", "--no-dangling").CombinedOutput(); err != nil || strings.Contains(string(out), "error") || strings.Contains(string(out), "warning") {
 		t.Errorf("git fsck: %v\n%s", err, out)
 	}
 }
@@ -226,23 +222,22 @@ func TestCommitRoundTrip(t *testing.T) {
 // TestRepeatedHeaders: of headers that stand twice, or where they do not belong,
 // the same count as in git.
 func TestRepeatedHeaders(t *testing.T) {
-	git := testenv.Program(t, "apt-get install git", "git")
 	dir := t.TempDir()
 	run := func(args ...string) string {
-		out, err := exec.Command(git, append([]string{"-C", dir}, args...)...).CombinedOutput()
+		out, err := realgit.Try(t, dir, args...)
 		if err != nil {
 			return ""
 		}
-		return strings.TrimSpace(string(out))
+		return strings.TrimSpace(out)
 	}
 	run("init", "--quiet", "--bare")
-	one := store(t, git, dir, "tree", nil)
-	blob := store(t, git, dir, "blob", []byte("text"))
+	one := store(t, dir, "tree", nil)
+	blob := store(t, dir, "blob", []byte("text"))
 	entry := object.EncodeTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "a", ID: object.ParseID(blob)}})
-	other := store(t, git, dir, "tree", entry)
+	other := store(t, dir, "tree", entry)
 	people := "author A <a@b> 5 +0000\ncommitter C <c@d> 6 +0000\n"
-	p := store(t, git, dir, "commit", []byte("tree "+one+"\n"+people+"\nparent\n"))
-	q := store(t, git, dir, "commit", []byte("tree "+one+"\n"+people+"\nother parent\n"))
+	p := store(t, dir, "commit", []byte("tree "+one+"\n"+people+"\nparent\n"))
+	q := store(t, dir, "commit", []byte("tree "+one+"\n"+people+"\nother parent\n"))
 	for name, content := range map[string]string{
 		"as git writes it":   "tree " + one + "\nparent " + p + "\nparent " + q + "\n" + people,
 		"two trees":          "tree " + one + "\n" + people + "tree " + other + "\n",
@@ -255,7 +250,7 @@ func TestRepeatedHeaders(t *testing.T) {
 		"an id in front":     one + "\n" + people,
 		"a parent in front":  "parent " + p + "\ntree " + one + "\n" + people,
 	} {
-		id := store(t, git, dir, "commit", []byte(content+"\nmessage\n"))
+		id := store(t, dir, "commit", []byte(content+"\nmessage\n"))
 		want := run("rev-parse", "--quiet", "--verify", id+"^{tree}")
 		c, err := object.DecodeCommit([]byte(content + "\nmessage\n"))
 		if (err == nil) != (want != "") {
@@ -279,8 +274,8 @@ func TestRepeatedHeaders(t *testing.T) {
 }
 
 // store lets git store an object, unchecked, and returns its id.
-func store(t *testing.T, git, dir, kind string, content []byte) string {
-	cmd := exec.Command(git, "-C", dir, "hash-object", "-w", "--literally", "--stdin", "-t", kind)
+func store(t *testing.T, dir, kind string, content []byte) string {
+	cmd := realgit.Command(t, dir, "hash-object", "-w", "--literally", "--stdin", "-t", kind)
 	cmd.Stdin = bytes.NewReader(content)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/testing/must"
-	"svc.example/svc/shared/testing/testenv"
+	"svc.example/svc/shared/testing/realgit"
 )
 
 func blob(text string) pack.Object {
@@ -80,14 +79,11 @@ func resolve(t testing.TB, content []byte, offset int64) (string, []byte) {
 // verify lets git check a pack and make its index, which must be ours.
 func verify(t *testing.T, name string, content, index []byte) {
 	t.Helper()
-	git := testenv.Program(t, "apt-get install git", "git")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pack-"+name+".pack")
 	must.Do(t, os.WriteFile(path, content, 0o600))
-	cmd := exec.Command(git, "index-pack", path)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != name {
-		t.Fatalf("git index-pack says %s, %v; the name is %s", out, err, name)
+	if out := realgit.Run(t, dir, "index-pack", path); strings.TrimSpace(out) != name {
+		t.Fatalf("git index-pack says %s; the name is %s", out, name)
 	}
 	if theirs, err := os.ReadFile(strings.TrimSuffix(path, ".pack") + ".idx"); err != nil || !bytes.Equal(theirs, index) {
 		t.Errorf("git makes another index of %d bytes, %v; ours has %d", len(theirs), err, len(index))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,9 +20,9 @@ import (
 	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/testing/meter"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/testing/standin"
-	"svc.example/svc/shared/testing/testenv"
 )
 
 var ctx = context.Background()
@@ -69,17 +68,7 @@ func download(t *testing.T, b *bucket.Bucket, head string) (dir string) {
 	return dir
 }
 
-func git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(testenv.Program(t, "apt-get install git", "git"), args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
+var git = realgit.Run
 
 var _ repository.Checkpoints = (*s3.Objects)(nil)
 
@@ -141,7 +130,7 @@ func TestACopyIsAnOrdinaryRepository(t *testing.T) {
 	check := func() {
 		t.Helper()
 		dir := download(t, b, h.at.Head.Commit)
-		if out := git(t, dir, "fsck", "--strict", "--full", "--no-dangling"); out != "" {
+		if out, err := realgit.Command(t, dir, "fsck", "--strict", "--full", "--no-dangling").CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("git fsck says %s", out)
 		}
 		if n := strings.TrimSpace(git(t, dir, "rev-list", "--count", "HEAD")); n != "60" {

@@ -1,14 +1,12 @@
 package repositorytest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,26 +17,13 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 )
 
 // git runs real git on the store.
 func (w *world) git(args ...string) string {
 	w.t.Helper()
-	return w.gitIn(w.GitDir, args...)
-}
-
-func (w *world) gitIn(dir string, args ...string) string {
-	w.t.Helper()
-	cmd := exec.Command(w.Git, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Linus", "GIT_AUTHOR_EMAIL=linus@example.com", "GIT_COMMITTER_NAME=Linus", "GIT_COMMITTER_EMAIL=linus@example.com")
-	var out, problems bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &problems
-	if err := cmd.Run(); err != nil {
-		w.t.Fatalf("git %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), problems.String())
-	}
-	return out.String()
+	return realgit.Run(w.t, w.GitDir, args...)
 }
 
 // publish lets the branch name the head, for a ledger that keeps its head
@@ -137,7 +122,7 @@ func (w *world) compareWithClone(model map[string]string) {
 			w.t.Errorf("the clone has %q at %s, %v; want %q", got, path, err, text)
 		}
 	}
-	if status := w.gitIn(dir, "status", "--porcelain"); status != "" {
+	if status := realgit.Run(w.t, dir, "status", "--porcelain"); status != "" {
 		w.t.Errorf("the clone is not clean: %s", status)
 	}
 }

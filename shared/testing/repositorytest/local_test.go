@@ -9,13 +9,11 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/repositorytest"
-	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestLocal holds what svc api stores in to the contract: the ledger and the
 // objects in one directory.
 func TestLocal(t *testing.T) {
-	git := testenv.Program(t, "apt-get install git", "git")
 	repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
 		dir := filepath.Join(t.TempDir(), "data")
 		must.Do(t, local.Create(dir, access.Workspace{ID: "0123456789abcdef", Name: "workspace", Secret: []byte("secret")}))
@@ -30,6 +28,6 @@ func TestLocal(t *testing.T) {
 		bump := func() {
 			must.Report(t, ledger.Registry().SetWorkspace(context.Background(), func(w *access.Workspace) { w.Name += "." }))
 		}
-		return repositorytest.Store{Ledger: ledger, Objects: ledger.Objects(), Head: ledger.Head, Bump: bump, Merge: compact, GitDir: ledger.Repository(), Git: git}
+		return repositorytest.Store{Ledger: ledger, Objects: ledger.Objects(), Head: ledger.Head, Bump: bump, Merge: compact, GitDir: ledger.Repository()}
 	})
 }

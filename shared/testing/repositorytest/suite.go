@@ -31,8 +31,6 @@ type Store struct {
 	Bump func()
 	// GitDir is the directory that real git can read the objects in.
 	GitDir string
-	// Git is the git program.
-	Git string
 	// Merge makes one pack of those named, the oldest first, or of all that there
 	// are, leaves nothing of them and returns its name, if it has one. It is nil
 	// where nothing is merged.
