@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/documents"
 )
 
 const threeRuleFlag = `{
@@ -83,14 +84,7 @@ const betaUsers = `{
   ]}
 }`
 
-func parse(t testing.TB, text string) *jsontree.Node {
-	t.Helper()
-	n, err := jsontree.Parse([]byte(text))
-	if err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return n
-}
+var parse = documents.Tree
 
 // put replaces, adds or (with "") deletes what a pointer names.
 func put(t testing.TB, tree *jsontree.Node, pointer, text string) *jsontree.Node {

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 const workspaceID = access.ID("0123456789abcdef")
@@ -38,29 +38,11 @@ type world struct {
 	service *control.Service
 	seen    *rows.Store
 	handler http.Handler
-	log     *safeBuffer
+	log     *svcbinary.Log
 	// alter changes what the gate says, or fails.
 	alter func(*control.Entry) error
 	clock time.Time
 	key   string // of a protected engineer
-}
-
-// safeBuffer is a buffer that many can write to.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 var unlimited = ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
@@ -71,7 +53,7 @@ func newWorld(t testing.TB, files map[string]string) *world {
 
 func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options) *world {
 	t.Helper()
-	w := &world{t: t, log: &safeBuffer{}, clock: time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)}
+	w := &world{t: t, log: &svcbinary.Log{}, clock: time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)}
 	dir := filepath.Join(t.TempDir(), "data")
 	must.Do(w.t, local.Create(dir, access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
 	w.ledger = must.Get(local.Open(context.Background(), dir, local.Options{}))(w.t)

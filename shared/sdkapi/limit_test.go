@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/telemetrytest"
 )
 
@@ -166,7 +166,7 @@ var ctx = context.Background()
 
 // world is a workspace on disk, served, with every backend call counted.
 type world struct {
-	log lines
+	log svcbinary.Log
 	*testing.T
 	ledger  *local.Ledger
 	repo    *repository.Repository
@@ -247,24 +247,6 @@ func (w *world) serve(options sdkapi.Options) {
 // all serves everything that there is for applications.
 func all(options sdkapi.Options) http.Handler {
 	return router.New(sdkapi.Routes(options), sdkapi.Delivery(options))
-}
-
-// lines is a log that many write to.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 func (w *world) edit(change func(*local.Registry) error) {
