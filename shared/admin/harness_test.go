@@ -2,11 +2,13 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,11 +17,17 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/ledger/revwalk"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/gitobjects"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/realgit"
 	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/versions"
 )
 
 var ctx = context.Background()
@@ -164,4 +172,87 @@ func key(t testing.TB, w *Workspace) access.Key {
 	k, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"engineer"}})
 	must.Do(t, err)
 	return k
+}
+
+// TestTwoApply: of two who began at one head one lands, and the other is told;
+// what only keys have changed is no reason.
+func TestTwoApply(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "acme", directory(t, "a"))
+	var plans []*provision.Plan
+	for _, key := range []string{"x", "y", "z"} {
+		dir := directory(t, "a", key)
+		other := must.Get(s.Find(ctx, w.ID))(t)
+		p := must.Get(other.Plan(ctx, dir, plainPath))(t)
+		plans = append(plans, p)
+	}
+	key(t, w)
+	landed, refused := 0, 0
+	var lock sync.Mutex
+	var all sync.WaitGroup
+	for _, p := range plans {
+		all.Go(func() {
+			_, err := p.Apply(ctx, ada(), "")
+			lock.Lock()
+			defer lock.Unlock()
+			if err == nil {
+				landed++
+			} else if errors.Is(err, provision.ErrHeadMoved) {
+				refused++
+			} else {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if landed != 1 || refused != 2 {
+		t.Errorf("%d landed, %d were refused", landed, refused)
+	}
+	clean(t, w)
+}
+
+// TestVersionsAreToldOfEveryCommit: else clients take everything again, twice.
+func TestVersionsAreToldOfEveryCommit(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "acme", directory(t, "a"))
+	told := func() string {
+		t.Helper()
+		head := must.Get(w.ledger.Head(ctx))(t)
+		known, found := versions.Find(head.Versions, "production")
+		if !found {
+			t.Fatal("no versions are told")
+		}
+		return known.SDK.String()
+	}
+	first := told()
+	must.Get(w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true, Did: "added"}, ada()))(t)
+	if added := told(); added != first {
+		t.Errorf("%s became %s with another environment", first, added)
+	}
+	must.Get(w.Reindex(ctx, "", Checking{}))(t)
+	if again := told(); again != first {
+		t.Errorf("%s became %s with new rows", first, again)
+	}
+}
+
+// TestAnEnormousFileIsNotImported: a history is read object by object, and one
+// of them must not take all memory.
+func TestAnEnormousFileIsNotImported(t *testing.T) {
+	for size, want := range map[int]string{5 << 20: "", revwalk.LargestFile + 1: "huge.png: object"} {
+		from := must.Get(disk.Init(t.TempDir()))(t)
+		blob := gitobjects.Blob(strings.Repeat("x", size))
+		tree := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "huge.png", ID: blob.ID})
+		commit := gitobjects.Commit(tree)
+		gitobjects.Store(t, from, blob, tree, commit)
+		reader := from.Reader(t.Context())
+		defer reader.Close()
+		reader.MaxBlob(revwalk.LargestFile)
+		p, err := repack(t.Context(), reader, commit.ID.String(), nil)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("a file of %d bytes: %v, want %q", size, err, want)
+		}
+		if err == nil {
+			p.close()
+		}
+	}
 }

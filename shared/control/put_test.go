@@ -235,26 +235,13 @@ func TestCreateFlag(t *testing.T) {
 
 func TestCreationsThatAreRefused(t *testing.T) {
 	w := newWorld(t, nil)
-	s := w.boss
-	one := node(t, "1")
-	flag := func(c change.Creation) error { _, err := s().Changes().Create(ctx, c); return err }
-	config := func(c change.Creation) error { _, err := s().Changes().Create(ctx, c); return err }
-	for _, test := range []struct {
-		name string
-		err  error
-		at   string
-	}{
-		{"no key", flag(change.Creation{Type: document.Flag}), "/key"},
-		{"an unknown type", flag(change.Creation{Type: document.Flag, Key: "a", ValueType: ptr("log_level"), Value: one}), "/type"},
-		{"a value for a bool", flag(change.Creation{Type: document.Flag, Key: "a", Value: node(t, "false")}), "/value"},
-		{"no value", flag(change.Creation{Type: document.Flag, Key: "a", ValueType: ptr("int")}), "/value"},
-		{"all at once", flag(change.Creation{Type: document.Flag, Key: "a b", ValueType: ptr("int"), Value: node(t, "true")}), "/key /value"},
-		{"with what was found before", flag(change.Creation{Type: document.Flag, Key: "a b", Request: change.Request{Malformed: issuesAt("/tag")}}), "/tag /key"},
-		{"no config type", config(change.Creation{Type: document.Config, Key: "a", Value: one}), "/valueType"},
+	for want, creation := range map[string]change.Creation{
+		"/key /value": {Type: document.Flag, Key: "a b", ValueType: ptr("int"), Value: node(t, "true")},
+		"/tag /key":   {Type: document.Flag, Key: "a b", Request: change.Request{Malformed: issuesAt("/tag")}},
+		"/valueType":  {Type: document.Config, Key: "a", Value: node(t, "1")},
 	} {
-		f := wantRefusal(t, test.err, "400 BAD_REQUEST")
-		if got := pointers(f, "issues"); got != test.at {
-			t.Errorf("%s: at %s, want %s", test.name, got, test.at)
+		if got := pointers(ended(w.boss().Changes().Create(ctx, creation))(t, "400 BAD_REQUEST"), "issues"); got != want {
+			t.Errorf("at %s, want %s", got, want)
 		}
 	}
 	if n := w.repo.Total(); n != 0 {

@@ -40,7 +40,6 @@ func TestEvaluate(t *testing.T) {
 		{`{"environment": "staging", "at": "` + first + `"}`, "/evaluations/checkout.redesign/value", "false"},
 		{`{"environment": "staging", "at": "` + first[:7] + `"}`, "/commitSha", first},
 		{`{"environment": "staging", "at": "` + first + `", "explain": true}`, "/evaluations/checkout.redesign/explanation/0/ruleSource", "default"},
-		{`{"environment": "staging", "at": "` + head + `"}`, "/evaluations/checkout.redesign/value", "true"},
 		{`{"environment": "staging"}`, "/evaluations/api.token/confidential", "true"},
 		{`{"environment": "staging"}`, "/evaluations/api.token/value", "<nil>"},
 		{`{"environment": "staging"}`, "/evaluations/master.key/confidential", "true"},
