@@ -108,17 +108,7 @@ func (s *store) commit(changes ...repository.Change) *repository.Snapshot {
 	return must.Get(s.repo.Commit(ctx, s.snapshot(s.repo), s.draft(changes...)))(s.t)
 }
 
-func put(path, text string) repository.Change {
-	return repository.Change{Path: path, Content: []byte(text)}
-}
-
-func texts(s *repository.Snapshot) map[string]string {
-	all := map[string]string{}
-	for _, f := range s.Files {
-		all[f.Path] = string(f.Text)
-	}
-	return all
-}
+var put, texts = repositorytest.Put, repositorytest.Texts
 
 // TestForced turns history back and replaces it, as git push -f does.
 func TestForced(t *testing.T) {

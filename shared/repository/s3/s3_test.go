@@ -110,17 +110,7 @@ func (h *history) grow(n int) (packs []string) {
 	return packs
 }
 
-func texts(s *repository.Snapshot) map[string]string {
-	all := map[string]string{}
-	for _, f := range s.Files {
-		all[f.Path] = string(f.Text)
-	}
-	return all
-}
-
-func change(path, text string) repository.Change {
-	return repository.Change{Path: path, Content: []byte(text)}
-}
+var change = repositorytest.Put
 
 func TestACopyIsAnOrdinaryRepository(t *testing.T) {
 	objects, b := open(t)
@@ -136,7 +126,7 @@ func TestACopyIsAnOrdinaryRepository(t *testing.T) {
 		if n := strings.TrimSpace(git(t, dir, "rev-list", "--count", "HEAD")); n != "60" {
 			t.Errorf("git counts %s commits", n)
 		}
-		for path, text := range texts(h.at) {
+		for path, text := range repositorytest.Texts(h.at) {
 			if got := git(t, dir, "cat-file", "blob", "HEAD:"+path); got != text {
 				t.Errorf("git has %q at %s, want %q", got, path, text)
 			}

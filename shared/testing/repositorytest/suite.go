@@ -118,14 +118,17 @@ func (w *world) commit(message string, changes ...repository.Change) *repository
 	return must.Get(w.repo.Commit(context.Background(), w.snapshot(), w.draft(message, changes...)))(w.t)
 }
 
-func put(path, text string) repository.Change {
+// Put is a change that writes a file.
+func Put(path, text string) repository.Change {
 	return repository.Change{Path: path, Content: []byte(text)}
 }
 
+var put = Put
+
 func remove(path string) repository.Change { return repository.Change{Path: path} }
 
-// texts returns a snapshot's files as path to text.
-func texts(s *repository.Snapshot) map[string]string {
+// Texts returns a snapshot's files as path to text.
+func Texts(s *repository.Snapshot) map[string]string {
 	all := map[string]string{}
 	for _, f := range s.Files {
 		all[f.Path] = string(f.Text)
@@ -135,7 +138,7 @@ func texts(s *repository.Snapshot) map[string]string {
 
 func (w *world) wantFiles(s *repository.Snapshot, want map[string]string) {
 	w.t.Helper()
-	if got := texts(s); !maps.Equal(got, want) {
+	if got := Texts(s); !maps.Equal(got, want) {
 		w.t.Errorf("the files at %s are %q, want %q", s.Head.Commit, got, want)
 	}
 }
