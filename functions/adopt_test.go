@@ -48,15 +48,11 @@ func testAdopted(t *testing.T, all *template.Template, values map[string]string)
 		}
 	}
 	own, err := all.Functions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plain := functions(t)
 	for id, f := range own {
 		got, err := iam.New(all, f, names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want, err := iam.New(read(t), plain[id], iam.Names{"Table": table, "Bucket": bucket, "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead"})
 		if err != nil || !slices.Equal(got.Rights(), want.Rights()) {
 			t.Errorf("%s may %v\nwant %v, %v", id, got.Rights(), want.Rights(), err)

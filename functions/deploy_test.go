@@ -22,9 +22,7 @@ const alias = "live"
 func TestANewVersionTakesOverByAndBy(t *testing.T) {
 	all := read(t)
 	routes, err := all.Routes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, r := range routes {
 		f := all.Resources[r.Function].Properties
 		if f["AutoPublishAlias"] != alias || f["AutoPublishAliasAllProperties"] != true {
@@ -65,16 +63,12 @@ func TestSAMPublishesVersions(t *testing.T) {
 	cmd := exec.Command(python, "internal/testdata/transform.py", path)
 	cmd.Stderr = t.Output()
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var resources map[string]struct {
 		Type                     string
 		Properties, UpdatePolicy map[string]any
 	}
-	if err := json.Unmarshal(out, &resources); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out, &resources))
 	parameters := read(t).Parameters
 	versions := 0
 	for id, r := range resources {
@@ -138,9 +132,7 @@ func TestAnAddressThatIsGivenInAnotherWay(t *testing.T) {
 		var write func(value any) string
 		write = func(value any) (text string) {
 			value, err := all.Resolve(value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if name, is := template.At(value, "Ref").(string); is {
 				of, _ := all.Parameter(name)
 				return fmt.Sprint(of)

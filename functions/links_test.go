@@ -44,12 +44,8 @@ func dependencies(t *testing.T) map[string][]string {
 	cmd := exec.Command("go", "list", "-tags=lambda.norpc", "-json=ImportPath,Name,Deps", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	all := map[string][]string{}
 	for dec := json.NewDecoder(out); ; {
 		var p struct {
@@ -65,9 +61,7 @@ func dependencies(t *testing.T) map[string][]string {
 			all[strings.TrimPrefix(p.ImportPath, module+"functions/")] = p.Deps
 		}
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Wait())
 	return all
 }
 
@@ -107,9 +101,7 @@ func TestAFunctionStaysSmall(t *testing.T) {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Logf("%-12s %5.1f MB", e.Name(), float64(info.Size())/(1<<20))
 		if info.Size() > maxBytes {
 			t.Errorf("%s is %d bytes stripped, at most %d are allowed", e.Name(), info.Size(), maxBytes)

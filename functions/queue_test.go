@@ -52,9 +52,7 @@ func TestAlarms(t *testing.T) {
 			continue
 		}
 		text, err := json.Marshal(r.Properties)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[id] = string(text)
 		n := strings.Count(all[id], `"MetricName"`)
 		if metrics += n; n > 10 {

@@ -156,9 +156,7 @@ var rightsOf = []struct {
 
 func TestEachFunctionMayAskWhatItMustAndNoMore(t *testing.T) {
 	policies, err := iam.Policies("../template.yaml", names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range rightsOf {
 		for _, group := range all {
 			if got, want := policies[group].Allows(c.request), slices.Contains(c.may, group); got != want {

@@ -25,18 +25,14 @@ const path = "../template.yaml"
 func read(t *testing.T) *template.Template {
 	t.Helper()
 	got, err := template.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
 func functions(t *testing.T) map[string]template.Function {
 	t.Helper()
 	got, err := read(t).Functions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -61,18 +57,14 @@ func TestTheRoutesAreThoseOfTheEndpoints(t *testing.T) {
 		fmt.Fprintf(&want, "  %sRoute:\n    Type: AWS::ApiGatewayV2::Route\n    Properties:\n      ApiId: !Ref Api\n      RouteKey: %s\n      Target: !Sub integrations/${%s}\n\n", name, r.Key, integrations[r.Function])
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before, rest, begins := strings.Cut(string(text), routesBegin)
 	got, after, ends := strings.Cut(rest, routesEnd)
 	if !begins || !ends {
 		t.Fatalf("%s has no section of routes, between the lines\n%s%s", path, routesBegin, routesEnd)
 	}
 	if *record {
-		if err := os.WriteFile(path, []byte(before+routesBegin+want.String()+routesEnd+after), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(before+routesBegin+want.String()+routesEnd+after), 0o666))
 		return
 	}
 	if got != want.String() {
@@ -86,9 +78,7 @@ func TestTheRoutesAreThoseOfTheEndpoints(t *testing.T) {
 func TestTheGatewayMayInvokeWhatItRoutesTo(t *testing.T) {
 	all := read(t)
 	routes, err := all.Routes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	may := map[string]bool{}
 	for id, r := range all.Resources {
 		if r.Type != "AWS::Lambda::Permission" {
@@ -114,9 +104,7 @@ func TestEveryFolderIsAFunction(t *testing.T) {
 	}
 	slices.Sort(got)
 	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []string
 	for _, e := range entries {
 		if e.IsDir() && e.Name() != "internal" {
@@ -217,9 +205,7 @@ func TestAFloodTakesNothingFromOtherRoutes(t *testing.T) {
 	settings, _ := stage.Properties["RouteSettings"].(map[string]any)
 	depends, _ := json.Marshal(stage.DependsOn)
 	routes, err := all.Routes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ids := map[string]string{}
 	for _, r := range routes {
 		ids[r.Key] = r.ID
@@ -304,5 +290,12 @@ func TestAFunctionEndsBeforeTheGatewayGivesUp(t *testing.T) {
 		if f.Memory < 128 {
 			t.Errorf("%s has %d MB", id, f.Memory)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

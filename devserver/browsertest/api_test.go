@@ -36,9 +36,7 @@ func (w *workspace) start(t *testing.T, flags ...string) (stop func()) {
 	t.Helper()
 	args := append([]string{"api", "--data", w.data, "--port", w.port, "--rate-limit", "1000", "--rate-burst", "1000"}, flags...)
 	server, err := svcbinary.Here(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stopped := false
 	stop = func() {
 		if stopped {
@@ -77,21 +75,15 @@ func (w *workspace) send(t *testing.T, key, method, path, body string) {
 func request(t *testing.T, method, url, key, body string) (status int, answer string) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
 	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return a.StatusCode, string(text)
 }
 

@@ -87,9 +87,7 @@ func openTab(t *testing.T, url string) tab {
 func attach(t *testing.T, ctx context.Context, url string) tab {
 	t.Helper()
 	tab := tab{ctx, &traffic{byID: map[network.RequestID]*exchange{}}}
-	if err := chromedp.Listen(ctx, tab.log.record); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Listen(ctx, tab.log.record))
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
@@ -137,9 +135,7 @@ func (tab tab) bringToken(t *testing.T, address string) {
 		return
 	}
 	for _, address := range []string{fmt.Sprintf("http://%s/console/#token=%s", at.Host, token), "about:blank"} {
-		if err := chromedp.Do(tab.ctx, chromedp.Navigate(address)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, chromedp.Do(tab.ctx, chromedp.Navigate(address)))
 	}
 }
 
@@ -159,9 +155,7 @@ func call[T any](t *testing.T, tab tab, function string, args ...any) T {
 	words := make([]string, len(args))
 	for i, arg := range args {
 		word, err := json.Marshal(arg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		words[i] = string(word)
 	}
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)

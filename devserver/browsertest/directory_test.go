@@ -66,12 +66,8 @@ func everyTypeDir(t *testing.T) string {
 func write(t *testing.T, datadir, path, content string) {
 	t.Helper()
 	file := filepath.Join(datadir, filepath.FromSlash(path))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(t, os.WriteFile(file, []byte(content), 0o644))
 }
 
 // edit replaces a text, which must be there, where it stands first in a file
@@ -87,9 +83,7 @@ func edit(t *testing.T, datadir, path, old, new string) {
 
 func remove(t *testing.T, datadir, path string) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(datadir, filepath.FromSlash(path))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(datadir, filepath.FromSlash(path))))
 }
 
 // switchOff makes new-checkout of the sample directory false, where it is true

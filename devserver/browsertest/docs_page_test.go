@@ -79,9 +79,7 @@ const impatience = `(() => { const every = setInterval; window.setInterval = (lo
 func blankTab(t *testing.T, s screen) docsPage {
 	t.Helper()
 	p := docsPage{openTab(t, "about:blank"), &complaints{}}
-	if err := chromedp.Listen(p.ctx, p.complaints.record); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Listen(p.ctx, p.complaints.record))
 	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable, audits.Enable} {
 		if _, err := chromedp.Call(p.ctx, enable, cdp.Empty{}); err != nil {
 			t.Fatal(err)

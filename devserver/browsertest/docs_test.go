@@ -44,9 +44,7 @@ func (d description) each(t *testing.T, visit func(method, path string, o operat
 				continue
 			}
 			var o operation
-			if err := json.Unmarshal(text, &o); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(text, &o))
 			visit(method, path, o)
 		}
 	}
@@ -292,9 +290,7 @@ func TestRendererIsThePackage(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, manifest)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	if pinned := ours.Dependencies["swagger-ui-dist"]; pinned != swaggerui.Version || theirs.Version != swaggerui.Version || theirs.License != "Apache-2.0" {
 		t.Errorf("package.json pins %s, %s (%s) is installed, and swaggerui says %s", pinned, theirs.Version, theirs.License, swaggerui.Version)
@@ -303,9 +299,7 @@ func TestRendererIsThePackage(t *testing.T) {
 	for _, f := range swaggerui.Files {
 		want := readFile(t, filepath.Join(folder, f.Name))
 		a, err := http.Get(server.base + "/v1/docs/" + swaggerui.Digest() + "/" + f.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		served, err := io.ReadAll(a.Body)
 		a.Body.Close()
 		if err != nil || a.StatusCode != 200 || !bytes.Equal(served, want) {

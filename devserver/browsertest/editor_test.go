@@ -31,24 +31,18 @@ func TestEditorKnowsWhatInitWrites(t *testing.T) {
 	}
 	wrong := files[0]
 	text := readFile(t, wrong)
-	if err := os.WriteFile(wrong, []byte(strings.Replace(string(text), `"valueType": "`, `"valueType": "x`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(wrong, []byte(strings.Replace(string(text), `"valueType": "`, `"valueType": "x`, 1)), 0o600))
 
 	editor := node(t, testdata(t, "editor.js"))
 	editor.Args = append(editor.Args, files...)
 	editor.Stderr = t.Output()
 	out, err := editor.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var answers map[string]struct {
 		Problems, Operators, Types []string
 		Hover                      any
 	}
-	if err := json.Unmarshal(out, &answers); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out, &answers))
 
 	operators := evaluation.Operators()
 	for i, o := range operators {

@@ -24,9 +24,7 @@ func TestWebProviderHearsOfEdits(t *testing.T) {
 				options["headers"] = [][2]string{{"X-API-Key", key}}
 			}
 			server, err := svcbinary.Here(args...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			app.mustStart(t, options, member)
 			app.waitForStream(t, options["baseUrl"].(string))
 			if err := server.Stop(); err != nil { // there was no event yet
@@ -58,14 +56,10 @@ func TestWebProviderOutlivesAServerBehindNginx(t *testing.T) {
 	base := behindNginx(t, "http://127.0.0.1:"+port)
 	args := []string{"serve", "--datadir", dir, "--port", port}
 	server, err := svcbinary.Here(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	app.mustStart(t, map[string]any{"baseUrl": base}, member)
 	app.waitForStream(t, base)
-	if err := server.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Stop())
 	app.log.wait(t, "a stream that is refused", base+"/ofrep/v1/events", func(x exchange) bool { return x.Status == 502 })
 	edit(t, dir, "configs/ratio.json", "0.5", "0.25")
 	if problem := launch(t, args...); problem != "" {

@@ -19,9 +19,7 @@ func TestAPageOfTheFunctionsHearsFromARelay(t *testing.T) {
 	public := issueKey(t, workspace, access.KeyRequest{Kind: access.KindPublicSDK, Name: "page", Environment: "development"})
 	person := issueKey(t, workspace, access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"protected_engineer"}})
 	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(secret), 0o600))
 	if problem := launch(t, "serve", "--url", base, "--key-file", file, "--port", port); problem != "" {
 		t.Fatal(problem)
 	}

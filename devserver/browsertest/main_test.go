@@ -24,9 +24,7 @@ func TestMain(m *testing.M) {
 func svc(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := svcbinary.Do(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -45,4 +43,11 @@ func eventually(t *testing.T, what string, check func() (found any, done bool)) 
 		}
 	}
 	t.Fatalf("%s: not within %s, but %v", what, patience, found)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

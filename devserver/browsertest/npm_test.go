@@ -34,9 +34,7 @@ func bundle(t *testing.T, program string) string {
 	testenv.Program(t, "on Debian, apt-get install nodejs", "node") // esbuild's command is a script
 	esbuild := exec.Command(filepath.Join("node_modules", ".bin", "esbuild"), "--bundle", "--format=esm", "--log-level=warning")
 	packages, err := filepath.Abs("node_modules") // for a program that lies elsewhere
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	esbuild.Env = append(os.Environ(), "NODE_PATH="+packages)
 	esbuild.Stdin = strings.NewReader(program)
 	var stderr bytes.Buffer

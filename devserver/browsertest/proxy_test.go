@@ -47,9 +47,7 @@ http {
 	%[2]s
 }
 `, dir, servers)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, []byte(text), 0o600))
 	address := proxy(t, port, exec.Command(path, "-p", dir, "-c", config))
 	t.Cleanup(func() {
 		if log, err := os.ReadFile(filepath.Join(dir, "error.log")); err == nil && len(log) > 0 {
@@ -65,9 +63,7 @@ func behindCaddy(t *testing.T, port, caddyfile string) string {
 	path := testenv.Program(t, "on Debian, apt-get install caddy", "caddy")
 	dir := t.TempDir()
 	config := filepath.Join(dir, "Caddyfile")
-	if err := os.WriteFile(config, []byte("{\n\tadmin off\n}\n"+caddyfile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, []byte("{\n\tadmin off\n}\n"+caddyfile), 0o600))
 	cmd := exec.Command(path, "run", "--config", config, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	return proxy(t, port, cmd)
@@ -77,9 +73,7 @@ func behindCaddy(t *testing.T, port, caddyfile string) string {
 func proxy(t *testing.T, port string, cmd *exec.Cmd) string {
 	t.Helper()
 	cmd.Stderr = t.Output()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait()
@@ -148,9 +142,7 @@ func (w *workspace) set(t *testing.T, key string, value int) {
 func (w *workspace) relay(t *testing.T) string {
 	t.Helper()
 	key, port := filepath.Join(t.TempDir(), "key"), freeport.Take()
-	if err := os.WriteFile(key, []byte(w.applicationKey(t, "secret", "development")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(key, []byte(w.applicationKey(t, "secret", "development")), 0o600))
 	if problem := launch(t, "serve", "--url", w.base, "--key-file", key, "--port", port); problem != "" {
 		t.Fatal(problem)
 	}
@@ -165,12 +157,8 @@ func testEventStreams(t *testing.T, a *workspace, base string) {
 	listener.Args = append(listener.Args, base+"/api/v2/sse/config", a.applicationKey(t, "secret", "development"))
 	listener.Stderr = t.Output()
 	out, err := listener.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, listener.Start())
 	hung := time.AfterFunc(3*patience, func() { listener.Process.Kill() })
 	defer func() {
 		hung.Stop()

@@ -27,9 +27,7 @@ func TestPagesHearOfEachChangeOnce(t *testing.T) {
 		path := filepath.Join(dir, "configs", "limit.json")
 		text := readFile(t, path)
 		app.hearsOnceOf(t, base, func(value int) {
-			if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"42"`, fmt.Sprintf(`"%d"`, value), 1)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"42"`, fmt.Sprintf(`"%d"`, value), 1)), 0o644))
 		})
 	})
 	t.Run("svc api", func(t *testing.T) {
@@ -134,9 +132,7 @@ func (tab tab) openBehind(t *testing.T, url string) tab {
 	behind := true
 	info := chromedp.FromContext(tab.ctx)
 	made, err := chromedp.CallBrowser(tab.ctx, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: info.BrowserContextID, Background: &behind})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := chromedp.NewContext(tab.ctx, chromedp.WithTargetID(made.TargetID))
 	t.Cleanup(cancel)
 	return attach(t, ctx, url)

@@ -18,16 +18,10 @@ func startApp(t *testing.T, cmd *exec.Cmd) serverApp {
 	t.Helper()
 	cmd.Stderr = t.Output()
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	hung := time.AfterFunc(3*patience, func() { cmd.Process.Kill() })
 	t.Cleanup(func() {
 		stdin.Close() // which ends the program

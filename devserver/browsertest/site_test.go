@@ -27,9 +27,7 @@ func newSite(t *testing.T, pages map[string]string) site {
 	}))
 	t.Cleanup(server.Close)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return site{port}
 }
 

@@ -81,9 +81,7 @@ func TestOpenFeatureServerSnippet(t *testing.T) {
 		cmd := node(t, program)
 		cmd.Stderr = t.Output()
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return strings.TrimSpace(string(out))
 	}
 	if got := run(); got != newCheckout {

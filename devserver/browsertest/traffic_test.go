@@ -97,9 +97,7 @@ func (l *traffic) origins(t *testing.T) []string {
 	var all []string
 	for _, x := range l.byID {
 		u, err := url.Parse(x.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if origin := u.Scheme + "://" + u.Host; u.Host != "" && !slices.Contains(all, origin) {
 			all = append(all, origin)
 		}

@@ -34,9 +34,7 @@ func TestViteAppWithSvcFromNPM(t *testing.T) {
 	// Its own wrapper rather than npm's, to which signals of a terminal come as
 	// well.
 	server, err := svcbinary.Start(filepath.Join("node_modules", ".bin", "svc"), "serve", "--port", port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := server.Stop(); err != nil {
 			t.Error(err)
@@ -67,9 +65,7 @@ func viteApp(t *testing.T) application {
 	testenv.Program(t, "on Debian, apt-get install npm", "npm")
 	testenv.File(t, "run `make test`, or npm ci in devserver/examples/vite", filepath.Join(example, "node_modules", ".package-lock.json"))
 	app := application{t.TempDir()}
-	if err := os.CopyFS(app.dir, os.DirFS(example)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(app.dir, os.DirFS(example)))
 	return app
 }
 
@@ -100,18 +96,14 @@ func (application) status(err error) int {
 func (a application) installSvc(t *testing.T) {
 	t.Helper()
 	program, err := svcbinary.Swift()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	binaries, packages := t.TempDir(), t.TempDir()
 	for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64.exe", "windows_arm64.exe"} {
 		var content []byte
 		if strings.TrimSuffix(platform, ".exe") == runtime.GOOS+"_"+runtime.GOARCH {
 			content = readFile(t, program)
 		}
-		if err := os.WriteFile(filepath.Join(binaries, "svc_"+platform), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(binaries, "svc_"+platform), content, 0o666))
 	}
 	out, err := exec.Command("node", filepath.Join("..", "..", "packaging", "npm", "pack.js"), binaries, "v1.2.3", packages).CombinedOutput()
 	if err != nil {
@@ -134,9 +126,7 @@ func (a application) depend(t *testing.T, files []string) {
 	t.Helper()
 	path := filepath.Join(a.dir, "package.json")
 	var description map[string]any
-	if err := json.Unmarshal(readFile(t, path), &description); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(readFile(t, path), &description))
 	overrides := map[string]string{}
 	for _, file := range files {
 		name := strings.TrimSuffix(strings.Replace(filepath.Base(file), "svc-example-", "@svc-example/", 1), "-1.2.3.tgz")
@@ -151,16 +141,12 @@ func (a application) depend(t *testing.T, files []string) {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }

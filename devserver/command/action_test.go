@@ -136,9 +136,7 @@ func TestTheWorkflowOfTheGuide(t *testing.T) {
 	var a compositeAction
 	var hooks []struct{ ID string }
 	for file, into := range map[string]any{"action.yml": &a, ".pre-commit-hooks.yaml": &hooks} {
-		if err := yaml.Unmarshal([]byte(guides.Read(t, file)), into); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal([]byte(guides.Read(t, file)), into))
 	}
 	blocks := 0
 	for _, b := range guides.Blocks(guideToReview, guides.Read(t, guideToReview)) {

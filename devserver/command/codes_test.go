@@ -100,12 +100,8 @@ func TestEveryRuleHasACode(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	for _, file := range txtar.Parse([]byte(aMistakeOfEach)).Files {
 		write(file.Name, strings.ReplaceAll(string(file.Data), "UNBOUND", base64.StdEncoding.EncodeToString(make([]byte, 40))))
@@ -120,9 +116,7 @@ func TestEveryRuleHasACode(t *testing.T) {
 	write(".git/objects/info/packs", "")
 	write(".git/refs/heads/x", "")
 	write(".gitattributes", "svc.json working-tree-encoding=UTF-16\n")
-	if err := os.Symlink("odd.json", filepath.Join(dir, "feature-flags", "linked.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("odd.json", filepath.Join(dir, "feature-flags", "linked.json")))
 	for i := range 12 { // whose expressions each fit, and not all together
 		rule := `{"criteria": [{"operator": "PROP_MATCHES", "propertyName": "user.key", "valueToMatch": {"type": "string", "value": "%d(a{1,400}){2}"}}], "value": {"type": "bool", "value": true}}`
 		var rules []string

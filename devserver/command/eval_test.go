@@ -66,9 +66,7 @@ func TestAContextAsPowerShellWritesIt(t *testing.T) {
 		"\xfe\xff\x00{\x00}":                     "it is written in UTF-16; save the file as UTF-8",
 	} {
 		path := filepath.Join(dir, "context.json")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o666))
 		seen := 0
 		_, one := in.context(evaluationFlags{contextFile: path})
 		several := in.eachContext(t.Context(), path, func(*impact.Context) { seen++ })

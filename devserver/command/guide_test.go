@@ -91,9 +91,7 @@ func TestTheFilesThatTheGuidesShow(t *testing.T) {
 		"feature-flags/new-checkout.json": guides.Snippet(t, "README.md", "flag"),
 	} {
 		path = filepath.Join(dir, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)))
 	}
 	var out strings.Builder
 	c := cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: dir}

@@ -62,9 +62,7 @@ func (c *clone) gitIn(dir string, args ...string) string {
 func (c *clone) write(name, text string) {
 	c.t.Helper()
 	at := filepath.Join(c.top, filepath.FromSlash(name))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte(text), 0o777)); err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte(text), 0o777)))
 }
 
 // script is a program that leaves the marker.
@@ -84,9 +82,7 @@ func (c *clone) configure(name, text string) {
 	c.t.Helper()
 	at := filepath.Join(c.top, filepath.FromSlash(name))
 	f, err := os.OpenFile(at, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	_, err = f.WriteString(strings.ReplaceAll(text, "RUN", c.script()))
 	if err = errors.Join(err, f.Close()); err != nil {
 		c.t.Fatal(err)
@@ -101,9 +97,7 @@ func (c *clone) bare(folder, config string) {
 	cmd := exec.Command("git", "-C", at, "mktree", "--missing")
 	cmd.Stdin = strings.NewReader("100644 blob 0000000000000000000000000000000000000001\tsvc.json\n")
 	tree, err := cmd.Output()
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	c.gitIn(at, "update-ref", "refs/heads/main", c.gitIn(at, "commit-tree", "-m", "x", strings.TrimSpace(string(tree))))
 	c.write(folder+"/HEAD", "ref: refs/heads/main\n")
 	c.write(folder+"/config", strings.ReplaceAll(config, "RUN", c.script()))
@@ -112,9 +106,7 @@ func (c *clone) bare(folder, config string) {
 // loseBase takes a blob of the base away, so that git would fetch it.
 func (c *clone) loseBase() {
 	id := c.git("rev-parse", c.base+":svc/our-config/feature-flags/pay.json")
-	if err := os.Remove(filepath.Join(c.top, ".git", "objects", id[:2], id[2:])); err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, os.Remove(filepath.Join(c.top, ".git", "objects", id[:2], id[2:])))
 }
 
 const promised = "[core]\nrepositoryformatversion = 1\nbare = true\n[extensions]\npartialClone = o\n[remote \"o\"]\npromisor = true\n"
@@ -188,9 +180,7 @@ var hostileRepositories = map[string]func(c *clone){
 		c.configure(".git/config.worktree", "[core]\nfsmonitor = RUN\nworktree = /\nsparseCheckout = true\n")
 	},
 	"a .git that is a file": func(c *clone) {
-		if err := os.Rename(filepath.Join(c.top, ".git"), filepath.Join(c.top, "elsewhere")); err != nil {
-			c.t.Fatal(err)
-		}
+		must(c.t, os.Rename(filepath.Join(c.top, ".git"), filepath.Join(c.top, "elsewhere")))
 		c.write(".git", "gitdir: elsewhere\n")
 		c.configure("elsewhere/config", "[core]\nfsmonitor = RUN\nworktree = /\n")
 	},
@@ -323,9 +313,7 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 		"a submodule in the directory's own place": {"", "submodule", func(c *clone) {
 			c.git("rm", "-rq", "--cached", "svc/our-config")
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config")
-			if err := errors.Join(os.RemoveAll(c.dir), os.Mkdir(c.dir, 0o777)); err != nil {
-				c.t.Fatal(err)
-			}
+			must(c.t, errors.Join(os.RemoveAll(c.dir), os.Mkdir(c.dir, 0o777)))
 		}},
 		"a submodule that is not checked out": {"configs", "this is a submodule", func(c *clone) {
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/configs")
@@ -340,9 +328,7 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			_ = exec.Command("git", "-C", c.top, "checkout", "-q", "-f", "HEAD", "--", "svc").Run() // as far as it can
 			hidden := c.git("rev-parse", "HEAD")
 			if c.lost != "" {
-				if err := os.Remove(filepath.Join(c.top, c.lost)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Remove(filepath.Join(c.top, c.lost)))
 			}
 			commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}, {"eval", "pay", "--at", hidden, "--environment", "production"}}
 			for _, args := range commands {
@@ -448,9 +434,7 @@ func (c *clone) hash(kind, content string) string {
 	cmd := exec.Command("git", "-C", c.top, "hash-object", "-t", kind, "--literally", "-w", "--stdin")
 	cmd.Stdin = strings.NewReader(content)
 	out, err := cmd.Output()
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	return strings.TrimSpace(string(out))
 }
 
@@ -511,18 +495,14 @@ func TestALinkInThePathHidesNoChange(t *testing.T) {
 				c.write(folder+"/feature-flags/pay.json", flag)
 			}
 			c.gitIn(filepath.Join(c.top, "sub"), "init", "-q")
-			if err := os.Symlink("b", filepath.Join(c.top, "c")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink("b", filepath.Join(c.top, "c")))
 			at := filepath.Join(c.top, "our-config")
 			place := func(link, flag string) (commit string) {
 				err := os.RemoveAll(at)
 				if c.write("our-config/feature-flags/pay.json", flag); link != "" {
 					err = errors.Join(err, os.RemoveAll(at), os.Symlink(link, at))
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				c.git("add", "-A", ":!sub")
 				c.git("commit", "-qm", "to "+link)
 				return c.git("rev-parse", "HEAD")

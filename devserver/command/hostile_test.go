@@ -95,9 +95,7 @@ func checkHarmless(t *testing.T, texts ...string) {
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Skipf("this file system takes no such name: %v", err)
 	}
@@ -218,9 +216,7 @@ func TestATerminalIsShownTheFirstKey(t *testing.T) {
 // hostileAPI answers everything with hostile words.
 func hostileAPI(t *testing.T) (env map[string]string) {
 	key, err := access.NewKey(rand.Reader, access.KindUser, "0000000000000001", "0000000000000002")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	row := map[string]any{"type": hostile, "key": hostile, "name": hostile, "email": hostile, "environment": hostile, "lastSeenAt": hostile}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string]any{"contexts": []any{row}, "flags": []any{row}, "workspaceId": hostile, "commitSha": hostile, "total": 1}
@@ -245,14 +241,10 @@ func hostileAPI(t *testing.T) (env map[string]string) {
 // hostilePull is a directory that was pulled from a hostile workspace.
 func hostilePull(t *testing.T, dir string) {
 	name, err := json.Marshal(hostile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	content := fmt.Sprintf(`{"workspaceId":%s,"files":{"feature-flags/a.json":{"commitSha":"1","sha256":"another"}}}`, name)
 	seal, err := statedir.Seal(os.Getenv, []byte(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	put(t, filepath.Join(dir, ".svc-pull.json"), strings.TrimSuffix(content, "}")+fmt.Sprintf(`,"seal":%q}`, seal))
 	put(t, filepath.Join(dir, "feature-flags", "a.json"), `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`)
 }
@@ -263,9 +255,7 @@ func hostileKey(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	registry, err := local.OpenRegistry(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer registry.Close()
 	err = registry.Update(t.Context(), func(s access.State) (access.State, access.Entry, error) {
 		record := s.Keys[0]
@@ -274,6 +264,11 @@ func hostileKey(t *testing.T, dir string) {
 		s.Keys = append(slices.Clone(s.Keys), record)
 		return s, access.Entry{}, nil
 	})
+	must(t, err)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}

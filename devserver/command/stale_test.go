@@ -30,9 +30,7 @@ func TestWhyAnItemIsStale(t *testing.T) {
 		{"a secret", "feature_flag", strings.Replace(always, `"value":true}`, `"value":true,"confidential":true}`, 1), "", "2026-01-01", "2026-01-01", "2026-11-23", "serves a secret to everybody"},
 	} {
 		tree, err := document.Parse([]byte(`{"key":"k","type":"` + c.kind + `","valueType":"bool","default":{"rules":[` + c.rules + `]}` + c.more + `}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		v := staleView{environments: []string{"production"}, days: 30, today: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), since: c.since, uses: map[string]itemUse{}}
 		use := itemUse{Key: "k"}
 		if use.LastModified.Date = c.changed + "T10:00:00Z"; c.evaluated != "" {

@@ -19,13 +19,9 @@ func TestVerifyFixesInItsTurn(t *testing.T) {
 	dir := t.TempDir()
 	const broken = `{"key": "another", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}`
 	path := filepath.Join(dir, "feature-flags", "a.json")
-	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(broken), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(broken), 0o666)))
 	lock, err := datadir.Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer lock.Close()
 	in := Invocation{&cli.Caller{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}}
 	for _, tt := range []struct {

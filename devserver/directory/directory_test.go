@@ -40,12 +40,8 @@ func (l *lines) take() []string {
 func write(t *testing.T, dir, path, text string) {
 	t.Helper()
 	path = filepath.Join(dir, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 func TestTheLastGoodStateStays(t *testing.T) {
@@ -54,9 +50,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
 	var out lines
 	d, err := Open(dir, "development", out.add)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.Warn()
 	step := func(want ...string) {
 		t.Helper()
@@ -97,9 +91,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	if _, behind := d.Behind(); behind {
 		t.Error("the fixed state is not the one on disk")
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "feature-flags")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, "feature-flags")))
 	step("reloaded: 0 flags, 0 configs")
 }
 
@@ -108,13 +100,9 @@ func TestAVanishedDirectoryGoesOnBeingServed(t *testing.T) {
 	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
 	var out lines
 	d, err := Open(dir, "development", out.add)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	good := d.table.Load()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(dir))
 	d.update(datadir.Look(dir))
 	if d.table.Load() != good {
 		t.Error("the last good state is gone with the directory")
@@ -126,9 +114,7 @@ func TestWarningsAreToldOnce(t *testing.T) {
 	write(t, dir, "feature-flags/a.json", strings.Replace(flagFile("a", "true"), "ALWAYS_TRUE", "NO_SUCH_OPERATOR", 1))
 	var out lines
 	d, err := Open(dir, "development", out.add)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.Warn()
 	first := strings.Join(out.take(), "\n")
 	for _, want := range []string{"NO_SUCH_OPERATOR", `no document names the environment "development"`} {
@@ -152,9 +138,7 @@ func TestManyWarningsAreCut(t *testing.T) {
 	}
 	var out lines
 	d, err := Open(dir, "development", out.add)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.Warn()
 	if got := out.take(); len(got) != maxWarnings+1 || !strings.Contains(got[maxWarnings], "svc verify") {
 		t.Errorf("%d lines, the last %q", len(got), got[len(got)-1])
@@ -165,9 +149,7 @@ func TestTheKey(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
 	d, err := Open(dir, "development", func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, tt := range []struct {
 		configured, presented string
 		ok                    bool
@@ -180,5 +162,12 @@ func TestTheKey(t *testing.T) {
 		if err != nil && (!errors.As(err, &f) || f.Kind != fault.Unauthorized) {
 			t.Errorf("the error is %v", err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

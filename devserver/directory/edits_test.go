@@ -84,9 +84,7 @@ func TestEditsLeadWhereAStartDoes(t *testing.T) {
 		dir := filepath.Join(top, fmt.Sprint(run))
 		write(t, dir, "feature-flags/first.json", flagFile("first", "true"))
 		d, err := Open(dir, "development", func(string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range rapid.IntRange(1, 12).Draw(rt, "saves") {
 			for range rapid.IntRange(1, 3).Draw(rt, "files") {
 				folder := rapid.SampledFrom([]string{"feature-flags", "feature-flags", "configs", "segments"}).Draw(rt, "folder")
@@ -94,9 +92,7 @@ func TestEditsLeadWhereAStartDoes(t *testing.T) {
 				path := folder + "/" + key + ".json"
 				switch rapid.IntRange(0, 30).Draw(rt, "edit") {
 				case 0, 1, 2, 3:
-					if err := os.RemoveAll(filepath.Join(dir, path)); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.RemoveAll(filepath.Join(dir, path)))
 				case 4:
 					write(t, dir, path, rapid.SampledFrom([]string{"{", "", `{"key":1}`, strings.Replace(drawDocument(rt, "segments", key), "IN_SEG", "PROP_MATCHES", -1)}).Draw(rt, "broken"))
 				case 5, 6, 7:

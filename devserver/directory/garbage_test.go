@@ -21,13 +21,9 @@ const flagOfItsOwn = `{"key":"flag-%[1]d","type":"feature_flag","valueType":"str
 func TestLoadingMakesLittleThatDoesNotStay(t *testing.T) {
 	const flags, most = 500, 100
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "feature-flags"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "feature-flags"), 0o777))
 	for i := range flags {
-		if err := os.WriteFile(filepath.Join(dir, "feature-flags", fmt.Sprintf("flag-%d.json", i)), fmt.Appendf(nil, flagOfItsOwn, i), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "feature-flags", fmt.Sprintf("flag-%d.json", i)), fmt.Appendf(nil, flagOfItsOwn, i), 0o666))
 	}
 	made := testing.AllocsPerRun(2, func() {
 		if _, err := Open(dir, "development", func(string) {}); err != nil {

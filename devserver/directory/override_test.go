@@ -23,17 +23,13 @@ func overridesOf(t *testing.T, dir string) overrides.File {
 	t.Helper()
 	state := t.TempDir()
 	file, err := overrides.Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, dir, "development")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return file
 }
 
 func set(t *testing.T, file overrides.File, o overrides.Override) {
 	t.Helper()
-	if err := file.Set(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, file.Set(t.Context(), o))
 }
 
 // TestStreamsTellOfOverrides that are set, changed and cleared, and of one that ends
@@ -42,9 +38,7 @@ func TestStreamsTellOfOverrides(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "feature-flags/f.json", plainFlag)
 	d, err := Open(dir, "development", func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := overridesOf(t, dir)
 	h := &delivery.Handler{Tables: d.Tables(""), Now: time.Now, Streams: d.Streams("", 2)}
 	server := httptest.NewServer(h.Mux())
@@ -55,9 +49,7 @@ func TestStreamsTellOfOverrides(t *testing.T) {
 	poll := func(context string) (body, tag string) {
 		t.Helper()
 		answer, err := http.Get(server.URL + "/api/v2/configs/eval-with-context/" + base64.RawURLEncoding.EncodeToString([]byte(context)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer answer.Body.Close()
 		text, _ := io.ReadAll(answer.Body)
 		body, _, _ = strings.Cut(string(text), `,"meta"`)
@@ -66,9 +58,7 @@ func TestStreamsTellOfOverrides(t *testing.T) {
 	const u1, u2 = `{"user":{"key":"u1"}}`, `{"user":{"key":"u2"}}`
 	plain, firstTag := poll(u1)
 	stream, err := http.Get(server.URL + "/ofrep/v1/events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { stream.Body.Close() })
 	lines := bufio.NewScanner(stream.Body)
 	lines.Scan() // the comment at the beginning, so that what follows is told
@@ -137,9 +127,7 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 	write(t, dir, "feature-flags/f.json", plainFlag)
 	var out lines
 	d, err := Open(dir, "development", out.add)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := overridesOf(t, dir)
 	set(t, file, overrides.Override{Key: "f", Value: jsontree.NewBool(true)})
 	set(t, file, overrides.Override{Key: "gone", Value: jsontree.NewBool(true)})
@@ -153,9 +141,7 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, text := range []string{"", "{", "{"} {
-		if err := os.WriteFile(file.Path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file.Path, []byte(text), 0o600))
 		if _, changed := d.ReadOverrides(file); changed || d.table.Load().Version != version {
 			t.Error("what cannot be read has changed what is served")
 		}
@@ -169,15 +155,11 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 	if got := out.take(); len(got) != 1 || !strings.Contains(got[0], "reloaded") || len(d.fresh.Load().overrides.Effective) != 2 {
 		t.Errorf("%q", got)
 	}
-	if err := os.Remove(file.Path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(file.Path))
 	if n, changed := d.ReadOverrides(file); n != 0 || !changed || len(out.take()) != 0 {
 		t.Error(n, changed)
 	}
-	if err := os.Remove(filepath.Join(dir, "feature-flags/gone.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "feature-flags/gone.json")))
 	if d.update(datadir.Look(dir)); d.table.Load().Version != plain {
 		t.Error("without overrides the version is another one")
 	}

@@ -53,28 +53,18 @@ func TestResidentMemoryOfALargeDirectory(t *testing.T) {
 		t.Helper()
 		key := fmt.Sprintf("team%d.feature-%d", i%20, i)
 		text := fmt.Sprintf(targeted, key, revision, i%50, (i+7)%50)
-		if err := os.WriteFile(filepath.Join(dir, "feature-flags", key+".json"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "feature-flags", key+".json"), []byte(text), 0o666))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "feature-flags"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "svc.json"), []byte(`{"environments": ["development"]}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "feature-flags"), 0o777))
+	must(t, os.WriteFile(filepath.Join(dir, "svc.json"), []byte(`{"environments": ["development"]}`), 0o666))
 	for i := range 10_000 {
 		write(i, 0)
 	}
 	program, err := svcbinary.Swift()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	port := freeport.Take()
 	server, err := svcbinary.Start(program, "serve", "--datadir", dir, "--port", port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Kill()
 	address := "http://127.0.0.1:" + port
 	begin := versionServed(t, address)
@@ -112,13 +102,9 @@ func versionServed(t *testing.T, address string) string {
 func poll(t *testing.T, address, method, body string) []byte {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -131,18 +117,21 @@ func poll(t *testing.T, address, method, body string) []byte {
 func resident(t *testing.T, pid int, name string) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(string(status)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name {
 			kilobytes, err := strconv.ParseInt(fields[1], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return kilobytes << 10
 		}
 	}
 	t.Fatalf("no %s in\n%s", name, status)
 	return 0
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

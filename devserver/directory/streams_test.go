@@ -23,20 +23,14 @@ func TestStreamsOfADirectory(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "feature-flags", "f.json")
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(file), 0o777))
 		save := func(text string) {
 			t.Helper()
-			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(text), 0o666))
 		}
 		save(plainFlag)
 		d, err := Open(dir, "development", func(string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		h := &delivery.Handler{Tables: d.Tables(tt.key), Now: time.Now, Streams: d.Streams(tt.key, 2)}
 		server := httptest.NewServer(h.Mux())
 		t.Cleanup(server.Close)
@@ -48,9 +42,7 @@ func TestStreamsOfADirectory(t *testing.T) {
 			r, _ := http.NewRequest(method, server.URL+path, nil)
 			r.Header.Set("X-API-Key", tt.presented)
 			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(func() { answer.Body.Close() })
 			return answer
 		}

@@ -20,9 +20,7 @@ func TestAPipeInADataDirectoryIsNotWaitedFor(t *testing.T) {
 		}
 		pipe := filepath.Join(dir, filepath.FromSlash(name))
 		_ = os.Remove(pipe) // if it is there
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Mkfifo(pipe, 0o600))
 		done := make(chan string)
 		go func() {
 			own := IsOwn(dir)

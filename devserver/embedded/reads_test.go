@@ -37,18 +37,12 @@ func reader(t testing.TB, path string, gzip bool) (ask func()) {
 	}
 	dir := filepath.Join(t.TempDir(), "data")
 	first, err := Create(t.Context(), dir, Creation{Name: "reads", Files: files})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	service, err := Open(t.Context(), dir, Options{Limit: ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { service.Close() })
 	r, err := http.NewRequest(http.MethodGet, "http://svc.test/v1"+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.RemoteAddr = "127.0.0.1:1"
 	r.Header.Set("Authorization", "Bearer "+first.Key.Reveal())
 	if gzip {
@@ -100,15 +94,11 @@ func TestTelemetryOfAnotherDirectoryIsNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := Open(t.Context(), dir, Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	for n, refused := range []bool{false, true} {
 		if refused {
-			if err := errors.Join(os.CopyFS(dir+".copy", os.DirFS(dir)), os.Rename(dir, dir+".old"), os.Rename(dir+".copy", dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.CopyFS(dir+".copy", os.DirFS(dir)), os.Rename(dir, dir+".old"), os.Rename(dir+".copy", dir)))
 		}
 		_, err := s.seen.Record(t.Context(), "w", telemetry.Batch{ID: [32]byte{byte(n)}, Received: time.Now()})
 		if (err != nil) != refused {
@@ -125,9 +115,7 @@ func TestCountsOutliveAServer(t *testing.T) {
 	}
 	for n := range 2 {
 		s, err := Open(t.Context(), dir, Options{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range 2 {
 			now := time.Now()
 			b := telemetry.Batch{ID: [32]byte{byte(n), byte(i)}, Received: now, Evaluations: []telemetry.Evaluation{{Environment: "production", Key: "a", At: now, Count: 1}}}
@@ -135,9 +123,7 @@ func TestCountsOutliveAServer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	found, err := rows.New(bolt.New(local.DatabaseIn(dir)), 0).Evaluations(t.Context(), "w", "a", "2000-01-01", "2100-01-01")
 	total := int64(0)
@@ -146,5 +132,12 @@ func TestCountsOutliveAServer(t *testing.T) {
 	}
 	if err != nil || total != 4 {
 		t.Errorf("%d are counted, %v", total, err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -36,9 +36,7 @@ func hear(t testing.TB, lines ...string) (answers []map[string]any, raw string) 
 	if !strings.Contains(lines[len(lines)-1], "subscriptions") {
 		o.Grace = time.Hour // all are answered, however long that takes
 	}
-	if err := mcpserver.Serve(ctx, o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mcpserver.Serve(ctx, o))
 	raw = out.String()
 	for scanner := bufio.NewScanner(&out); scanner.Scan(); {
 		var one map[string]any
@@ -120,9 +118,7 @@ func TestAClientThatHangsUp(t *testing.T) {
 	defer api.Close()
 	defer close(release)
 	client, err := remote.New(api.URL+"/v1", "key")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	in, toServer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
@@ -145,9 +141,7 @@ func FuzzGarbage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var out bytes.Buffer
 		err := mcpserver.Serve(ctx, mcpserver.Options{Directory: &mcpserver.Directory{Path: t.TempDir()}, In: bytes.NewReader(text), Out: &out, Grace: time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for scanner := bufio.NewScanner(&out); scanner.Scan(); {
 			if !json.Valid(scanner.Bytes()) {
 				t.Fatalf("%q is answered with %q", text, scanner.Bytes())

@@ -23,9 +23,7 @@ const (
 func (c *client) names() (names []string) {
 	c.t.Helper()
 	list, err := c.session.ListTools(ctx, nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	if text, _ := json.Marshal(list); len(text) > maxResult {
 		c.t.Errorf("the list of tools has %d bytes", len(text))
 	}
@@ -135,12 +133,8 @@ func TestToolsOfADirectory(t *testing.T) {
 	dir := t.TempDir()
 	for path, text := range files() {
 		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	c, _ := stdio(t, "", "--datadir", dir)
 	if got := strings.Join(c.names(), " "); got != "explain_value get_item list_edits list_items verify" {
@@ -170,9 +164,7 @@ func TestToolsOfADirectory(t *testing.T) {
 		}
 	}
 	write := func(text string) {
-		if err := os.WriteFile(filepath.Join(dir, "feature-flags/dark.json"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "feature-flags/dark.json"), []byte(text), 0o666))
 	}
 	write(strings.ReplaceAll(files()["feature-flags/dark.json"], "false", "true"))
 	if _, err := exec.LookPath("git"); err == nil {

@@ -79,9 +79,7 @@ func newWorld(t testing.TB, files map[string]string) *world {
 	}
 	unlimited := ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
 	service, err := embedded.Open(ctx, w.dir, embedded.Options{PublicURL: "https://svc.test", Limit: unlimited, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if w.cut.Load() && r.Header.Get("Idempotency-Key") != "" {
 			w.cut.Store(false)
@@ -104,9 +102,7 @@ func newWorld(t testing.TB, files map[string]string) *world {
 func (w *world) key(name string, roles ...string) string {
 	w.t.Helper()
 	key, _, err := embedded.IssueKey(ctx, w.dir, "", access.KeyRequest{Kind: access.KindServiceAccount, Name: name, Roles: roles})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return key.Reveal()
 }
 
@@ -114,9 +110,7 @@ func (w *world) key(name string, roles ...string) string {
 func (w *world) sdkKey() string {
 	w.t.Helper()
 	key, _, err := embedded.IssueKey(ctx, w.dir, "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "browsers", Environment: "production"})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return key.Reveal()
 }
 
@@ -129,9 +123,7 @@ func (w *world) see(people ...string) {
 	}
 	request, err := http.NewRequest("POST", strings.TrimSuffix(w.url, "/v1")+"/api/v1/telemetry/",
 		strings.NewReader(`{"instanceHash":"web-1","batchId":"`+fmt.Sprint(time.Now().UnixNano())+`","events":[{"exampleContexts":{"examples":[`+strings.Join(examples, ",")+`]}}]}`))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	request.SetBasicAuth("1", w.sdkKey())
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil || answer.StatusCode != http.StatusAccepted {
@@ -157,19 +149,13 @@ func codeOf(body map[string]any) string {
 func (w *world) rest(key, method, path, body string) reply {
 	w.t.Helper()
 	request, err := http.NewRequest(method, w.url+path, strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	request.Header.Set("Authorization", "Bearer "+key)
 	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	defer answer.Body.Close()
 	r := reply{status: answer.StatusCode}
-	if err := json.NewDecoder(answer.Body).Decode(&r.body); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, json.NewDecoder(answer.Body).Decode(&r.body))
 	return r
 }
 
@@ -193,9 +179,7 @@ type client struct {
 func connect(t testing.TB, transport mcp.Transport) *client {
 	t.Helper()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return &client{t: t, session: session}
 }
@@ -225,9 +209,7 @@ func serve(t testing.TB, o mcpserver.Options) *client {
 func (w *world) tools(key string) *client {
 	w.t.Helper()
 	api, err := remote.New(w.url, key)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return serve(w.t, mcpserver.Options{API: api})
 }
 
@@ -235,9 +217,7 @@ func (w *world) tools(key string) *client {
 func stdio(t testing.TB, key string, args ...string) (*client, *svcbinary.Log) {
 	t.Helper()
 	path, err := svcbinary.Watched()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.Command(path, append([]string{"mcp"}, args...)...)
 	cmd.Env = append(os.Environ(), "SVC_API_KEY="+key, "SVC_DIR=", "GORACE=atexit_sleep_ms=0")
 	cmd.Dir = t.TempDir()
@@ -292,4 +272,11 @@ func (c *client) refused(name string, arguments any) string {
 		c.t.Fatalf("%s %s is not refused: %v", name, arguments, body)
 	}
 	return codeOf(body)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -20,9 +20,7 @@ import (
 func value(t testing.TB, text string) *jsontree.Node {
 	t.Helper()
 	n, err := jsontree.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -30,18 +28,14 @@ func testFile(t testing.TB) File {
 	t.Helper()
 	state := t.TempDir()
 	f, err := Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, t.TempDir(), "development")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
 func keys(t testing.TB, f File) string {
 	t.Helper()
 	all, err := f.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var words []string
 	for _, o := range all {
 		word := o.Key + "=" + string(o.Value.Compact())
@@ -64,9 +58,7 @@ func TestWhatIsSetIsReadAndCleared(t *testing.T) {
 		{Key: "over", Value: value(t, `2`), Until: time.Now().Add(-time.Second)},
 		{Key: "c", Value: value(t, `"x"`), Until: time.Now().Add(time.Hour)},
 	} {
-		if err := f.Set(ctx, o); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Set(ctx, o))
 	}
 	if got, want := keys(t, f), `b=null, a={"n":1.0} for user.key=u1, a=2, c="x"`; got != want {
 		t.Errorf("read are %s, want %s", got, want)
@@ -92,14 +84,10 @@ func TestWhatIsSetIsReadAndCleared(t *testing.T) {
 
 func TestABrokenFileIsNamedAndCleared(t *testing.T) {
 	f := testFile(t)
-	if err := f.Set(t.Context(), Override{Key: "a", Value: value(t, `1`)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Set(t.Context(), Override{Key: "a", Value: value(t, `1`)}))
 	for _, text := range []string{`{`, ``, `{"overrides": [{"key": "a"}]}`, `{"overrides": [{"value": 1}]}`, `{"overrides": 1}`,
 		`{"overrides": [{"key": "a", "value": 1, "for": {"property": "plan", "value": "x"}}]}`, strings.Repeat(" ", maxBytes+1)} {
-		if err := os.WriteFile(f.Path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(f.Path, []byte(text), 0o600))
 		if _, err := f.Read(); err == nil || !strings.Contains(err.Error(), f.Path) || !strings.Contains(err.Error(), "svc override clear") {
 			t.Errorf("%.40s: %v", text, err)
 		}
@@ -118,9 +106,7 @@ func TestDirectoriesAndEnvironmentsAreApart(t *testing.T) {
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
 	of := func(dir, environment string) string {
 		f, err := Of(getenv, dir, environment)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return f.Path
 	}
 	link := filepath.Join(t.TempDir(), "link")
@@ -144,9 +130,7 @@ func TestTwoProcessesLoseNothing(t *testing.T) {
 	if of := os.Getenv("SVC_TEST_OVERRIDES"); of != "" {
 		f := File{Path: of, Datadir: "/d", Environment: "e"}
 		for i := range each {
-			if err := f.Set(context.Background(), Override{Key: fmt.Sprintf("%s-%d", os.Getenv("SVC_TEST_NAME"), i), Value: jsontree.NewBool(true)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, f.Set(context.Background(), Override{Key: fmt.Sprintf("%s-%d", os.Getenv("SVC_TEST_NAME"), i), Value: jsontree.NewBool(true)}))
 		}
 		return
 	}
@@ -223,5 +207,12 @@ func TestValuesOfACommandLine(t *testing.T) {
 		if (err != nil) != (tt.want == "") || err == nil && string(got.Compact()) != tt.want {
 			t.Errorf("%s %s is %s (%v), want %s", tt.valueType, tt.text, got.Compact(), err, tt.want)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

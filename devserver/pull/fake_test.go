@@ -124,9 +124,7 @@ func (f *fake) plan(o pull.Options) *pull.Plan {
 	f.Helper()
 	f.reads = nil
 	p, err := pull.NewPlan(ctx, f.api, f.dir, o)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	return p
 }
 
@@ -136,9 +134,7 @@ func (f *fake) pull() *pull.Plan {
 	if len(p.Changed) > 0 {
 		f.Fatalf("%+v", p.Changed)
 	}
-	if err := p.Apply(ctx); err != nil {
-		f.Fatal(err)
-	}
+	must(f, p.Apply(ctx))
 	return p
 }
 
@@ -147,20 +143,23 @@ func (f *fake) file(path string) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	return string(text)
 }
 
 func (f *fake) write(path, text string) {
 	f.Helper()
 	name := filepath.Join(f.dir, path)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
-		f.Fatal(err)
-	}
+	must(f, errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)))
 }
 
 func flag(key, more string) string {
 	return `{"key":"` + key + `","type":"feature_flag","valueType":"bool",` + more + `"default":{"rules":[]}}`
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -78,9 +78,7 @@ func pulled(t *testing.T) *fake {
 }
 
 func (f *fake) drop(path string) {
-	if err := os.Remove(filepath.Join(f.dir, path)); err != nil {
-		f.Fatal(err)
-	}
+	must(f, os.Remove(filepath.Join(f.dir, path)))
 }
 
 // TestPush sends what was changed, in an order in which everything is there that is
@@ -100,9 +98,7 @@ func TestPush(t *testing.T) {
 	f.write("log-levels/log-level.shop.json", `{"key":"log-level.shop","type":"log_level","valueType":"log_level","default":{"rules":[]}}`)
 	f.write("schemas/s.json", `{"type":"object"}`)
 	p, pushed, err := f.push(pull.PushOptions{Message: "why"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := "put schema s, put schema s 3, create segment beta, put segment beta, create config limits, put config limits, create config wait, put config wait, " +
 		"put feature_flag a 1, create feature_flag d, put feature_flag d, patch log_level log-level.shop, put log_level log-level.shop 3"
 	if last.String() != want || last.Message != "why" || len(last.key) != 32 {

@@ -59,9 +59,7 @@ func TestAPullWaitsForItsTurn(t *testing.T) {
 	f.set("a", flag("a", `"name":"theirs",`))
 	p := f.plan(pull.Options{})
 	lock, err := datadir.Lock(ctx, f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	before := f.everything()

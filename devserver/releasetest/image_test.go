@@ -25,22 +25,14 @@ func TestTheImage(t *testing.T) {
 	e := docker.New(t)
 	dir := t.TempDir()
 	binary, err := svcbinary.For("linux", runtime.GOARCH)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for from, to := range map[string]string{binary: "src/bin/svc", filepath.Join(guides.Root(t), "LICENSE"): "src/LICENSE", "/dev/null": "etc/ssl/certs/ca-certificates.crt"} {
 		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		write(t, filepath.Join(dir, to), text)
 	}
-	if err := os.Chmod(filepath.Join(dir, "src/bin/svc"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "data"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(filepath.Join(dir, "src/bin/svc"), 0o755))
+	must(t, os.Mkdir(filepath.Join(dir, "data"), 0o777))
 	// The first stage needs a base image from elsewhere, and does what make does.
 	_, last, found := strings.Cut(guides.Read(t, "Dockerfile"), "\nFROM scratch\n")
 	if !found {
@@ -95,9 +87,7 @@ func served(t *testing.T, docker func(args ...string) string, image string) {
 		t.Fatal("the guide has no command that serves a directory")
 	}
 	binary, err := svcbinary.Swift()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, port := t.TempDir(), freeport.Take()
 	if err := os.Chmod(dir, 0o755); err != nil { // the image's user has to read it
 		t.Fatal(err)
@@ -121,9 +111,7 @@ func served(t *testing.T, docker func(args ...string) string, image string) {
 	flag("true")
 	file := filepath.Join(dir, "our-config", "feature-flags", "new-checkout.json")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, file, bytes.ReplaceAll(text, []byte(`"value": true`), []byte(`"value": false`)))
 	flag("false")
 }

@@ -86,9 +86,7 @@ func write(t *testing.T, path string, text []byte) {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // publish puts a module into a folder from which the go command gets it as from
@@ -97,9 +95,7 @@ func publish(t *testing.T, dir, proxy, address, version string) {
 	t.Helper()
 	versions := filepath.Join(proxy, filepath.FromSlash(address), "@v")
 	gomod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, filepath.Join(versions, version+".mod"), gomod)
 	write(t, filepath.Join(versions, "list"), []byte(version+"\n"))
 	write(t, filepath.Join(versions, version+".info"), []byte(`{"Version":"`+version+`"}`))
@@ -107,7 +103,5 @@ func publish(t *testing.T, dir, proxy, address, version string) {
 	if err == nil {
 		err = errors.Join(zip.CreateFromDir(file, module.Version{Path: address, Version: version}, dir), file.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

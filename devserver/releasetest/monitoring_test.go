@@ -35,13 +35,9 @@ func TestAlertsRingWhenTheyShould(t *testing.T) {
 		}
 	}
 	tests, err := os.ReadFile(filepath.Join(monitoring, "alerts_test.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	guide, err := os.ReadFile(filepath.Join(monitoring, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, rule := range alerts(t) {
 		if !strings.Contains(string(tests), "alertname: "+rule.Alert+"\n") {
 			t.Errorf("%s: no test has it ring", rule.Alert)
@@ -58,18 +54,14 @@ func TestAlertsRingWhenTheyShould(t *testing.T) {
 func TestMonitoringShowsWhatThereIs(t *testing.T) {
 	prometheus := testenv.Program(t, "on Debian, apt-get install prometheus", "prometheus")
 	binary, err := svcbinary.Swift()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	data, keyFile, settings := filepath.Join(dir, "data"), filepath.Join(dir, "relay.key"), filepath.Join(dir, "prometheus.yaml")
 	start := func(args ...string) (address, metrics string) {
 		port := freeport.Take()
 		address, metrics = "127.0.0.1:"+port, "127.0.0.1:"+freeport.Take()
 		server, err := svcbinary.Start(binary, append(args, "--port", port, "--metrics-address", metrics)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(server.Kill)
 		return address, metrics
 	}
@@ -88,9 +80,7 @@ scrape_configs: [{job_name: svc, static_configs: [{targets: ["%s", "%s"]}]}]
 	scraper := exec.Command(prometheus, "--config.file="+settings, "--storage.tsdb.path="+filepath.Join(dir, "series"),
 		"--web.listen-address="+address, "--log.level=error")
 	scraper.Stderr = t.Output()
-	if err := scraper.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, scraper.Start())
 	t.Cleanup(func() { scraper.Process.Kill(); scraper.Wait() })
 
 	asked := map[string]string{} // by what it is for
@@ -196,9 +186,7 @@ func found(t *testing.T, base, expr string) bool {
 func fetch(t *testing.T, address, authorization string) []byte {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if authorization != "" {
 		request.Header.Set("Authorization", authorization)
 	}
@@ -211,8 +199,6 @@ func fetch(t *testing.T, address, authorization string) []byte {
 		return nil
 	}
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }

@@ -59,9 +59,7 @@ func TestEveryPlatformDoesTheSame(t *testing.T) {
 func wine(t *testing.T) string {
 	path := testenv.Program(t, "on Debian, apt-get install wine gcc-mingw-w64-x86-64-win32", "wine")
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	prefix := filepath.Join(cache, "svc-test", "wine")
 	testenv.File(t, "run devserver/releasetest/prepare.sh", filepath.Join(prefix, "ready"))
 	t.Setenv("WINEPREFIX", prefix)
@@ -93,9 +91,7 @@ func (m machine) svc(args ...string) string {
 func (m machine) start(args ...string) *svcbinary.Server {
 	m.Helper()
 	server, err := svcbinary.Start(m.runner, append([]string{m.binary}, args...)...)
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	m.Cleanup(server.Kill) // should the test end early
 	return server
 }
@@ -103,14 +99,10 @@ func (m machine) start(args ...string) *svcbinary.Server {
 func (m machine) ask(method, url, key, body string) string {
 	m.Helper()
 	request, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	request.Header.Set("Authorization", "Bearer "+key)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= 300 {
@@ -128,9 +120,7 @@ func (m machine) serves() {
 			Evaluations map[string]struct{ Value struct{ Value any } }
 		}
 		text := m.ask("GET", "http://127.0.0.1:"+port+"/api/v2/configs/eval-with-context/"+context, "", "")
-		if err := json.Unmarshal([]byte(text), &answer); err != nil {
-			m.Fatal(err)
-		}
+		must(m, json.Unmarshal([]byte(text), &answer))
 		return answer.Evaluations["new-checkout"].Value.Value
 	}
 	if checkout() != true {
@@ -138,13 +128,9 @@ func (m machine) serves() {
 	}
 	file := filepath.Join("our-config", "feature-flags", "new-checkout.json")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		m.Fatal(err)
-	}
+	must(m, err)
 	edited := bytes.ReplaceAll(text, []byte(`"value": true`), []byte(`"value": false`))
-	if err := os.WriteFile(file, edited, 0o666); err != nil {
-		m.Fatal(err)
-	}
+	must(m, os.WriteFile(file, edited, 0o666))
 	for deadline := time.Now().Add(apiload.Patience); checkout() != false; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			m.Fatalf("the edit is never served:\n%s", server.Log)
@@ -180,4 +166,11 @@ func (m machine) keeps() {
 		m.Errorf("git has %q", written)
 	}
 	m.ends(second)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

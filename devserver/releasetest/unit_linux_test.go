@@ -40,19 +40,13 @@ func TestTheServiceIsStartedWhenItAnswers(t *testing.T) {
 	}
 	socket := filepath.Join(t.TempDir(), "notify")
 	systemd, err := net.ListenPacket("unixgram", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer systemd.Close()
 	t.Setenv("NOTIFY_SOCKET", socket)
 	binary, err := svcbinary.Swift()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server, err := svcbinary.Start(binary, "api", "--data", filepath.Join(t.TempDir(), "data"), "--port", freeport.Take())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(server.Kill)
 	systemd.SetReadDeadline(time.Now().Add(apiload.Patience))
 	said := make([]byte, 100)

@@ -17,16 +17,12 @@ import (
 func TestWhatIsDescribedIsServed(t *testing.T) {
 	p := open(t)
 	text, err := json.Marshal(p.must("GET", "/v1/openapi.json", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var d struct {
 		Servers []struct{ URL string }
 		Paths   map[string]map[string]struct{ Responses map[string]any }
 	}
-	if err := json.Unmarshal(text, &d); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &d))
 	handler := p.api.Beside(http.NotFoundHandler())
 	ask := func(method, path, token string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
@@ -63,9 +59,7 @@ func TestWhatIsDescribedIsServed(t *testing.T) {
 		}
 	}
 	routes, _, err := p.api.routes(&control.Service{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, route := range routes {
 		below := strings.HasPrefix(route.Path, "/v1/") && !strings.HasPrefix(route.Path, "/v1/docs/") // what the reference loads
 		if served := ask("TRACE", parameter.ReplaceAllString(route.Path, "x"), p.token).Code != http.StatusNotFound; served && below != slices.Contains(described, route.Path) {

@@ -49,15 +49,11 @@ func TestAnEditThatLooksLikeNoneIsTakenUp(t *testing.T) {
 	p := open(t)
 	path := filepath.Join(p.dir, flagPath)
 	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(path, long, long); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(path, long, long))
 	p.must("GET", "/v1/flags/new-checkout", "")
 	edited := strings.Replace(flagText, `"team": "web"`, `"team": "app"`, 1)
 	p.write(flagPath, edited)
-	if err := os.Chtimes(path, long, long); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(path, long, long))
 	p.must("PATCH", "/v1/flags/new-checkout/environments/default", `{"enabled": true}`)
 	if got := p.read(flagPath); got != strings.Replace(edited, `"value": false`, `"value": true`, 1) {
 		t.Errorf("%q", got)

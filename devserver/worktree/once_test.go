@@ -62,9 +62,7 @@ func TestAnAnswerOutlivesTheServer(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), `"delete"`) {
 		t.Errorf("the key is told: %v", err)
 	}
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("{"), 0o600))
 	again("after-that", "POST", "/v1/flags", `{"key": "made"}`)
 }
 
@@ -72,9 +70,7 @@ func TestAnAnswerOutlivesTheServer(t *testing.T) {
 func TestOfRequestsUnderOneKeyOneIsCarriedOut(t *testing.T) {
 	p := open(t)
 	api, err := New(Options{Dir: p.dir, Environment: "production", Overrides: p.api.options.Overrides, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	other := *p
 	other.api, other.token = api, api.Token()
 	var all sync.WaitGroup

@@ -19,20 +19,14 @@ import (
 func TestWhatIsEvaluatedIsWhatIsServed(t *testing.T) {
 	p := open(t)
 	file, err := overrides.Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": t.TempDir()}[name] }, p.dir, "development")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, err := directory.Open(p.dir, "development", func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	behind, fixed := true, false
 	p.api, err = New(Options{Dir: p.dir, Environment: "development", Overrides: &file, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
 		Served:          func() (datadir.State, bool) { state, _ := dir.Behind(); return state, behind },
 		ServedOverrides: func() ([]byte, bool) { return dir.OverridesText(), fixed }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.token = p.api.Token()
 	says := func(environment, want string) {
 		t.Helper()
@@ -56,9 +50,7 @@ func TestWhatIsEvaluatedIsWhatIsServed(t *testing.T) {
 	dir.ReadOverrides(file)
 	says("development", "true override")
 	fixed = false
-	if err := os.WriteFile(file.Path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file.Path, []byte("{"), 0o600))
 	says("development", "true override") // those before stay
 }
 
@@ -71,9 +63,7 @@ func TestTheEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 				p := open(t)
 				p.write("svc.json", `{"environments": ["development", {"name": "production", "protected": true}]}`)
 				dir, err := directory.Open(p.dir, "development", func(string) {})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if p.api, err = New(Options{Dir: p.dir, Environment: "development", Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
 					Served: func() (datadir.State, bool) { state, _ := dir.Behind(); return state, true }}); err != nil {
 					t.Fatal(err)
@@ -109,9 +99,7 @@ func TestTheEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 func TestAWriteBesideABrokenFileIsServed(t *testing.T) {
 	p := open(t)
 	dir, err := directory.Open(p.dir, "development", func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var following sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
 	following.Go(func() { dir.Follow(ctx) })

@@ -20,9 +20,7 @@ import (
 func (p *page) beside() *page {
 	p.Helper()
 	api, err := New(Options{Dir: p.dir, Environment: "development", Who: "Grace", Hosts: OwnHosts("127.0.0.1", 6580)})
-	if err != nil {
-		p.Fatal(err)
-	}
+	must(p, err)
 	return &page{T: p.T, dir: p.dir, api: api, token: api.Token()}
 }
 
@@ -58,9 +56,7 @@ func TestServersOfOneDirectoryLoseNothing(t *testing.T) {
 func TestAWriteWaitsForItsTurn(t *testing.T) {
 	p := open(t)
 	lock, err := datadir.Lock(t.Context(), p.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := datadir.Lock(ctx, p.dir); !errors.Is(err, datadir.ErrHeld) {
@@ -110,9 +106,7 @@ func TestAWriteThatCannotBeReadBackHasHappened(t *testing.T) {
 	} {
 		p := open(t)
 		p.must("GET", "/v1/flags/new-checkout", "")
-		if err := errors.Join(os.RemoveAll(filepath.Join(p.dir, folder)), unreadable(p.dir)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.RemoveAll(filepath.Join(p.dir, folder)), unreadable(p.dir)))
 		tree, changed := p.api.tree, []byte(strings.Replace(flagText, "false", "true", 1))
 		tree.written(tree.snapshot, []datadir.Edit{{Path: flagPath, Content: changed}},
 			repository.Draft{Message: "changed", Changes: []repository.Change{{Path: flagPath, Content: changed}}})

@@ -43,9 +43,7 @@ func TestEachFunctionInSAM(t *testing.T) {
 	s := started(t)
 	w, public := s.large(t, 10_000)
 	key, _, err := w.IssueKey(t.Context(), "", access.KeyRequest{Kind: access.KindUser, Name: "you", Roles: []string{"protected_engineer"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sam := newSAM(t, program, e, s)
 	url := sam.startAPI(t)
 	editor, reader := "Bearer "+key.Reveal(), "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+public))
@@ -66,9 +64,7 @@ func TestEachFunctionInSAM(t *testing.T) {
 		{"GET", "/v1/openapi.json", "", "", `"openapi"`},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), c.method, url+c.path, strings.NewReader(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if c.key != "" {
 			r.Header.Set("Authorization", c.key)
 		}
@@ -91,27 +87,19 @@ func (s *service) large(t *testing.T, flags int) (w *admin.Workspace, public str
 		from.Files[path] = []byte(text)
 	}
 	w, err := s.stores.Create(t.Context(), admin.Creation{Name: "large", Source: from, Author: repository.Committer(time.Now().UTC())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	key, _, err := w.IssueKey(t.Context(), "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "app", Environment: "production"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w, key.Reveal()
 }
 
 func send(t *testing.T, r *http.Request) (status int, body string) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -129,9 +117,7 @@ func newSAM(t *testing.T, program string, e *docker.Engine, s *service) *sam {
 	architecture := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
 	settings, err := json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Table, "BUCKET": s.Bucket, "PUBLIC_URL": "", "QUEUE": s.Queue, "DEAD_LETTERS": s.DeadLetters,
 		"AWS_ENDPOINT_URL_DYNAMODB": e.Reach(t, s.DynamoDB), "AWS_ENDPOINT_URL_S3": e.Reach(t, s.S3), "AWS_ENDPOINT_URL_SQS": s.SQS}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, dir+"/env.json", settings)
 	write(t, dir+"/metadata.json", fmt.Appendf(nil, `{"lastVersionCheck": %d}`, time.Now().Unix())) // of SAM, which else looks for a newer one
 	write(t, dir+"/template.yaml", []byte(built(t, dir)))
@@ -144,18 +130,14 @@ func newSAM(t *testing.T, program string, e *docker.Engine, s *service) *sam {
 
 func write(t *testing.T, path string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, text, 0o600))
 }
 
 // built builds the functions, and is the template that names where.
 func built(t *testing.T, dir string) string {
 	t.Helper()
 	mains, err := filepath.Glob("../../functions/*/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, main := range mains {
 		group := filepath.Base(filepath.Dir(main))
 		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags=lambda.norpc", "-ldflags=-s -w", "-o", filepath.Join(dir, group, "bootstrap"), "./functions/"+group)
@@ -165,9 +147,7 @@ func built(t *testing.T, dir string) string {
 		}
 	}
 	text, err := os.ReadFile("../../template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.ReplaceAll(string(text), "CodeUri: functions/", "CodeUri: "+dir+"/")
 }
 
@@ -181,9 +161,7 @@ func image(t *testing.T, program string, e *docker.Engine, architecture string) 
 		t.Fatal("SAM brings no runtime interface emulator")
 	}
 	content, err := os.ReadFile(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, dir := range []string{"tmp/", "var/", "var/rapid/", "var/runtime/", "var/task/"} {
@@ -204,9 +182,7 @@ func (s *sam) startAPI(t *testing.T) string {
 	port := freeport.Take()
 	cmd := exec.Command(s.program, append([]string{"local", "start-api", "--port", port, "--warm-containers", "LAZY"}, s.args...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = s.env, t.Output(), t.Output()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it removes its containers
 		_ = cmd.Wait()
@@ -238,13 +214,9 @@ func (s *sam) invoke(t *testing.T, function, event string) string {
 func (s *sam) keepsToItsMemory(t *testing.T) {
 	t.Helper()
 	read, err := template.Read("../../template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	functions, err := read.Functions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seen := 0
 	for _, id := range strings.Fields(s.engine.Run(t, nil, "ps", "--quiet", "--filter", "label=sam.cli.function.name")) {
 		out := s.engine.Run(t, nil, "inspect", "--format", `{{index .Config.Labels "sam.cli.function.name"}} {{.HostConfig.Memory}} {{.State.OOMKilled}}`, id)

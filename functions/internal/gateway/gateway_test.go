@@ -25,13 +25,9 @@ var silent = slog.New(slog.DiscardHandler)
 func readEvent(t *testing.T) events.APIGatewayV2HTTPRequest {
 	t.Helper()
 	text, err := os.ReadFile("testdata/event.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var event events.APIGatewayV2HTTPRequest
-	if err := json.Unmarshal(text, &event); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &event))
 	return event
 }
 
@@ -108,13 +104,9 @@ func answered(t *testing.T, handler http.HandlerFunc) events.APIGatewayV2HTTPRes
 func invoked(t *testing.T, a *Adapter, event events.APIGatewayV2HTTPRequest) (answer events.APIGatewayV2HTTPResponse, sent int) {
 	t.Helper()
 	text, err := json.Marshal(event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	payload, err := lambda.NewHandler(a.Invoke).Invoke(t.Context(), text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := json.Unmarshal(payload, &answer); err != nil {
 		t.Fatalf("%v: %.200s", err, payload)
 	}
@@ -176,9 +168,7 @@ func TestWhateverIsInAnAnswerOfTheLargestSizeItFits(t *testing.T) {
 			got := a.Body
 			if a.IsBase64Encoded {
 				text, err := base64.StdEncoding.DecodeString(a.Body)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				got = string(text)
 			}
 			if got != body {
@@ -284,5 +274,12 @@ func TestProxiesInFront(t *testing.T) {
 		if answer, _ := invoked(t, a, event); answer.StatusCode != c.status || got != c.want {
 			t.Errorf("%s: %d, from %q; want %d, %q", name, answer.StatusCode, got, c.status, c.want)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -127,9 +127,7 @@ func FuzzInvoke(f *testing.F) {
 			PathParameters: map[string]string{"key": key}, Headers: map[string]string{name: value}, Cookies: []string{value}}
 		event.RequestContext.HTTP.Method = method
 		payload, err := a.Invoke(t.Context(), event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var answer events.APIGatewayV2HTTPResponse
 		if err := json.NewDecoder(payload).Decode(&answer); err != nil || answer.StatusCode != 204 && answer.StatusCode != 400 {
 			t.Fatalf("%v %+v", err, answer)
