@@ -1,6 +1,7 @@
 package pull_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.example/svc/devserver/pull"
+	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -218,5 +221,145 @@ func TestALostAnswerIsSentAgain(t *testing.T) {
 	}
 	if _, _, err := f.push(pull.PushOptions{}); err != nil || times != 2 || last.String() != "put schema s, put schema s 3" {
 		t.Errorf("sent %d times: %v, %s", times, err, last)
+	}
+}
+
+// TestAPullOverwritesNothingOfTheLastMoment: what was written since it was planned, by
+// an editor or another svc, is as little overwritten as what was there before.
+func TestAPullOverwritesNothingOfTheLastMoment(t *testing.T) {
+	for name, change := range map[string]func(f *fake){
+		"an edited file":   func(f *fake) { f.write("feature-flags/a.json", flag("a", `"name":"mine",`)) },
+		"a new file":       func(f *fake) { f.write("feature-flags/new.json", flag("new", `"name":"mine",`)) },
+		"a file to go":     func(f *fake) { f.write("feature-flags/gone.json", flag("gone", `"name":"mine",`)) },
+		"a deleted file":   func(f *fake) { _ = os.Remove(filepath.Join(f.dir, "feature-flags/a.json")) },
+		"a pull meanwhile": func(f *fake) { f.pull() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.set("a", flag("a", ""))
+			f.set("gone", flag("gone", ""))
+			f.pull()
+			f.set("a", flag("a", `"name":"theirs",`))
+			f.set("new", flag("new", `"name":"theirs",`))
+			f.remove("gone")
+			p := f.plan(pull.Options{})
+			change(f)
+			before := f.everything()
+			if err := p.Apply(ctx); err == nil || !strings.Contains(err.Error(), "nothing written") || !strings.Contains(err.Error(), "svc pull again") {
+				t.Error(err)
+			}
+			if got := f.everything(); got != before {
+				t.Errorf("there is\n%s\nand was\n%s", got, before)
+			}
+		})
+	}
+}
+
+func (f *fake) everything() string {
+	var all strings.Builder
+	for _, path := range []string{"feature-flags/a.json", "feature-flags/new.json", "feature-flags/gone.json", pull.StateName} {
+		all.WriteString(path + ": " + f.file(path) + "\n")
+	}
+	return all.String()
+}
+
+func TestAPullWaitsForItsTurn(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.pull()
+	f.set("a", flag("a", `"name":"theirs",`))
+	p := f.plan(pull.Options{})
+	lock, err := datadir.Lock(ctx, f.dir)
+	must(t, err)
+	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	before := f.everything()
+	if err := p.Apply(short); !errors.Is(err, datadir.ErrHeld) || f.everything() != before {
+		t.Error("it is written out of turn:", err)
+	}
+	lock.Close()
+	if err := p.Apply(ctx); err != nil || !strings.Contains(f.file("feature-flags/a.json"), "theirs") {
+		t.Error(err)
+	}
+}
+
+// TestAnAnswerWithoutTheList: it says nothing of the workspace, and must not be
+// taken for one that holds nothing.
+func TestAnAnswerWithoutTheList(t *testing.T) {
+	for path, member := range map[string]string{
+		"/whoami": "workspaceId", "/export": "documents", "/environments": "environments",
+	} {
+		answers := []string{`{}`, `null`, `[]`, `""`, ``, `{"` + member + `":null}`, `{"` + member + `":{}}`, `{"` + strings.ToUpper(member) + `":[]}`, `{"` + member + `":[],"nextCursor":"more"}`}
+		if path == "/export" {
+			answers = append(answers, `{"documents":[],"commitSha":"1"}`, `{"documents":[],"commitSha":"1","total":1}`, `{"documents":[],"commitSha":"1","total":0,"nextCursor":"1"}`,
+				`{"documents":[{"type":"x","key":"a","commitSha":"1","document":{}}],"commitSha":"1","total":1}`)
+		}
+		for _, answer := range answers {
+			f := newFake(t)
+			f.set("a", flag("a", ""))
+			f.others = []string{beta}
+			f.pull()
+			f.set("a", flag("a", ""))
+			f.answers = map[string]string{path: answer}
+			p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
+			if err == nil || !strings.HasPrefix(err.Error(), "nothing written: GET "+path+": ") || !strings.Contains(err.Error(), "this is not an answer of the API") {
+				t.Errorf("%s %s: %v, %+v", path, answer, err, p)
+			}
+		}
+	}
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.pull()
+	f.remove("a")
+	if p := f.pull(); len(p.Remove) != 1 {
+		t.Errorf("an empty list removes what was deleted: %+v", p)
+	}
+}
+
+// TestWhatCannotBeServedIsNotPulled: a directory that svc serve refuses would
+// stand in the way of everything else in it.
+func TestWhatCannotBeServedIsNotPulled(t *testing.T) {
+	for document, says := range map[string]string{
+		`null`: "feature-flags/bad.json", `[]`: "feature-flags/bad.json", `"x"`: "feature-flags/bad.json", `{}`: "feature-flags/bad.json",
+		strings.Replace(flag("bad", ""), "feature_flag", "config", 1):        "the type is config, which belongs in the folder configs",
+		flag("bad", `"description":"`+strings.Repeat("x", 1<<20)+`",`):       "a file may have at most 1048576",
+		`{"key":"bad","type":"feature_flag","valueType":"bool","default":7}`: "feature-flags/bad.json",
+		strings.Repeat("[", 20000) + strings.Repeat("]", 20000):              "this is not an answer of the API",
+	} {
+		f := newFake(t)
+		f.set("good", flag("good", ""))
+		f.set("bad", document)
+		p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
+		if err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 1000 {
+			t.Errorf("%.80s: %v, %+v", document, err, p)
+		}
+		if _, err := os.Stat(f.dir); err == nil {
+			t.Errorf("%.80s: something was written", document)
+		}
+	}
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.others = []string{`{"type":"config","key":"A","commitSha":"1","document":{"key":"A","type":"config","valueType":"string","default":{"rules":[]}}}`}
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), `is taken by`) || !strings.Contains(err.Error(), "nothing written: svc serve would refuse") {
+		t.Error(err)
+	}
+	f = newFake(t)
+	f.set("a", flag("a", ""))
+	f.write("configs/A.json", `{"key":"A","type":"config","valueType":"string","default":{"rules":[]}}`)
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), `is taken by`) {
+		t.Error("beside a file that is only here:", err)
+	}
+}
+
+// TestWhatVerifyObjectsToIsTold: the workspace has it, and serves it.
+func TestWhatVerifyObjectsToIsTold(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("other", ""))
+	f.write("feature-flags/mine.json", "{")
+	for range 2 {
+		p := f.pull()
+		if len(p.Problems) != 2 || p.Problems[0].File != "feature-flags/a.json" || !strings.Contains(p.Problems[0].Message, `the key is "other"`) || p.Problems[1].File != "feature-flags/mine.json" {
+			t.Errorf("%+v", p.Problems)
+		}
 	}
 }

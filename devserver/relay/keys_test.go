@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +15,8 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestKeysAreAskedAboutOnce and remembered, refusals for less long; many who ask at once
@@ -175,4 +179,128 @@ func TestAClockThatIsSetBack(t *testing.T) {
 			t.Errorf("%v ago: %v", age, !want)
 		}
 	}
+}
+
+// TestARelayWhoseKeyIsRevoked goes on serving what it has to the keys of others, each of
+// which the service is asked about. Its own key opens nothing any more, for nobody.
+func TestARelayWhoseKeyIsRevoked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, shop)
+	public, later, revoked, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	var offset atomic.Int64
+	r.keys.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
+	want := w.ask(r.Server, "GET", polls+someone, public, "")
+	w.ask(r.Server, "GET", polls+someone, revoked, "")
+	known, unseen := w.eventsOf(r.Server, public), w.eventsOf(w.front, w.key(access.KindPublicSDK, "production"))
+	w.stream(r.Server, known, "")
+	for _, key := range []string{secret, revoked} {
+		parsed, err := access.ParseKey(key)
+		w.must(err)
+		w.revoke(parsed.ID())
+	}
+	w.answers(gone) // or the service would end the relay's stream within a minute
+	w.answers(nil)
+	w.eventually("it is said", func() bool { return strings.Contains(w.log.String(), "401: ") })
+	w.eventually("the service refuses the keys", func() bool {
+		return w.ask(w.front, "GET", "/api/v2/key", secret, "").status == 401 && w.ask(w.front, "GET", "/api/v2/key", revoked, "").status == 401
+	})
+	w.patch("flags/timed/environments/production", `{"value":7}`)
+	offset.Add(int64(2 * time.Minute)) // in which what was remembered has grown old
+	if got := w.ask(r.Server, "GET", polls+someone, public, ""); got.String() != want.String() {
+		t.Errorf("a good key: %s, want %s", got, want)
+	}
+	w.stream(r.Server, known, "")
+	for name, tt := range map[string]struct {
+		method, path, key string
+		want              int
+	}{
+		"a good key that is new here":                 {"GET", polls + someone, later, 200},
+		"a key that is revoked too":                   {"GET", polls + someone, revoked, 401},
+		"the relay's own":                             {"GET", "/api/v2/configs", secret, 401},
+		"the relay's own, for a stream":               {"HEAD", "/api/v2/sse/config", secret, 401},
+		"a token of which nobody tells if it is good": {"HEAD", unseen, "", 503},
+		"readiness": {"GET", "/readyz", "", 200},
+	} {
+		if got := w.ask(r.Server, tt.method, tt.path, tt.key, ""); got.status != tt.want {
+			t.Errorf("%s: %d, want %d: %s", name, got.status, tt.want, got.body)
+		}
+	}
+}
+
+// TestATokenIsAskedAboutWithAnyKey of its workspace that is still good.
+func TestATokenIsAskedAboutWithAnyKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, shop)
+	revoked, good, public := w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "development"), w.key(access.KindPublicSDK, "development")
+	r := w.relay(Options{Keys: []string{revoked, good}})
+	w.must(r.Await(t.Context()))
+	parsed, err := access.ParseKey(revoked)
+	w.must(err)
+	w.revoke(parsed.ID())
+	w.eventually("the service refuses the key", func() bool { return w.ask(w.front, "GET", "/api/v2/key", revoked, "").status == 401 })
+	address := w.eventsOf(w.front, public)
+	if got := w.ask(r.Server, "HEAD", address, "", ""); got.status != 200 {
+		t.Errorf("a good token: %d", got.status)
+	}
+	if got := w.ask(r.Server, "HEAD", address[:len(address)-4]+"AAAA", "", ""); got.status != 401 {
+		t.Errorf("one that was made up: %d", got.status)
+	}
+}
+
+// environments declares which the workspace has, as git does.
+func (w *world) environments(text string) {
+	w.Helper()
+	bare := apiload.Git{Program: testenv.Program(w.T, "on Debian, apt-get install git", "git"), Dir: filepath.Join(w.dir, "repository.git")}
+	file := filepath.Join(w.TempDir(), "svc.json")
+	w.must(os.WriteFile(file, []byte(`{"environments":`+text+`}`), 0o600))
+	w.Setenv("GIT_INDEX_FILE", filepath.Join(w.TempDir(), "index"))
+	bare.Run(w.T, "read-tree", "refs/heads/main")
+	bare.Run(w.T, "update-index", "--cacheinfo", "100644,"+bare.Run(w.T, "hash-object", "-w", file)+",svc.json")
+	commit := bare.Run(w.T, "commit-tree", bare.Run(w.T, "write-tree"), "-p", "refs/heads/main", "-m", "Change")
+	bare.Run(w.T, "update-ref", "refs/heads/main", commit)
+}
+
+// TestAnEnvironmentThatIsArchived is served by no relay either, until it is back. Others
+// of the same relay are.
+func TestAnEnvironmentThatIsArchived(t *testing.T) {
+	testenv.Slow(t)
+	const archived = `["development",{"name":"production","archived":true}]`
+	w := newWorld(t, shop)
+	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "development")
+	r := w.relay(Options{Keys: []string{secret, w.key(access.KindSecretSDK, "development")}, Cache: t.TempDir()})
+	frontend := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
+	w.must(r.Await(t.Context()))
+	w.must(frontend.Await(t.Context()))
+	events := w.eventsOf(r.Server, public)
+	unseen := w.eventsOf(w.front, w.key(access.KindPublicSDK, "development"))
+	made := events[:len(events)-4] + "AAAA"
+	statuses := func(want map[string]int) func() bool {
+		return func() bool {
+			for name, ask := range map[string]func() answer{
+				"a browser":             func() answer { return w.ask(r.Server, "GET", polls+someone, public, "") },
+				"OFREP":                 func() answer { return w.ask(r.Server, "POST", "/ofrep/v1/evaluate/flags", public, "{}") },
+				"a stream":              func() answer { return w.ask(r.Server, "HEAD", events, "", "") },
+				"the one key":           func() answer { return w.ask(frontend.Server, "GET", polls+someone, "web", "") },
+				"a server":              func() answer { return w.ask(r.Server, "GET", "/api/v2/configs", secret, "") },
+				"another environment":   func() answer { return w.ask(r.Server, "GET", polls+someone, other, "") },
+				"a stream of the other": func() answer { return w.ask(r.Server, "HEAD", unseen, "", "") },
+				"a made-up token":       func() answer { return w.ask(r.Server, "HEAD", made, "", "") },
+			} {
+				if got := ask(); want[name] != 0 && got.status != want[name] {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	gone := map[string]int{"a browser": 401, "OFREP": 401, "a stream": 401, "the one key": 401, "a server": 401,
+		"another environment": 200, "a stream of the other": 200, "a made-up token": 401}
+	w.environments(archived)
+	w.eventually("the environment is refused", statuses(gone))
+	w.environments(`["development","production"]`)
+	w.eventually("it is served again", statuses(map[string]int{"a browser": 200, "OFREP": 200, "a stream": 200, "the one key": 200, "a server": 200, "another environment": 200}))
+	w.environments(`["development","prod"]`)
+	w.eventually("one that has another name now is refused", statuses(gone))
 }

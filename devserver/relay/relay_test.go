@@ -3,11 +3,17 @@ package relay
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http/httptest"
+	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 const always = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":`
@@ -153,5 +159,113 @@ func TestAClientThatSleepsThroughChanges(t *testing.T) {
 	event := <-w.stream(r.Server, address, "", "Last-Event-ID", before)
 	if id := strings.Fields(event)[0]; !strings.Contains(want.body, id) {
 		t.Errorf("it hears of %s", event)
+	}
+}
+
+// TestAPageThatHeardFromAnotherRelay gets what that one has told of, though this one has
+// not asked for it yet: there may be no other event for long.
+func TestAPageThatHeardFromAnotherRelay(t *testing.T) {
+	testenv.Slow(t)
+	t.Parallel()
+	w := newWorld(t, shop)
+	w.withoutStreams()
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	relays := []*relayed{w.relay(Options{Keys: []string{secret}}), w.relay(Options{Keys: []string{secret}})}
+	var events []<-chan string
+	for _, r := range relays {
+		w.must(r.Await(t.Context()))
+		events = append(events, w.stream(r.Server, w.eventsOf(r.Server, public), ""))
+	}
+	for i := range 4 {
+		w.patch("flags/timed/environments/production", fmt.Sprintf(`{"value":%d}`, 100+i))
+		first, event := 0, ""
+		select {
+		case event = <-events[0]:
+		case event = <-events[1]:
+			first = 1
+		}
+		version := strings.Fields(event)[0]
+		path := "/ofrep/v1/evaluate/flags?flagConfigEtag=" + url.QueryEscape(`"`+version+`"`) + "&flagConfigLastModified=1"
+		for { // on a busy machine the service may need longer than a client is kept waiting
+			begin := time.Now()
+			got := w.ask(relays[1-first].Server, "POST", path, public, "{}")
+			if strings.Contains(got.body, fmt.Sprintf(`"value":%d`, 100+i)) {
+				break
+			}
+			if time.Since(begin) < behindTime {
+				t.Errorf("write %d: the other relay answers %.300s", i, got.body)
+				break
+			}
+		}
+		<-events[1-first]
+	}
+	// What nobody has told costs the service little.
+	before, begin := w.times("/api/v2/configs"), time.Now()
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			if got := w.ask(relays[0].Server, "POST", fmt.Sprintf("/ofrep/v1/evaluate/flags?flagConfigEtag=%d", i), public, "{}"); got.status != 200 {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+	all.Wait()
+	if asked := w.times("/api/v2/configs") - before; asked > 20+int64(time.Since(begin)/lookPause) {
+		t.Errorf("60 pages with made-up versions had the service asked %d times", asked)
+	}
+}
+
+// TestOtherAnswersHaveOtherVersions: a document that the service keeps to itself is
+// missing here, so no client may take these answers for the service's own. All relays
+// name them alike, and a change still reaches clients.
+func TestOtherAnswersHaveOtherVersions(t *testing.T) {
+	t.Parallel()
+	files := maps.Clone(shop)
+	files["feature-flags/hidden.json"] = `{"key":"hidden","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["hunter2"],"confidential":true}}],"value":{"type":"bool","value":true}},` + always + `{"type":"bool","value":false}}]}}`
+	w := newWorld(t, files)
+	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "production")
+	one, two := w.relay(Options{Keys: []string{secret}}), w.relay(Options{Keys: []string{other}})
+	w.must(one.Await(t.Context()))
+	w.must(two.Await(t.Context()))
+	for _, q := range []struct{ method, path, body string }{
+		{"GET", polls + someone, ""}, {"POST", "/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"u-9"}}`},
+	} {
+		service, first, second := w.ask(w.front, q.method, q.path, public, q.body), w.ask(one.Server, q.method, q.path, public, q.body), w.ask(two.Server, q.method, q.path, public, q.body)
+		if !strings.Contains(service.body, `"hidden"`) || strings.Contains(first.body, `"hidden"`) {
+			t.Fatalf("the service answers %s, a relay %s", service, first)
+		}
+		if first.String() != second.String() {
+			t.Errorf("two relays answer %s and %s", first, second)
+		}
+		if again := w.ask(one.Server, q.method, q.path, public, q.body, "If-None-Match", service.header.Get("Etag")); again.status != 200 {
+			t.Errorf("the tag of the service: %d", again.status)
+		}
+	}
+	events := w.stream(one.Server, w.eventsOf(one.Server, public), "")
+	w.patch("flags/timed/environments/production", `{"value":7}`)
+	version := strings.Fields(<-events)[0]
+	if got := w.ask(one.Server, "GET", polls+someone, public, ""); !strings.Contains(got.body, `"value":7`) || !strings.Contains(got.body, version) {
+		t.Errorf("after the event %s: %s", version, got)
+	}
+}
+
+// The console of a relay is its service's: nobody shows a key to the relay, and the
+// relay lends nobody its own.
+func TestTheConsoleIsThatOfTheService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	secret := w.key(access.KindSecretSDK, "production")
+	leads := w.relay(Options{URL: w.front.URL + "/v1", Keys: []string{secret}, LeadToConsole: true})
+	for _, path := range []string{"/", "/console", "/console/", "/console/0000000000000000/console.js"} {
+		a := w.ask(leads.Server, "GET", path, "", "", "Host", "elsewhere.example")
+		if a.status != 302 || a.header.Get("Location") != w.front.URL+"/console/" || len(a.header["Access-Control-Allow-Origin"]) > 0 {
+			t.Errorf("%s: %s to %s", path, a, a.header["Location"])
+		}
+		if a := w.ask(leads.Server, "POST", path, "", "{}"); a.status != 405 {
+			t.Errorf("POST %s: %s", path, a)
+		}
+	}
+	if a := w.ask(w.relay(Options{Keys: []string{secret}}).Server, "GET", "/console/", "", ""); a.status != 401 {
+		t.Errorf("nobody has asked for a console: %s", a)
 	}
 }

@@ -1,13 +1,18 @@
 package worktree
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/control"
 )
 
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
@@ -79,5 +84,78 @@ func TestListsOfADirectoryAreAnsweredOnce(t *testing.T) {
 		if first.Code != 200 || again.Code != 304 || again.Body.Len() > 0 || again.Header().Get("Etag") != tag || head.Code != 200 || head.Header().Get("Etag") != tag {
 			t.Errorf("%s: %d %s, then %d, and %d to HEAD", path, first.Code, tag, again.Code, head.Code)
 		}
+	}
+}
+
+// TestWhatIsDescribedIsServed, and whatever is served is described: each path, and the
+// methods that it takes.
+func TestWhatIsDescribedIsServed(t *testing.T) {
+	p := open(t)
+	text, err := json.Marshal(p.must("GET", "/v1/openapi.json", ""))
+	must(t, err)
+	var d struct {
+		Servers []struct{ URL string }
+		Paths   map[string]map[string]struct{ Responses map[string]any }
+	}
+	must(t, json.Unmarshal(text, &d))
+	handler := p.api.Beside(http.NotFoundHandler())
+	ask := func(method, path, token string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
+		r.Host = own
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	parameter := regexp.MustCompile(`\{\w+\}`)
+	var described []string
+	for path, operations := range d.Paths {
+		path = d.Servers[0].URL + path
+		described = append(described, path)
+		at := parameter.ReplaceAllString(path, "new-checkout")
+		var methods []string
+		for name, o := range operations {
+			methods = append(methods, strings.ToUpper(name))
+			// What is not there may be an item, and no path.
+			got := ask(strings.ToUpper(name), at+"?dryRun=true", p.token)
+			if got.Code == http.StatusMethodNotAllowed || got.Code >= 500 || got.Code == http.StatusNotFound && strings.Contains(got.Body.String(), "path") {
+				t.Errorf("%s %s: %d %s", name, at, got.Code, got.Body)
+			}
+			if _, secured := o.Responses["401"]; secured == (ask(strings.ToUpper(name), at, "").Code != http.StatusUnauthorized) {
+				t.Errorf("%s %s: who has no token is answered %v", name, at, !secured)
+			}
+		}
+		allowed := strings.Split(ask("TRACE", at, p.token).Header().Get("Allow"), ", ")
+		allowed = slices.DeleteFunc(allowed, func(method string) bool { return method == http.MethodHead })
+		if slices.Sort(allowed); !slices.Equal(allowed, slices.Sorted(slices.Values(methods))) {
+			t.Errorf("%s takes %q, and described are %q", path, allowed, methods)
+		}
+	}
+	routes, _, err := p.api.routes(&control.Service{})
+	must(t, err)
+	for _, route := range routes {
+		below := strings.HasPrefix(route.Path, "/v1/") && !strings.HasPrefix(route.Path, "/v1/docs/") // what the reference loads
+		if served := ask("TRACE", parameter.ReplaceAllString(route.Path, "x"), p.token).Code != http.StatusNotFound; served && below != slices.Contains(described, route.Path) {
+			t.Errorf("%s is served, and not described", route.Path)
+		}
+	}
+}
+
+func TestRewritten(t *testing.T) {
+	const stored = "{\n  \"a\": 2\n}\n"
+	for _, tt := range []struct{ name, old, content, want string }{
+		{"a byte order mark", "\xef\xbb\xbf{\r\n\t\"a\": 1\r\n}", stored, "\xef\xbb\xbf{\r\n\t\"a\": 2\r\n}"},
+		{"one line", `{"a":1}`, stored, `{"a":2}`},
+		{"no JSON", `{"a":`, stored, stored},
+		{"what stood there once", "{\"a\": 1}", "{ \"a\" : 3 }", "{ \"a\" : 3 }"},
+	} {
+		if got := rewritten([]byte(tt.old), []byte(tt.content)); string(got) != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if rewritten([]byte("{}"), nil) != nil {
+		t.Error("what is deleted has a content")
 	}
 }

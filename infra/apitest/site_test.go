@@ -3,13 +3,18 @@ package apitest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/bucket"
@@ -18,6 +23,7 @@ import (
 	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/iam"
 	"svc.example/svc/shared/testing/instance"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/testenv"
@@ -139,4 +145,43 @@ func (h *service) sound(t *testing.T, g apiload.Git, client *http.Client, base s
 		t.Errorf("svcadmin fsck: %s", p.What)
 	}
 	t.Logf("fsck: %d commits, %d objects, %d packs, %d of them orphans of lost races", checked.Commits, checked.Objects, checked.Packs, checked.Orphans)
+}
+
+// judge holds what instances ask of AWS against what the function may ask that
+// asks it.
+type judge struct {
+	t        *testing.T
+	policies map[string]*iam.Policy // by the functions' folders
+}
+
+func (h *service) newJudge(t *testing.T) *judge {
+	t.Helper()
+	policies, err := iam.Policies("../../template.yaml", iam.Names{"Table": h.Table, "Bucket": h.Bucket,
+		"MaintenanceQueue": path.Base(h.Queue), "MaintenanceDeadLetters": path.Base(h.DeadLetters)})
+	must(t, err)
+	return &judge{t, policies}
+}
+
+// watch has a function's clients send nothing that its policy does not allow.
+func (j *judge) watch(function string, c *aws.Config) {
+	c.HTTPClient = iam.Client{Policy: j.policies[function], Next: awshttp.NewBuildableClient(), Denied: func(ctx context.Context, err error) {
+		j.t.Errorf("AWS would deny this: for %q %s is %v", instance.Request(ctx), function, err)
+	}}
+}
+
+// unused are the rights of the template that no function has used: several have the
+// same policies, for the code that they share.
+func (j *judge) unused() (rights []string) {
+	used := map[string]bool{}
+	for _, policy := range j.policies {
+		for _, right := range policy.Rights() {
+			used[right] = used[right] || !slices.Contains(policy.Unused(), right)
+		}
+	}
+	for _, right := range slices.Sorted(maps.Keys(used)) {
+		if !used[right] {
+			rights = append(rights, right)
+		}
+	}
+	return rights
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/rogpeppe/go-internal/testscript"
-
+	"github.com/spf13/cobra"
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -89,4 +90,18 @@ func credentials(endpoints map[string]string) []string {
 // keyEnv sets a variable to what a file holds.
 func keyEnv(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// TestTheCommandsThatTheGuidesShow: svcadmin has them, with these flags.
+func TestTheCommandsThatTheGuidesShow(t *testing.T) {
+	guides.CheckCommands(t, "svcadmin", commandLine)
+}
+
+// TestTheHelpShowsExamples: of each command, and svcadmin accepts them.
+func TestTheHelpShowsExamples(t *testing.T) {
+	guides.CheckHelp(t, "svcadmin", commandLine)
+}
+
+func commandLine() *cobra.Command {
+	return newRoot(&cli.Caller{Getenv: func(string) string { return "" }})
 }

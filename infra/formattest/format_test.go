@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,7 +22,12 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/devserver/embedded"
+	"svc.example/svc/devserver/sample"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/backup"
+	"svc.example/svc/shared/ledger/local"
 )
 
 var record = flag.Bool("record", false, "record the present formats, where testdata lacks them")
@@ -279,4 +286,119 @@ func unpack(t *testing.T, path string) (told recording, files map[string][]byte)
 	must(t, json.Unmarshal(files[recordingName], &told))
 	delete(files, recordingName)
 	return told, files
+}
+
+// TestDataDirectories of svc api.
+func TestDataDirectories(t *testing.T) {
+	testFormats(t, "directory", local.Format, func(t *testing.T) store { return directory(filepath.Join(t.TempDir(), "data")) })
+}
+
+// directory is a data directory, by its path.
+type directory string
+
+func samples() map[string][]byte {
+	files := map[string][]byte{}
+	for _, f := range sample.All() {
+		files[f.Path] = f.Content
+	}
+	return files
+}
+
+func (d directory) create(t *testing.T) {
+	_, err := embedded.Create(t.Context(), string(d), embedded.Creation{Name: "shop", Files: samples(), By: "Ada", Source: "the samples"})
+	must(t, err)
+}
+
+func (d directory) issueKey(t *testing.T, q access.KeyRequest) access.Key {
+	key, _, err := embedded.IssueKey(t.Context(), string(d), "Ada", q)
+	must(t, err)
+	return key
+}
+
+func (d directory) revokeKey(t *testing.T, key access.Key) {
+	registry, err := local.OpenRegistry(string(d))
+	must(t, err)
+	defer registry.Close()
+	_, err = registry.By("Ada").RevokeKey(t.Context(), key.ID(), noon)
+	must(t, err)
+}
+
+func (d directory) events(t *testing.T) int {
+	events, err := embedded.Audit(t.Context(), string(d), 0)
+	must(t, err)
+	return len(events)
+}
+
+func (d directory) open(t *testing.T) (http.Handler, func()) {
+	s, err := embedded.Open(context.Background(), string(d), embedded.Options{PublicURL: "https://svc.test", Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	return s.Handler(), func() { must(t, s.Close()) }
+}
+
+// expires: the days count on which a server runs.
+func (d directory) expires(string) bool { return false }
+
+func (d directory) dump(t *testing.T) map[string][]byte {
+	files := map[string][]byte{}
+	must(t, fs.WalkDir(os.DirFS(string(d)), ".", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			files[path], err = os.ReadFile(filepath.Join(string(d), path))
+		}
+		return err
+	}))
+	return files
+}
+
+func (d directory) restore(t *testing.T, files map[string][]byte) {
+	must(t, os.MkdirAll(filepath.Join(string(d), "repository.git", "refs", "heads"), 0o700))
+	for path, content := range files {
+		path = filepath.Join(string(d), filepath.FromSlash(path))
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, content, 0o600))
+	}
+}
+
+// TestBackups of a hosted workspace and of a data directory.
+func TestBackups(t *testing.T) {
+	t.Run("hosted", func(t *testing.T) {
+		testFormats(t, "backup-hosted", backup.Format, func(t *testing.T) store { return hostedBackup{newHosted(t)} })
+	})
+	t.Run("directory", func(t *testing.T) {
+		testFormats(t, "backup-directory", backup.Format, func(t *testing.T) store {
+			return directoryBackup{directory(filepath.Join(t.TempDir(), "data"))}
+		})
+	})
+}
+
+const backupName = "backup.tar"
+
+// hostedBackup is what svcadmin backup makes of a workspace.
+type hostedBackup struct{ hosted }
+
+func (h hostedBackup) dump(t *testing.T) map[string][]byte {
+	var b bytes.Buffer
+	_, err := h.workspace(t).Backup(t.Context(), &b, t.TempDir(), nil)
+	must(t, err)
+	return map[string][]byte{backupName: b.Bytes()}
+}
+
+func (h hostedBackup) restore(t *testing.T, files map[string][]byte) {
+	_, err := h.stores.Restore(t.Context(), bytes.NewReader(files[backupName]), admin.Restoration{Dir: t.TempDir()})
+	must(t, err)
+}
+
+// directoryBackup is what svc backup makes of a data directory.
+type directoryBackup struct{ directory }
+
+func (d directoryBackup) dump(t *testing.T) map[string][]byte {
+	var b bytes.Buffer
+	_, err := backup.Write(t.Context(), string(d.directory), &b, t.TempDir())
+	must(t, err)
+	return map[string][]byte{backupName: b.Bytes()}
+}
+
+func (d directoryBackup) restore(t *testing.T, files map[string][]byte) {
+	must(t, os.MkdirAll(filepath.Dir(string(d.directory)), 0o700))
+	_, err := backup.Restore(t.Context(), bytes.NewReader(files[backupName]), string(d.directory))
+	must(t, err)
 }
