@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/devserver/prereceive"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -31,12 +32,137 @@ func newRepository(t *testing.T) string {
 }
 
 // check demands that updates are refused with words, or taken when there are none.
-func check(t *testing.T, repository string, updates io.Reader, words string) {
+func check(t *testing.T, repository string, updates io.Reader, words string) (err error) {
 	t.Helper()
-	err := prereceive.Check(t.Context(), prereceive.Push{Repository: repository, Updates: updates})
+	err = prereceive.Check(t.Context(), prereceive.Push{Repository: repository, Updates: updates})
 	if words == "" && err != nil || words != "" && (!errors.As(err, new(*prereceive.Refusal)) || !strings.Contains(err.Error(), words)) {
 		t.Errorf("%v, want %q", err, words)
 	}
+	return err
+}
+
+// pushed is a repository whose main has a workspace, and what is committed on top.
+type pushed struct {
+	*testing.T
+	repository, main string
+}
+
+// entry is what a commit has at a path; nothing where the mode is "".
+type entry struct{ path, mode, content string }
+
+const file, link, submodule = "100644", "120000", "160000"
+
+func newPushed(t *testing.T) *pushed {
+	p := &pushed{T: t, repository: newRepository(t), main: "--empty"}
+	var all []entry
+	for path, text := range apiload.Fixture() {
+		all = append(all, entry{path, file, text})
+	}
+	p.main = p.commit(all...)
+	return p
+}
+
+// git runs git in the repository, with an index of its own.
+func (p *pushed) git(stdin string, args ...string) string {
+	p.Helper()
+	cmd := exec.Command(testenv.Program(p, "apt-get install git", "git"), append([]string{"--git-dir", p.repository, "-c", "user.name=Ada", "-c", "user.email=ada@acme.example"}, args...)...)
+	cmd.Env, cmd.Stdin = append(os.Environ(), "GIT_INDEX_FILE="+filepath.Join(p.repository, "next")), strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.Fatalf("%v: %v: %s", args, err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// commit is one whose tree is main's, but for the entries.
+func (p *pushed) commit(entries ...entry) string {
+	p.Helper()
+	p.git("", "read-tree", p.main)
+	for _, e := range entries {
+		switch object := id; e.mode {
+		case "":
+			p.git("0 "+none+"\t"+e.path+"\n", "update-index", "--index-info")
+		default:
+			if e.mode != submodule {
+				object = p.git(e.content, "hash-object", "-w", "--stdin")
+			}
+			p.git("", "update-index", "--replace", "--add", "--cacheinfo", e.mode+","+object+","+e.path)
+		}
+	}
+	return p.git("", "commit-tree", "-m", "by hand", p.git("", "write-tree"))
+}
+
+// moves is a push that moves main.
+func (p *pushed) moves(from, to, words string) error {
+	p.Helper()
+	return check(p.T, p.repository, strings.NewReader(from+" "+to+" refs/heads/main\n"), words)
+}
+
+// TestWhatIsPushedIsChecked: documents, and what takes a place of the layout: nothing would be
+// read there, and whatever stood there would leave what is served without a word.
+func TestWhatIsPushedIsChecked(t *testing.T) {
+	p := newPushed(t)
+	const flag = "feature-flags/redesign.json"
+	text := apiload.Fixture()[flag]
+	for _, test := range []struct{ path, mode, content, words string }{
+		{flag, file, strings.Replace(text, "checkout", "basket", 1), ""},
+		{"src/x.json", file, "{", ""},
+		{flag, file, "{\n  oops", flag + ":2:3: "},
+		{flag, file, strings.Replace(text, `"production"`, `"moon"`, 1), flag + ":"},
+		{"svc.json", file, "[", "svc.json:1:"},
+		{"svc.json", "", "", "svc.json: the file is gone"},
+		{"configs/big.json", file, strings.Repeat(" ", 2<<20), "configs/big.json: 2097152 bytes; a file may have at most 1048576"},
+		{"configs/\x1b[31mred.json", file, "{", `configs/\u001b[31mred.json:1:`},
+		{"feature-flags", link, "{}", "feature-flags: is a symbolic link; it must be a folder"},
+		{"configs", file, "{}", "configs: is a file; it must be a folder"},
+		{"log-levels", submodule, "", "log-levels: is a submodule; it must be a folder"},
+		{"segments", link, "{}", "segments: is a symbolic link; it must be a folder"},
+		{"schemas", file, "{}", "schemas: is a file; it must be a folder"},
+		{"svc.json", link, "{}", "svc.json: is a symbolic link; it must be a file"},
+		{"svc.json", submodule, "", "svc.json: is a submodule; it must be a file"},
+		{"svc.json/a.txt", file, "{}", "svc.json: is a folder; it must be a file"},
+		{flag, submodule, "", flag + ": is a submodule; it must be a file"},
+		{flag + "/a.txt", file, "{}", flag + ": is a folder; it must be a file"},
+		{flag, link, "{}", flag + ": is a symbolic link; it must be a file"},
+		{"Config", file, "{}", "Config: git takes HEAD, config, objects and refs"},
+		{"refs/a.txt", file, "{}", "refs: git takes HEAD, config, objects and refs"},
+		{".svc-write.json", file, "{}", ".svc-write.json: versions before the first release"},
+		{"docs", link, "{}", ""},
+		{"feature-flags/README", submodule, "", ""},
+	} {
+		t.Run(test.path+" "+test.mode+test.words, func(t *testing.T) {
+			p := *p
+			p.T = t
+			p.moves(p.main, p.commit(entry{test.path, test.mode, test.content}), test.words)
+		})
+	}
+	tree, err := exec.Command("git", "--git-dir", p.repository, "cat-file", "tree", p.main+"^{tree}").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slashed := "100644 configs/evil.json\x00" + string(tree[len(tree)-20:]) + string(tree)
+	commit := p.git("", "commit-tree", "-m", "Slash", p.git(slashed, "hash-object", "-w", "--literally", "--stdin", "-t", "tree"))
+	p.moves(p.main, commit, "configs/evil.json: the entry's name has a slash in it")
+}
+
+// TestWhatWasImperfectMayStaySo: a push is refused for what it brings in. Who mends one of many
+// mistakes need not mend the others, and who adds to them is told of those alone.
+func TestWhatWasImperfectMayStaySo(t *testing.T) {
+	p := newPushed(t)
+	bad := entry{"configs/bad.json", file, "{\n"}
+	p.moves(p.commit(bad), p.commit(bad, entry{"README.md", file, "hello"}), "")
+	p.moves(p.commit(bad), p.commit(bad, entry{"configs/worse.json", file, "{\n"}), "configs/worse.json:2:1")
+	broken := func(key string, mistakes int) entry {
+		rules := strings.TrimSuffix(strings.Repeat("1,\n", mistakes), ",\n")
+		return entry{"configs/" + key + ".json", file, fmt.Sprintf("{\"key\":%q,\"type\":\"config\",\"valueType\":\"int\",\"default\":{\"rules\":[\n%s\n]}}", key, rules)}
+	}
+	before, after := p.commit(broken("a", 3000)), p.commit(broken("a", 2999))
+	p.moves(p.main, before, "and more; svc verify lists them")
+	p.moves(before, after, "")
+	if err := p.moves(after, p.commit(broken("a", 2999), broken("b", 3)), "configs/b.json:2:1: a rule is an object"); err != nil && strings.Contains(err.Error(), "a.json") {
+		t.Errorf("what was there is told of: %v", err)
+	}
+	p.moves(after, p.commit(broken("a", 2999), broken("b", 60_000)), "and more; svc verify lists them")
 }
 
 // TestUpdatesAreReadToTheirEnd, or the push is refused.
@@ -80,6 +206,11 @@ func TestOnlyMainMovesMain(t *testing.T) {
 		{none + " " + id + " refs/heads/HEAD", `"refs/heads/HEAD" would be taken for another reference`},
 		{none + " " + id + " refs/heads/refs/heads/main", `"refs/heads/refs/heads/main" would be taken`},
 		{id + " " + none + " refs/tags/main", ""}, // is taken away
+		{id + " " + none + " refs/heads/main", "deletes the branch main"},
+		{none + " " + id + " refs/grafts/x", `"refs/grafts/x" is neither a branch, a tag nor a note`},
+		{none + " " + id + " refs/svc/x", `"refs/svc/x" is neither a branch, a tag nor a note`},
+		{id + " " + none + " refs/svc/old", ""}, // who has one can take it away
+		{none + " " + id + " refs/tags/v1\n" + none + " " + id + " refs/notes/commits\n" + none + " " + id + " refs/heads/draft", ""},
 	} {
 		t.Run(test.updates, func(t *testing.T) { check(t, repository, strings.NewReader(test.updates+"\n"), test.words) })
 	}
@@ -117,9 +248,13 @@ func TestSizesAreBoundedByKind(t *testing.T) {
 		t.Error(err)
 	}
 	add(quarantine, "commit", commit)
-	want := fmt.Sprintf("%d bytes; one of its kind may have at most %d", len(commit), object.MaxCommit)
-	if err := prereceive.Check(t.Context(), push); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %s", err, want)
+	large := t.TempDir()
+	add(large, "blob", strings.Repeat("\x00", 65<<20))
+	for folder, want := range map[string]string{quarantine: fmt.Sprintf("%d bytes; one of its kind may have at most %d", len(commit), object.MaxCommit), large: "68157440 bytes; one of its kind may have at most 67108864"} {
+		push.Quarantine = folder
+		if err := prereceive.Check(t.Context(), push); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 
