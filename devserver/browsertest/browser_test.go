@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -299,6 +300,11 @@ func (l *traffic) waitForPreflight(t *testing.T, url string) {
 	x := l.wait(t, "a preflight", url, exchange.preflight)
 	if x.Status != 204 {
 		t.Errorf("the preflight was %v, not answered by 204", x)
+	}
+	// A browser that is told nothing forgets after five seconds, and asks before each poll.
+	age, err := strconv.Atoi(x.Received["access-control-max-age"])
+	if _, allowed := x.Received["access-control-allow-origin"]; allowed && (err != nil || age < 600) {
+		t.Errorf("a browser may remember the preflight for %q seconds", x.Received["access-control-max-age"])
 	}
 	if key, sent := x.Sent["authorization"]; sent {
 		t.Errorf("a browser sent a key with a preflight: %s", key)

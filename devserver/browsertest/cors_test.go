@@ -3,8 +3,6 @@ package browsertest
 import (
 	"encoding/base64"
 	"encoding/json"
-	"slices"
-	"strconv"
 	"testing"
 )
 
@@ -59,29 +57,6 @@ func TestOrigins(t *testing.T) {
 	x := refused.log.wait(t, "an answer that the page may not read", url, func(x exchange) bool { return x.Method == "GET" })
 	if _, there := x.Received["access-control-allow-origin"]; there || x.Status != 401 {
 		t.Errorf("the refused origin was answered %v %v", x, x.Received)
-	}
-}
-
-func TestPreflightIsRemembered(t *testing.T) {
-	t.Parallel()
-	base := "http://127.0.0.1:" + serve(t, copySample(t, nil), "--frontend-sdk-key", "dev-key")
-	tab := openTab(t, blankSite(t).origin("127.0.0.1"))
-	url := pollPath(base, tokenOf(someone))
-	for range 3 {
-		tab.fetch(t, url, fetchInit{Headers: basic("dev-key")}).values(t)
-	}
-	var preflights []exchange
-	eventually(t, "three polls on the wire", func() (any, bool) {
-		all := tab.log.answered(url)
-		preflights = slices.DeleteFunc(slices.Clone(all), func(x exchange) bool { return !x.preflight() })
-		return all, len(all)-len(preflights) == 3
-	})
-	if len(preflights) != 1 {
-		t.Fatalf("%d preflights for three polls of one page, not 1", len(preflights))
-	}
-	// A browser that is told nothing forgets after five seconds.
-	if age, err := strconv.Atoi(preflights[0].Received["access-control-max-age"]); err != nil || age < 600 {
-		t.Errorf("a browser may remember the preflight for %q seconds", preflights[0].Received["access-control-max-age"])
 	}
 }
 

@@ -59,12 +59,12 @@ const shownOperations = `() => Object.fromEntries([...document.querySelectorAll(
 	text: block.innerText.replaceAll("\u200b", ""),
 }]))`
 
-func TestDocsShowTheDescription(t *testing.T) {
-	server := serveWorkspace(t, everyTypeDir(t))
-	d := get[description](t, server.base+"/v1/openapi.json", "")
-	page := openDocs(t, server.base, desk)
-	shown := call[map[string]shownOperation](t, page.tab, shownOperations)
-	contents := call[string](t, page.tab, `() => document.querySelector("#contents").innerText`)
+// showsTheDescription demands that each operation and each schema is there.
+func (p docsPage) showsTheDescription(t *testing.T, base string) {
+	t.Helper()
+	d := get[description](t, base+"/v1/openapi.json", "")
+	shown := call[map[string]shownOperation](t, p.tab, shownOperations)
+	contents := call[string](t, p.tab, `() => document.querySelector("#contents").innerText`)
 	count := 0
 	d.each(t, func(method, path string, o operation) {
 		count++
@@ -84,19 +84,18 @@ func TestDocsShowTheDescription(t *testing.T) {
 	if len(shown) != count || count == 0 {
 		t.Errorf("the page shows %d operations, the description has %d", len(shown), count)
 	}
-	text := page.text(t)
+	text := p.text(t)
 	for name := range d.Components.Schemas {
 		if !strings.Contains(text, name) {
 			t.Errorf("the page does not show the schema %s", name)
 		}
 	}
-	if title := call[string](t, page.tab, `() => document.title`); title != d.Info.Title {
+	if title := call[string](t, p.tab, `() => document.title`); title != d.Info.Title {
 		t.Errorf("the title is %q", title)
 	}
-	if icon := call[string](t, page.tab, `() => document.querySelector("link[rel=icon]").href`); !strings.HasPrefix(icon, "data:image/svg+xml,") {
+	if icon := call[string](t, p.tab, `() => document.querySelector("link[rel=icon]").href`); !strings.HasPrefix(icon, "data:image/svg+xml,") {
 		t.Errorf("the icon is %.60q", icon)
 	}
-	page.clean(t, server.base)
 }
 
 // stage serves a server below a path, as a gateway with stages or a reverse
@@ -117,30 +116,28 @@ func stage(t *testing.T, base, prefix string) string {
 	return proxy.URL
 }
 
-func TestTryIt(t *testing.T) {
+// TestDocs: the page shows what is described, and tries it. It takes seconds to load.
+func TestDocs(t *testing.T) {
+	t.Parallel()
 	server := serveWorkspace(t, everyTypeDir(t))
-	gateway := stage(t, server.base, "/prod")
-	t.Run("at a desk", func(t *testing.T) {
-		key := server.key(t, "Ada", "protected_engineer")
-		page := openDocs(t, server.base, desk)
+	key := server.key(t, "Ada", "protected_engineer")
+	t.Run("at a desk, below a stage", func(t *testing.T) {
+		gateway := stage(t, server.base, "/prod")
+		page := openDocs(t, gateway+"/prod", desk)
+		page.showsTheDescription(t, server.base)
 		page.introduces(t, key)
 		switchOn(t, server, page, key, "production")
-		unasked(t, page, server.base)
-		sent := page.log.wait(t, "the PATCH", server.base+"/v1/flags/pro.only/environments/production", func(x exchange) bool { return x.Method == "PATCH" })
+		unasked(t, page, gateway+"/prod")
+		besideTheAPI(t, page, gateway+"/prod")
+		sent := page.log.wait(t, "the PATCH", gateway+"/prod/v1/flags/pro.only/environments/production", func(x exchange) bool { return x.Method == "PATCH" })
 		if sent.Sent["authorization"] != "Bearer "+key || sent.Sent["cookie"] != "" {
 			t.Errorf("the PATCH carried %v", sent.Sent)
 		}
-		page.clean(t, server.base)
+		page.clean(t, gateway)
 		page.forgets(t, key)
 	})
-	t.Run("on a phone, below a stage", func(t *testing.T) {
-		page := openDocs(t, gateway+"/prod", phone)
-		page.introduces(t, server.key(t, "Ada", "protected_engineer"))
-		besideTheAPI(t, page, gateway+"/prod")
-		page.clean(t, gateway)
-	})
 	t.Run("on the smallest phone", func(t *testing.T) {
-		smallest := screen{320, 640, true, "light"}
+		smallest := screen{320, 640, true, "dark"}
 		page := openDocs(t, server.base, smallest)
 		fits := func(what string) {
 			t.Helper()
@@ -154,13 +151,14 @@ func TestTryIt(t *testing.T) {
 		page.wait(t, ".modal-ux input")
 		fits("with the dialog for the key")
 		page.click(t, ".modal-ux .btn-done")
-		page.introduces(t, server.key(t, "Ada", "protected_engineer"))
+		page.introduces(t, key)
 		fits("with an answer")
 		for tag, operation := range widest {
 			one := page.try(t, tag, operation)
 			page.wait(t, one.selector+" .responses-table .highlight-code") // it comes last
 			fits("with " + operation)
 		}
+		page.clean(t, server.base)
 	})
 }
 
@@ -234,9 +232,7 @@ func (p docsPage) forgets(t *testing.T, key string) {
 	}
 	p.reload(t)
 	p.drawn(t)
-	if status, body := p.try(t, "workspace", "getWhoami").execute(t); status != "401" {
-		t.Errorf("after a reload GET /whoami shows %s\n%s", status, body)
-	}
+	p.saysOfKey(t, "Key")
 }
 
 // widest are operations with a body and a long path, and with many parameters.

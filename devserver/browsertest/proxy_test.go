@@ -105,6 +105,7 @@ func here(snippet, port string, servers ...string) string {
 // event streams, large bodies and the addresses of clients, and not the metrics.
 func TestEventStreamsPassTheGuidesProxies(t *testing.T) {
 	t.Parallel()
+	a, value := serveWorkspace(t, everyTypeDir(t)), 42
 	for name, behind := range map[string]func(a *workspace, t *testing.T, port string) string{
 		"nginx": func(a *workspace, t *testing.T, port string) string {
 			return nginx(t, port, here(guides.Snippet(t, "devserver/guides/operate.md", "nginx"), port, a.base))
@@ -118,9 +119,9 @@ func TestEventStreamsPassTheGuidesProxies(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := serveWorkspace(t, everyTypeDir(t))
 			base := behind(a, t, freeport.Take())
-			testEventStreams(t, a, base)
+			testEventStreams(t, a, base, value+1, value+2)
+			value += 2
 			if name != "nginx" && name != "Caddy" {
 				return
 			}
@@ -150,7 +151,7 @@ func (w *workspace) relay(t *testing.T) string {
 }
 
 // testEventStreams writes to a workspace, and looks at base for what comes of it.
-func testEventStreams(t *testing.T, a *workspace, base string) {
+func testEventStreams(t *testing.T, a *workspace, base string, values ...int) {
 	writer := a.key(t, "Ada", "protected_engineer")
 
 	listener := node(t, testdata(t, "sdk-stream.js"))
@@ -186,7 +187,7 @@ func testEventStreams(t *testing.T, a *workspace, base string) {
 	app := openWebApp(t)
 	app.mustStart(t, map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public", "development")}}}, member)
 	app.waitForStream(t, base)
-	for _, value := range []int{43, 44} {
+	for _, value := range values {
 		a.set(t, writer, value)
 		next(fmt.Sprintf(`"value":%d`, value))
 		app.waitForValue(t, "a write", question{"number", "limit", 7}, float64(value))
