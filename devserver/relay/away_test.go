@@ -155,9 +155,7 @@ func TestARelayStartsFromItsCache(t *testing.T) {
 	if ready := w.ask(r.Server, "GET", "/readyz", "", ""); ready.status != 200 {
 		t.Errorf("not ready: %s", ready)
 	}
-	parsed, err := access.ParseKey(revoked)
-	w.must(err)
-	w.revoke(parsed.ID())
+	w.revoke(revoked)
 	w.patch("flags/timed/environments/production", `{"value":7}`)
 	w.answers(nil)
 	w.eventually("the new state", func() bool {
@@ -231,10 +229,7 @@ func TestABrokenCacheIsNoReasonNotToStart(t *testing.T) {
 func TestAServiceThatHangsHoldsNobodyUp(t *testing.T) {
 	testenv.Slow(t)
 	t.Parallel()
-	w := newWorld(t, shop)
-	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
-	r := w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
+	w, r, public, _ := relayOfShop(t)
 	var offset atomic.Int64
 	r.keys.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	w.ask(r.Server, "GET", polls+someone, public, "")

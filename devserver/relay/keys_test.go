@@ -26,9 +26,7 @@ func TestKeysAreAskedAboutOnce(t *testing.T) {
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	elsewhere, gone := w.key(access.KindPublicSDK, "development"), w.key(access.KindPublicSDK, "production")
-	parsed, err := access.ParseKey(gone)
-	w.must(err)
-	w.revoke(parsed.ID())
+	w.revoke(gone)
 	r := w.relay(Options{Keys: []string{secret}})
 	w.must(r.Await(t.Context()))
 	var offset atomic.Int64
@@ -62,9 +60,7 @@ func TestKeysAreAskedAboutOnce(t *testing.T) {
 	ask(gone, 401, 1)
 	offset.Add(int64(60 * time.Second))
 	ask(public, 200, 1)
-	parsed, err = access.ParseKey(public)
-	w.must(err)
-	w.revoke(parsed.ID())
+	w.revoke(public)
 	ask(public, 200, 0)
 	offset.Add(int64(61 * time.Second))
 	ask(public, 401, 1)
@@ -77,10 +73,7 @@ func TestKeysAreAskedAboutOnce(t *testing.T) {
 // that are known are not.
 func TestStrangersCostTheServiceLittle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, shop)
-	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
-	r := w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
+	w, r, public, _ := relayOfShop(t)
 	w.ask(r.Server, "GET", polls+someone, public, "")
 	parsed, err := access.ParseKey(public)
 	w.must(err)
@@ -196,9 +189,7 @@ func TestARelayWhoseKeyIsRevoked(t *testing.T) {
 	known, unseen := w.eventsOf(r.Server, public), w.eventsOf(w.front, w.key(access.KindPublicSDK, "production"))
 	w.stream(r.Server, known, "")
 	for _, key := range []string{secret, revoked} {
-		parsed, err := access.ParseKey(key)
-		w.must(err)
-		w.revoke(parsed.ID())
+		w.revoke(key)
 	}
 	w.answers(gone) // or the service would end the relay's stream within a minute
 	w.answers(nil)
@@ -236,9 +227,7 @@ func TestATokenIsAskedAboutWithAnyKey(t *testing.T) {
 	revoked, good, public := w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "development"), w.key(access.KindPublicSDK, "development")
 	r := w.relay(Options{Keys: []string{revoked, good}})
 	w.must(r.Await(t.Context()))
-	parsed, err := access.ParseKey(revoked)
-	w.must(err)
-	w.revoke(parsed.ID())
+	w.revoke(revoked)
 	w.eventually("the service refuses the key", func() bool { return w.ask(w.front, "GET", "/api/v2/key", revoked, "").status == 401 })
 	address := w.eventsOf(w.front, public)
 	if got := w.ask(r.Server, "HEAD", address, "", ""); got.status != 200 {

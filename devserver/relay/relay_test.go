@@ -145,10 +145,7 @@ func TestAChangeReachesEverybody(t *testing.T) {
 // TestAClientThatSleepsThroughChanges is told once, of the last.
 func TestAClientThatSleepsThroughChanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, shop)
-	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
-	r := w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
+	w, r, public, _ := relayOfShop(t)
 	address := w.eventsOf(r.Server, public)
 	before := r.environments[0].state.Load().table.Version
 	for i := range 10 {

@@ -163,6 +163,16 @@ func (w *world) relay(options Options) *relayed {
 	return out
 }
 
+// relayOfShop is a relay of the shop's production that serves, with two keys of that.
+func relayOfShop(t *testing.T) (w *world, r *relayed, public, secret string) {
+	t.Helper()
+	w = newWorld(t, shop)
+	public, secret = w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r = w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	return w, r, public, secret
+}
+
 func (r *relayed) end() {
 	r.Relay.Close()
 	r.Server.Close()
@@ -269,11 +279,13 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func (w *world) revoke(id access.ID) {
+func (w *world) revoke(key string) {
 	w.Helper()
+	parsed, err := access.ParseKey(key)
+	w.must(err)
 	registry, err := local.OpenRegistry(w.dir)
 	w.must(err)
-	_, err = registry.RevokeKey(w.Context(), id, time.Now())
+	_, err = registry.RevokeKey(w.Context(), parsed.ID(), time.Now())
 	w.must(errors.Join(err, registry.Close()))
 }
 
