@@ -1,6 +1,8 @@
 package command
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"io/fs"
@@ -8,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"svc.example/svc/shared/document"
@@ -29,22 +32,42 @@ const (
 	flagOn  = `{"key":"pay","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":true}}]}}`
 )
 
+// template is a clone that others are copies of, and its files.
+var template struct {
+	sync.Once
+	clone
+	files *zip.Reader
+}
+
 func newClone(t *testing.T) *clone {
 	testenv.Program(t, "your system's package", "git")
+	template.Do(func() {
+		c := &template.clone
+		*c = clone{t: t, top: t.TempDir()}
+		c.write("svc/our-config/svc.json", `{"environments":["production"]}`)
+		c.write("svc/our-config/feature-flags/pay.json", flagOff+"\n")
+		c.git("init", "-q", "--initial-branch=main")
+		c.git("add", "-A")
+		c.git("commit", "-qm", "base")
+		c.base = c.git("rev-parse", "HEAD")
+		c.write("svc/our-config/feature-flags/pay.json", flagOn+"\n")
+		c.git("commit", "-qam", "head")
+		c.head = c.git("rev-parse", "HEAD")
+		c.other = c.git("commit-tree", "-m", "other", c.head+"^{tree}")
+		var packed bytes.Buffer
+		w := zip.NewWriter(&packed)
+		must(t, errors.Join(w.AddFS(os.DirFS(c.top)), w.Close()))
+		var err error
+		template.files, err = zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+		must(t, err)
+	})
 	root := t.TempDir()
-	c := &clone{t: t, top: filepath.Join(root, "repository"), marker: filepath.Join(root, "ran")}
+	c := template.clone
+	c.t, c.top, c.marker = t, filepath.Join(root, "repository"), filepath.Join(root, "ran")
 	c.dir = filepath.Join(c.top, "svc", "our-config")
-	c.write("svc/our-config/svc.json", `{"environments":["production"]}`)
-	c.write("svc/our-config/feature-flags/pay.json", flagOff+"\n")
-	c.git("init", "-q", "--initial-branch=main")
-	c.git("add", "-A")
-	c.git("commit", "-qm", "base")
-	c.base = c.git("rev-parse", "HEAD")
-	c.write("svc/our-config/feature-flags/pay.json", flagOn+"\n")
-	c.git("commit", "-qam", "head")
-	c.head = c.git("rev-parse", "HEAD")
-	c.other = c.git("commit-tree", "-m", "other", c.head+"^{tree}")
-	return c
+	must(t, os.CopyFS(c.top, template.files))
+	c.git("update-index", "-q", "--refresh") // the files are others, to the index
+	return &c
 }
 
 func (c *clone) git(args ...string) string { return c.gitIn(c.top, args...) }
@@ -222,6 +245,7 @@ func TestNothingInARepositoryRunsOrHidesAChange(t *testing.T) {
 	testenv.Slow(t)
 	for name, spoil := range hostileRepositories {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newClone(t)
 			spoil(c)
 			for _, args := range [][]string{
@@ -320,6 +344,7 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newClone(t)
 			c.write("docs/.gitattributes", "* text\n")
 			hide.change(c)
@@ -489,6 +514,7 @@ func TestALinkInThePathHidesNoChange(t *testing.T) {
 		{"through another one", "a", "c", within}, {"out", "a", "../elsewhere/b", out}, {"to another repository", "a", "sub", out},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			c := newClone(t)
 			for folder, flag := range map[string]string{"a": flagOff, "b": flagOn, "../elsewhere/b": flagOn, "sub": flagOn} {
 				c.write(folder+"/svc.json", `{"environments":["production"]}`)
@@ -579,6 +605,7 @@ func TestNothingIsFetched(t *testing.T) {
 	testenv.Slow(t)
 	for name, config := range promisors {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newClone(t)
 			c.loseBase()
 			c.configure(".git/config", promised+config)
