@@ -126,16 +126,6 @@ func TestConsoleEditsADocument(t *testing.T) {
 	p.says(t, ".document pre", "1.50")
 }
 
-func TestConsoleShowsWhatOthersChange(t *testing.T) {
-	t.Parallel()
-	w := serveWorkspace(t, copySample(t, nil))
-	key := w.key(t, "Ada", "protected_engineer")
-	p := openConsole(t, w, desk, "#/flags/new-checkout", key)
-	p.wait(t, `[aria-label="Serve true to everyone in staging"][aria-checked=false]`)
-	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/staging", `{"enabled": true}`)
-	p.wait(t, `[aria-label="Serve true to everyone in staging"][aria-checked=true]`)
-}
-
 func TestConsoleCopiesTheRulesOfAnotherEnvironment(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,12 +40,13 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 			t.Errorf("%s: %d %v", tt.name, w.Code, w.Header())
 		}
 	}
-	// The token is in no page: whoever reaches the server reads it.
-	r := httptest.NewRequest(http.MethodGet, "http://"+own+"/console/", nil)
-	w := httptest.NewRecorder()
-	p.api.Beside(http.NotFoundHandler()).ServeHTTP(w, r)
-	if strings.Contains(w.Body.String(), p.token) || w.Header().Get("Cache-Control") != "no-cache" {
-		t.Error(w.Code, w.Header())
+	// The token is in nothing that whoever reaches the server reads.
+	for _, path := range []string{"/console/", "/", "/v1/openapi.json", "/v1/docs"} {
+		w := httptest.NewRecorder()
+		p.api.Beside(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://"+own+path, nil))
+		if text := w.Body.String() + fmt.Sprint(w.Header()); strings.Contains(text, p.token) || path == "/console/" && w.Header().Get("Cache-Control") != "no-cache" {
+			t.Error(path, w.Code, w.Header())
+		}
 	}
 }
 

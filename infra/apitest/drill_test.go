@@ -212,22 +212,6 @@ func TestTheTableIsLost(t *testing.T) {
 	d.whole(d.key)
 }
 
-func TestTheTableIsLostAndThereIsNoBackup(t *testing.T) {
-	d := newDrill(t)
-	d.loseTable()
-	out := d.admin("workspace", "recover", "acme")
-	if !strings.Contains(out, d.workspace.ID) {
-		t.Error(out)
-	}
-	d.want(d.key, "GET", "/v1/flags", "", 401)
-	key := regexp.MustCompile(`svc_uk_\w+`).FindString(d.admin("key", "create", "--kind", "user", "--name", "Ada", "--email", "ada@example.com", "--role", "protected_engineer"))
-	d.has(key, "after", "before")
-	d.whole(key)
-	if status, out := d.try("workspace", "recover", "again"); status != 1 || !strings.Contains(out, "the bucket has no workspace that the table lacks") {
-		t.Errorf("%d: %s", status, out)
-	}
-}
-
 func TestTheBucketIsLost(t *testing.T) {
 	d := newDrill(t)
 	d.deleteObjects(func(string) bool { return true })
@@ -267,17 +251,6 @@ func (d *drill) unserved(flags ...string) {
 		}
 		d.Logf("GET %s: %d", path, status)
 	}
-}
-
-func TestBothAreLost(t *testing.T) {
-	d := newDrill(t)
-	d.deleteObjects(func(string) bool { return true })
-	d.loseTable()
-	d.Bucket = standin.Bucket(t, standin.S3Client(t))
-	d.admin("restore", "acme.tar")
-	d.has(d.key, "before")
-	d.want(d.late, "GET", "/v1/flags", "", 401)
-	d.whole(d.key)
 }
 
 // TestTheTableIsOlder: point-in-time recovery has made a table of an hour ago, whose rows
