@@ -5,10 +5,11 @@ import (
 	"testing"
 )
 
-// Items are picked with the keyboard, and switched as one change set.
-func TestConsoleSwitchesSeveralFlags(t *testing.T) {
+// Items are picked with the keyboard, and switched as one change set; with the mouse, and
+// tagged, copied and deleted.
+func TestConsoleChangesSeveralItems(t *testing.T) {
 	t.Parallel()
-	w := serveWorkspace(t, copySample(t, nil))
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag}))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags", key)
 	p.tabTo(t, ".row a")
@@ -37,13 +38,7 @@ func TestConsoleSwitchesSeveralFlags(t *testing.T) {
 			t.Errorf("%s: %v", flag, got)
 		}
 	}
-}
 
-func TestConsoleTagsCopiesAndDeletesSeveralItems(t *testing.T) {
-	t.Parallel()
-	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag}))
-	key := w.key(t, "Ada", "protected_engineer")
-	p := openConsole(t, w, desk, "#/flags", key)
 	pick := func() {
 		for _, name := range []string{"new-checkout", "strange"} {
 			p.click(t, `[aria-label="Select `+name+`"]`)
@@ -70,13 +65,9 @@ func TestConsoleTagsCopiesAndDeletesSeveralItems(t *testing.T) {
 	p.click(t, "dialog .danger:not([disabled])")
 	p.gone(t, "dialog")
 	p.says(t, ".heading .note", "2 flags")
-}
 
-// What a schema does not allow is told at the value's field.
-func TestConsoleEditsAValueAgainstItsSchema(t *testing.T) {
-	t.Parallel()
-	w := serveWorkspace(t, copySample(t, nil))
-	p := openConsole(t, w, desk, "#/configs/home.banner?edit=default&kind=value", w.key(t, "Ada", "protected_engineer"))
+	// What a schema does not allow is told at the value's field.
+	p.visit(t, "#/configs/home.banner?edit=default&kind=value")
 	p.says(t, "dialog summary", "What the schema banner allows")
 	p.write(t, "dialog textarea", `{"text": 5}`)
 	p.says(t, "dialog .field .problem", "/text: ")

@@ -123,6 +123,28 @@ func TestConsoleOfADirectoryShowsWhatAContextGets(t *testing.T) {
 	p.visit(t, "#/flags")
 	write(t, dir, "feature-flags/checkout.fast.json", strings.ReplaceAll(onForMost, `["free"]`, `["enterprise"]`))
 	p.value(t, "checkout.fast", "true")
+
+	// The way of a keyboard through a rollout: what is to be written has the focus, and
+	// Enter leads to the button once it is known what it does.
+	p.visit(t, "#/flags/new-checkout")
+	p.click(t, `[aria-label="Roll out in production"]`)
+	p.says(t, "dialog .review", "Move a share")
+	eventually(t, "the percent of true has the focus", func() (any, bool) {
+		at := call[string](t, p.tab, `() => document.activeElement.getAttribute("aria-label") ?? ""`)
+		return at, at == "Percent of true"
+	})
+	p.press(t, "2", "5")
+	p.says(t, "dialog .messages", "production rollout 25% true, 75% false")
+	p.press(t, "\r")
+	eventually(t, "Apply has the focus", func() (any, bool) {
+		at := call[string](t, p.tab, `() => document.activeElement.innerText`)
+		return at, at == "Apply"
+	})
+	p.press(t, "\r")
+	p.gone(t, "dialog")
+	if text := readFile(t, filepath.Join(dir, "feature-flags", "new-checkout.json")); !strings.Contains(string(text), "25000") {
+		t.Errorf("%s", text)
+	}
 	p.quiet(t)
 }
 
@@ -217,34 +239,5 @@ func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
 	p.says(t, ".feed li", "feature-flags/broken.json")
 	p.says(t, ".feed li", "INVALID_JSON")
 	p.says(t, `nav a[href*="problems"] .number`, "1")
-	p.quiet(t)
-}
-
-// The way of a keyboard through a rollout: what is to be written has the focus, and
-// Enter leads to the button once it is known what it does.
-func TestConsoleRollsOutWithTheKeyboard(t *testing.T) {
-	t.Parallel()
-	dir := copySample(t, nil)
-	base := serveConsole(t, dir)
-	p := blankTab(t, desk)
-	p.load(t, base+"/console/#/flags/new-checkout")
-	p.click(t, `[aria-label="Roll out in production"]`)
-	p.says(t, "dialog .review", "Move a share")
-	eventually(t, "the percent of true has the focus", func() (any, bool) {
-		at := call[string](t, p.tab, `() => document.activeElement.getAttribute("aria-label") ?? ""`)
-		return at, at == "Percent of true"
-	})
-	p.press(t, "2", "5")
-	p.says(t, "dialog .messages", "production rollout 25% true, 75% false")
-	p.press(t, "\r")
-	eventually(t, "Apply has the focus", func() (any, bool) {
-		at := call[string](t, p.tab, `() => document.activeElement.innerText`)
-		return at, at == "Apply"
-	})
-	p.press(t, "\r")
-	p.gone(t, "dialog")
-	if text := readFile(t, filepath.Join(dir, "feature-flags", "new-checkout.json")); !strings.Contains(string(text), "25000") {
-		t.Errorf("%s", text)
-	}
 	p.quiet(t)
 }

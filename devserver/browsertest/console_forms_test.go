@@ -154,6 +154,17 @@ func TestConsoleTellsWhatWasDoneBesideWorkThatLayAside(t *testing.T) {
 	p.visit(t, "#/configs/text/document?raw=1")
 	p.says(t, "dialog .box.warn", "Somebody was faster")
 	p.says(t, "dialog .box.warn", "theirs")
+
+	// Before work is lost the page asks. Of a workspace nothing is kept over a reload.
+	p.asks(t)
+	p.wait(t, "#key")
+	p.signIn(t, key)
+	p.wait(t, forms[0].field)
+	if got := call[string](t, p.tab, `(selector) => document.querySelector(selector).value`, forms[0].field); strings.Contains(got, "mine") {
+		t.Error("a document of a workspace is kept over a reload")
+	}
+	p.reload(t) // nobody asks
+	p.wait(t, "#key")
 }
 
 // asks reloads the page, which must ask first, and says yes to that.
@@ -181,25 +192,6 @@ func (p docsPage) asks(t *testing.T) {
 		}
 	default:
 		t.Error("the page is loaded anew without a question")
-	}
-}
-
-func TestConsoleAsksBeforeWorkIsLost(t *testing.T) {
-	t.Parallel()
-	w := serveWorkspace(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
-	key := w.key(t, "Ada", "protected_engineer")
-	for _, form := range forms[:1] {
-		p := openConsole(t, w, desk, form.place, key)
-		p.write(t, form.field, "typed")
-		p.asks(t)
-		p.wait(t, "#key")
-		p.signIn(t, key)
-		p.wait(t, form.field)
-		if got := call[string](t, p.tab, `(selector) => document.querySelector(selector).value`, form.field); got == "typed" {
-			t.Error("a document of a workspace is kept over a reload")
-		}
-		p.reload(t) // nobody asks
-		p.wait(t, "#key")
 	}
 }
 

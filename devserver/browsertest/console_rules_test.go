@@ -73,7 +73,8 @@ const strangeFlag = `{"key": "strange", "type": "feature_flag", "valueType": "bo
 		{"criteria": [{"operator": "PROP_IS_FUZZY", "propertyName": "user.mood", "valueToMatch": {"type": "mood", "value": {"level": 9.0}}}], "value": {"type": "bool", "value": true}},
 		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]}}`
 
-func TestConsoleAddsARule(t *testing.T) {
+// What is touched in a rule changes; what the console does not know beside it stays.
+func TestConsoleAddsAndEditsARule(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag}))
 	w.see(t, "production", "Ada Lovelace", "Grace Hopper", "Alan Turing")
@@ -115,13 +116,8 @@ func TestConsoleAddsARule(t *testing.T) {
 		}
 	}
 	p.quiet(t)
-}
 
-// What is touched in a rule changes; what the console does not know beside it stays.
-func TestConsoleEditsARuleAndKeepsWhatItDoesNotKnow(t *testing.T) {
-	t.Parallel()
-	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag}))
-	p := openConsole(t, w, desk, "#/flags/strange?edit=default&kind=rules", w.key(t, "Ada", "protected_engineer"))
+	p.visit(t, "#/flags/strange?edit=default&kind=rules")
 	p.click(t, ".draft:nth-child(1) .edit")
 	p.click(t, `.draft:nth-child(1) [aria-label="Remove free"]`)
 	p.says(t, ".review", "lacks what to compare with")
@@ -131,7 +127,7 @@ func TestConsoleEditsARuleAndKeepsWhatItDoesNotKnow(t *testing.T) {
 	p.click(t, ".draft:nth-child(2) .edit")
 	p.says(t, ".draft:nth-child(2) .meaning", "does not know this operator")
 	p.apply(t)
-	file := w.fileOf(t, "feature-flags/strange.json")
+	file = w.fileOf(t, "feature-flags/strange.json")
 	for _, want := range []string{`{"x-rule":2.0,"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","x-criterion":3.0,"valueToMatch":{"type":"string_list","value":["trial"],"x-operand":4.0}}]`, `{"type":"mood","value":{"level":9.0}}`} {
 		if !strings.Contains(strings.ReplaceAll(file, `"x-criterion":3.0,`, ""), strings.ReplaceAll(want, `"x-criterion":3.0,`, "")) || !strings.Contains(file, `"x-criterion":3.0`) {
 			t.Errorf("the document lacks %s:\n%s", want, file)
@@ -258,12 +254,8 @@ func TestConsoleKeepsRulesThatAreNotAppliedYet(t *testing.T) {
 		p.click(t, "dialog .dialog-foot button:first-child")
 		p.gone(t, "dialog")
 	}
-}
-
-func TestConsoleLetsAnEnvironmentFollowTheDefaultRules(t *testing.T) {
-	t.Parallel()
-	w := serveWorkspace(t, copySample(t, nil))
-	p := openConsole(t, w, desk, "#/flags/search.suggestions?edit=staging&kind=rules", w.key(t, "Ada", "protected_engineer"))
+	// An environment is left to the default rules.
+	p.visit(t, "#/flags/search.suggestions?edit=staging&kind=rules")
 	p.click(t, ".targeting > .actions .quiet")
 	p.says(t, ".targeting .box", "no rules of its own")
 	p.apply(t)

@@ -413,11 +413,6 @@ func edit(t *testing.T, datadir, path, old, new string) {
 	write(t, datadir, path, strings.Replace(string(content), old, new, 1))
 }
 
-func remove(t *testing.T, datadir, path string) {
-	t.Helper()
-	must(t, os.Remove(filepath.Join(datadir, filepath.FromSlash(path))))
-}
-
 // switchOff makes new-checkout of the sample directory false, where it is true
 // for a developer.
 func switchOff(t *testing.T, datadir string) {
