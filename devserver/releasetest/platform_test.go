@@ -323,7 +323,7 @@ func TestGoInstallOnceTheModuleHasAnAddress(t *testing.T) {
 	// Only its own module comes from elsewhere than what this test was built of.
 	run(t, t.TempDir(), []string{
 		"GOPROXY=file://" + proxy + ",file://" + filepath.Join(cache, "cache", "download"),
-		"GOSUMDB=off", "GOFLAGS=-modcacherw", "GOBIN=" + bin,
+		"GOSUMDB=off", "GOFLAGS=-modcacherw '-gcflags=" + filepath.Dir(address) + "/...=-N -l' '-ldflags=-s -w'", "GOBIN=" + bin, // made soon
 	}, "go", "install", address+"/devserver/svc@"+version)
 	if out := run(t, bin, nil, filepath.Join(bin, "svc"), "--version"); !strings.HasPrefix(out, "svc version "+version) {
 		t.Errorf("svc from go install says %q", out)

@@ -235,6 +235,7 @@ func (c *costs) answers() {
 // prints what that costs. Requests, bytes and units are counted; prices and the time that
 // a function runs are the constants above. make bench-cost runs it on large workspaces.
 func TestCosts(t *testing.T) {
+	t.Parallel()
 	flags, commits, sizes := 12, 15, []int{12}
 	if full() {
 		flags, commits, sizes = 500, 300, []int{1000, 10_000}

@@ -144,7 +144,7 @@ func (d *drill) otherTable(copied bool) (name string) {
 	d.Helper()
 	db := standin.DynamoDBClient(d)
 	name = standin.Table(d, db)
-	cfg, err := standin.OperatorConfig(background(d), d.Setenv, d.DynamoDB, d.S3)
+	cfg, err := standin.OperatorConfig(background(d), lead, d.DynamoDB, d.S3)
 	must(d, err)
 	must(d, admin.Open(cfg, name, d.Bucket).CreateTable(background(d)))
 	for pages := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &d.Table}); copied && pages.HasMorePages(); {

@@ -54,6 +54,7 @@ func usual() faultproxy.Rates {
 // and whenever an instance dies, no acknowledged write is lost, none is there
 // twice, nothing is visible that nobody wrote, and all clients see one order.
 func TestFaultsAndKills(t *testing.T) {
+	t.Parallel()
 	h := create(t, apiload.Fixture(), writers)
 	seed := apiload.Seed(t)
 	f := start(t, h, seed, usual(), each(400, 800))

@@ -41,6 +41,7 @@ var usedByLambda = regexp.MustCompile(`^TakeMessages: `)
 // step of maintenance, under the policies of the template: what is sent is allowed, and
 // what is allowed is sent.
 func TestThePoliciesAllowWhatIsSentAndNoMore(t *testing.T) {
+	t.Parallel()
 	e := newEverything(t)
 	e.reads()
 	e.writes()

@@ -62,13 +62,16 @@ type service struct {
 	keys      []string // of clients, by their number
 }
 
+// lead leads to the stand-ins, which are the same for all tests here.
+func lead(variable, value string) { _ = os.Setenv(variable, value) }
+
 // open makes a table and a bucket.
 func open(t *testing.T) *service {
 	t.Helper()
 	h := &service{Site: instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t)}}
 	h.Table = standin.Table(t, standin.DynamoDBClient(t))
 	h.Bucket = standin.Bucket(t, standin.S3Client(t))
-	cfg, err := standin.OperatorConfig(background(t), t.Setenv, h.DynamoDB, h.S3)
+	cfg, err := standin.OperatorConfig(background(t), lead, h.DynamoDB, h.S3)
 	must(t, err)
 	h.stores = admin.Open(cfg, h.Table, h.Bucket)
 	must(t, h.stores.CreateTable(background(t)))
