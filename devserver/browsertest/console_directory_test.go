@@ -53,9 +53,7 @@ func TestConsoleEditsTheFilesOfADirectory(t *testing.T) {
 func TestTheConsoleOfADirectoryAsksForItsToken(t *testing.T) {
 	t.Parallel()
 	server, err := svcbinary.Here("serve", "--console", "--datadir", copySample(t, nil), "--port", freeport.Take())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = server.Stop() })
 	page, token, _ := strings.Cut(server.Console(), "#token=")
 	p := blankTab(t, desk)

@@ -213,9 +213,7 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 	dir, port := copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}), freeport.Take()
 	start := func() *svcbinary.Server {
 		server, err := svcbinary.Here("serve", "--console", "--datadir", dir, "--port", port)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = server.Stop() })
 		opensConsole(t, server)
 		return server
@@ -223,9 +221,7 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 	server := start()
 	again := func(p docsPage) {
 		t.Helper()
-		if err := server.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, server.Stop())
 		server = start()
 		p.says(t, "main", "The server has been started anew")
 		p.says(t, "main", "What you had begun is there again")

@@ -22,36 +22,28 @@ func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
 		t.Skip("there the owner of a folder may always write to it")
 	}
 	program, err := svcbinary.Swift()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, port := copySample(t, nil), freeport.Take()
 	command := []string{program, "serve", "--console", "--datadir", dir, "--port", port}
 	if os.Geteuid() == 0 { // who may write everywhere, unless that is taken away
 		command = append([]string{testenv.Program(t, "on Debian, apt-get install util-linux", "setpriv"), "--bounding-set=-dac_override"}, command...)
 	}
 	server, err := svcbinary.Start(command[0], command[1:]...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = server.Stop() })
 	opensConsole(t, server)
 	p := blankTab(t, desk)
 	p.load(t, "http://127.0.0.1:"+port+"/console/#/flags/new-checkout?edit=staging&kind=value&set=true")
 	p.says(t, "dialog .messages", "staging enabled set to true")
 	folder := filepath.Join(dir, "feature-flags")
-	if err := os.Chmod(folder, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(folder, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
 	p.says(t, "dialog .box", "feature-flags/new-checkout.json cannot be written")
 	if text := call[string](t, p.tab, `() => document.querySelector("dialog").innerText`); strings.Contains(text, "key") || strings.Contains(text, "role") {
 		t.Errorf("a directory knows of no keys and roles:\n%s", text)
 	}
-	if err := os.Chmod(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(folder, 0o755))
 	p.click(t, "dialog .box button")
 	p.says(t, "dialog .messages", "staging enabled set to true")
 	p.apply(t)
@@ -105,14 +97,10 @@ func TestConsoleOfADirectoryShowsWhatIsHostileAsText(t *testing.T) {
 	context := fmt.Sprintf(`{"user":{"key":%[1]s,"name":%[1]s},%[1]s:{%[1]s:%[1]s}}`, quoted(evil))
 	site.fetch(t, pollPath(base, tokenOf(context)), fetchInit{})
 	r, err := http.NewRequest("POST", base+"/ofrep/v1/evaluate/flags/"+url.PathEscape("<img src=x>"), strings.NewReader(`{"context":{"targetingKey":`+quoted(evil)+`}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Header.Set("User-Agent", evil)
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	answer.Body.Close()
 
 	p := blankTab(t, desk)

@@ -29,9 +29,7 @@ func serveHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Reque
 func issueKey(t *testing.T, workspace *admin.Workspace, of access.KeyRequest) string {
 	t.Helper()
 	key, _, err := workspace.IssueKey(t.Context(), "", of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return key.Reveal()
 }
 
@@ -39,24 +37,18 @@ func issueKey(t *testing.T, workspace *admin.Workspace, of access.KeyRequest) st
 // workspace, as its operator has it.
 func startHosted(t *testing.T, streams string, instead func(w http.ResponseWriter, r *http.Request) bool) (base string, workspace *admin.Workspace) {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	site := instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t), StreamURL: streams}
 	site.Table, site.Bucket = standin.Table(t, standin.DynamoDBClient(t)), standin.Bucket(t, standin.S3Client(t))
 	cfg, err := standin.OperatorConfig(t.Context(), t.Setenv, site.DynamoDB, site.S3)
-	must(err)
+	must(t, err)
 	stores := admin.Open(cfg, site.Table, site.Bucket)
-	must(stores.CreateTable(t.Context()))
+	must(t, stores.CreateTable(t.Context()))
 	from, err := source.Read(t.Context(), "../sample/directory", func(path string) string { return path })
-	must(err)
+	must(t, err)
 	workspace, err = stores.Create(t.Context(), admin.Creation{Name: "acme", Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}})
-	must(err)
+	must(t, err)
 	functions, err := site.New(t.Context(), nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
-	must(err)
+	must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if instead == nil || !instead(w, r) {
 			functions.ServeHTTP(w, r)

@@ -23,14 +23,10 @@ func (w *workspace) see(t *testing.T, environment string, people ...string) {
 			time.Now().UnixMilli(), i+1, quoted(name), i+1, []string{"free", "pro", "enterprise"}[i%3]))
 	}
 	r, err := http.NewRequest("POST", w.base+"/api/v1/telemetry/", strings.NewReader(`{"instanceHash": "t", "events": [{"exampleContexts": {"examples": [`+strings.Join(examples, ",")+`]}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.SetBasicAuth("1", key)
 	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer a.Body.Close()
 	if a.StatusCode != 202 {
 		t.Fatalf("telemetry: %s", a.Status)
@@ -46,9 +42,7 @@ func quoted(text string) string {
 func copySample(t *testing.T, more map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../sample/directory")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, os.DirFS("../sample/directory")))
 	for path, content := range more {
 		write(t, dir, path, content)
 	}

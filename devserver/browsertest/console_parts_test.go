@@ -20,9 +20,7 @@ func TestConsoleSources(t *testing.T) {
 	testenv.Program(t, "on Debian, apt-get install nodejs", "node")
 	for _, args := range [][]string{{"tsc", "--project", consoleFolder}, {"prettier", "--check", consoleFolder + "/app"}} {
 		program, err := filepath.Abs(filepath.Join("node_modules", ".bin", args[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if out, err := exec.Command(program, args[1:]...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", args[0], err, out)
 		}

@@ -67,13 +67,9 @@ var directoryViews = []struct{ name, place, drawn string }{
 func ourConfig(t *testing.T) string {
 	t.Helper()
 	shop := filepath.Join(t.TempDir(), "shop")
-	if err := os.Mkdir(shop, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(shop, 0o755))
 	dir := filepath.Join(shop, "our-config")
-	if err := os.Rename(copySample(t, nil), dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(copySample(t, nil), dir))
 	return dir
 }
 
@@ -184,10 +180,6 @@ func (p docsPage) picture(t *testing.T, file string) {
 	t.Helper()
 	call[bool](t, p.tab, `async () => { await document.fonts.ready; await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame); return true }`)
 	image, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, image, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(file, image, 0o644))
 }

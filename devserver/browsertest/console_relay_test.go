@@ -14,9 +14,7 @@ func TestConsoleOfARelay(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	file := filepath.Join(t.TempDir(), "relay.key")
-	if err := os.WriteFile(file, []byte(w.applicationKey(t, "secret", "production")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(w.applicationKey(t, "secret", "production")), 0o600))
 	port := freeport.Take()
 	if problem := launch(t, "serve", "--url", w.base, "--key-file", file, "--port", port, "--console"); problem != "" {
 		t.Fatal(problem)

@@ -60,9 +60,7 @@ func (p docsPage) choose(t *testing.T, selector, value string) {
 func (w *workspace) fileOf(t *testing.T, path string) string {
 	t.Helper()
 	text, err := exec.Command("git", "-C", filepath.Join(w.data, "repository.git"), "show", "HEAD:"+path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.Join(strings.Fields(string(text)), "")
 }
 

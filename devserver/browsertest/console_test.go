@@ -139,6 +139,7 @@ func TestConsoleChangesItems(t *testing.T) {
 		t.Error("what is refused can be applied")
 	}
 }
+
 // togglesAndUndoes switches the flag that is shown on in production, and off again.
 func (p docsPage) togglesAndUndoes(t *testing.T, base, key string, foretold func()) {
 	t.Helper()

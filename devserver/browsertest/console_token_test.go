@@ -18,9 +18,7 @@ func TestConsoleOutlivesWhatItCannotShow(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	upstream, err := url.Parse(w.base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	proxy, key := httputil.NewSingleHostReverseProxy(upstream), w.key(t, "Ada", "protected_engineer")
 	odd := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/flags/new-checkout" {
@@ -47,9 +45,7 @@ func TestConsoleAppliesOnceWhenAnAnswerGetsLost(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	upstream, err := url.Parse(w.base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	proxy, key, lost := httputil.NewSingleHostReverseProxy(upstream), w.key(t, "Ada", "protected_engineer"), make(chan bool, 1)
 	lossy := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+key)
