@@ -137,15 +137,16 @@ func write(t *testing.T, path string, text []byte) {
 // built builds the functions, and is the template that names where.
 func built(t *testing.T, dir string) string {
 	t.Helper()
-	mains, err := filepath.Glob("../../functions/*/main.go")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags=lambda.norpc", "-ldflags=-s -w", "-o", filepath.Join(dir, "built")+"/", "./functions/...")
+	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	groups, err := os.ReadDir(filepath.Join(dir, "built"))
 	must(t, err)
-	for _, main := range mains {
-		group := filepath.Base(filepath.Dir(main))
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags=lambda.norpc", "-ldflags=-s -w", "-o", filepath.Join(dir, group, "bootstrap"), "./functions/"+group)
-		cmd.Dir, cmd.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+	for _, group := range groups {
+		must(t, os.Mkdir(filepath.Join(dir, group.Name()), 0o755))
+		must(t, os.Rename(filepath.Join(dir, "built", group.Name()), filepath.Join(dir, group.Name(), "bootstrap")))
 	}
 	text, err := os.ReadFile("../../template.yaml")
 	must(t, err)
