@@ -136,41 +136,28 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestTheGoClient generates the client with oapi-codegen, which takes the
-// description as it is, compiles it with a program that uses it, and runs
-// that.
-func TestTheGoClient(t *testing.T) {
+// TestTheGoClients generates clients with oapi-codegen: of the description, which it takes
+// as it is, and of the one that the OpenFeature CLI has of its own API. It compiles them
+// with a program that uses both, and runs that.
+func TestTheGoClients(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	runGoClient(t, ".", s.description, "SVC="+s.origin+"/v1", "KEY="+s.key)
-}
-
-// TestTheManifestClient does the same with the description that the OpenFeature CLI
-// has of its own API, which every answer is held against.
-func TestTheManifestClient(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
-	runGoClient(t, "manifest", filepath.Join("manifest", "sync.yaml"), "SVC="+s.origin, "KEY="+s.key, "READER="+s.newKey(t, "reader", "member"))
-}
-
-// runGoClient generates a client of a description for a program of goclient, and runs
-// it.
-func runGoClient(t *testing.T, of, description string, environment ...string) {
-	t.Helper()
 	dir := t.TempDir()
 	must(t, os.CopyFS(dir, os.DirFS("testdata/goclient")))
-	must(t, os.Mkdir(filepath.Join(dir, of, "client"), 0o777))
+	must(t, os.Mkdir(filepath.Join(dir, "client"), 0o777))
 	if out, err := goIn(t, dir, "mod", "download").CombinedOutput(); err != nil {
 		testenv.Skip(t, "the modules of testdata/goclient/go.mod cannot be had: "+string(out))
 	}
-	generate := goIn(t, dir, "tool", "oapi-codegen", "-config", filepath.Join(of, "oapi-codegen.yaml"), description)
-	if out := succeed(t, generate); strings.Contains(out, "WARN") {
-		t.Errorf("oapi-codegen has reservations: %s", out)
+	for of, description := range map[string]string{".": s.description, "manifest": filepath.Join("manifest", "sync.yaml")} {
+		generate := goIn(t, dir, "tool", "oapi-codegen", "-config", filepath.Join(of, "oapi-codegen.yaml"), description)
+		if out := succeed(t, generate); strings.Contains(out, "WARN") {
+			t.Errorf("oapi-codegen has reservations: %s", out)
+		}
 	}
-	succeed(t, goIn(t, dir, "vet", "./"+of))
-	succeed(t, goIn(t, dir, "build", "-o", "smoke.exe", "./"+of))
+	succeed(t, goIn(t, dir, "vet", "."))
+	succeed(t, goIn(t, dir, "build", "-o", "smoke.exe", "."))
 	smoke := program(t, dir, filepath.Join(dir, "smoke.exe"))
-	smoke.Env = append(smoke.Env, environment...)
+	smoke.Env = append(smoke.Env, "SVC="+s.origin, "KEY="+s.key, "READER="+s.newKey(t, "reader", "member"))
 	if out := succeed(t, smoke); !strings.HasSuffix(out, "ok\n") {
 		t.Errorf("the program says %s", out)
 	}

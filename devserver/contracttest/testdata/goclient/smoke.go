@@ -1,10 +1,11 @@
-// Command smoke is what a program does with the client that oapi-codegen
-// generates: it reads, tries a write, writes, meets a conflict, and takes the
-// write back. It ends with status 1 at the first answer that is not as it
-// should be.
+// Command smoke is what a program does with clients that oapi-codegen generates. With
+// that of the description of a running server it reads, tries a write, writes, meets a
+// conflict, and takes the write back. With that of the OpenFeature CLI's description it
+// does what the CLI does (manifest.go). It ends with status 1 at the first answer that
+// is not as it should be.
 //
-// The package client is not here: it is generated from the description of a
-// running server, in a copy of this folder.
+// The packages client and manifest are not here: they are generated in a copy of this
+// folder.
 package main
 
 import (
@@ -12,7 +13,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 
 	"contract.example/goclient/client"
 )
@@ -23,22 +23,30 @@ var ctx = context.Background()
 
 func main() {
 	api := newAPI(os.Getenv("KEY"))
-	whoAmI(api)
-	pages(api)
-	dryRun(api)
-	undo(api, toggle(api))
+	reads(api)
+	creation := dryRun(api)
+	undo(api, toggle(api, creation))
 	otherWrites(api)
+	manifests()
 	fmt.Println("ok")
 }
 
 func newAPI(key string) *client.ClientWithResponses {
-	api, err := client.NewClientWithResponses(os.Getenv("SVC"), client.WithRequestEditorFn(
-		func(_ context.Context, r *http.Request) error {
-			r.Header.Set("Authorization", "Bearer "+key)
-			return nil
-		}))
+	return got(client.NewClientWithResponses(os.Getenv("SVC")+"/v1", client.WithRequestEditorFn(as(key))))
+}
+
+// as makes requests those of a key.
+func as(key string) func(context.Context, *http.Request) error {
+	return func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+key)
+		return nil
+	}
+}
+
+// got is what was asked for. Without it the program ends.
+func got[T any](value T, err error) T {
 	check(err)
-	return api
+	return value
 }
 
 func check(err error) {
@@ -57,118 +65,68 @@ func is[T comparable](what string, got, want T) {
 
 func to[T any](value T) *T { return &value }
 
-func whoAmI(api *client.ClientWithResponses) {
-	me, err := api.GetWhoamiWithResponse(ctx)
-	check(err)
-	is("whoami", me.JSON200.Principal.Name, "you")
-	stranger, err := newAPI("svc_uk_nobody").GetWhoamiWithResponse(ctx)
-	check(err)
-	is("a stranger", stranger.StatusCode(), http.StatusUnauthorized)
-	is("a stranger's code", stranger.JSON401.Error, "UNAUTHORIZED")
-
-	environments, err := api.ListEnvironmentsWithResponse(ctx)
-	check(err)
-	for _, e := range environments.JSON200.Environments {
+func reads(api *client.ClientWithResponses) {
+	is("whoami", got(api.GetWhoamiWithResponse(ctx)).JSON200.Principal.Name, "you")
+	is("a stranger's code", got(newAPI("svc_uk_nobody").GetWhoamiWithResponse(ctx)).JSON401.Error, "UNAUTHORIZED")
+	for _, e := range got(api.ListEnvironmentsWithResponse(ctx)).JSON200.Environments {
 		is(e.Name+" is protected", e.Protected, e.Name == "production")
 	}
-}
 
-func pages(api *client.ClientWithResponses) {
-	all, err := api.ListFlagsWithResponse(ctx, nil)
-	check(err)
-	is("the rows", len(all.JSON200.Flags), all.JSON200.Total)
-	var keys []string
-	params := &client.ListFlagsParams{Limit: to(2)}
-	for {
-		page, err := api.ListFlagsWithResponse(ctx, params)
-		check(err)
-		is("the total of a page", page.JSON200.Total, all.JSON200.Total)
-		for _, row := range page.JSON200.Flags {
-			keys = append(keys, row.Key)
-		}
-		if params.Cursor = page.JSON200.NextCursor; params.Cursor == nil {
-			break
-		}
+	all := got(api.ListFlagsWithResponse(ctx, nil)).JSON200
+	params, rows := &client.ListFlagsParams{Limit: to(2)}, 0
+	for more := true; more; more = params.Cursor != nil {
+		page := got(api.ListFlagsWithResponse(ctx, params)).JSON200
+		rows += len(page.Flags)
+		params.Cursor = page.NextCursor
 	}
-	is("the rows of all pages", len(keys), all.JSON200.Total)
-	is("the rows are in order", slices.IsSorted(keys), true)
-
-	wrong, err := api.ListFlagsWithResponse(ctx, &client.ListFlagsParams{Limit: to(101)})
-	check(err)
+	is("the rows of all pages", rows, all.Total)
+	wrong := got(api.ListFlagsWithResponse(ctx, &client.ListFlagsParams{Limit: to(101)}))
 	is("a limit out of range", (*wrong.JSON400.Details.Issues)[0].Path, "?limit")
 }
 
-func dryRun(api *client.ClientWithResponses) {
-	created, err := api.CreateFlagWithResponse(ctx, nil, client.FlagCreation{Key: key, Tags: &[]string{"smoke"}})
-	check(err)
-	is("the new flag's type", created.JSON200.ValueType, "bool")
-	tried, err := api.UpdateFlagEnvironmentWithResponse(ctx, key, "production",
-		&client.UpdateFlagEnvironmentParams{DryRun: to(true)}, client.FlagPatch{Enabled: to(true)})
-	check(err)
-	is("what a dry run would do", (*tried.JSON200.Messages)[0].Message, "production: enabled set to true")
-	is("the dry run says so", *tried.JSON200.DryRun, true)
-	is("the dry run would change", tried.JSON200.Changed, true)
-	flag := read(api)
-	is("the status after a dry run", flag.EnvironmentStatuses["production"], "pre_rollout")
-	is("the commit after a dry run", flag.CommitSha, created.JSON200.CommitSha)
+// patch changes the flag in production.
+func patch(api *client.ClientWithResponses, params *client.UpdateFlagEnvironmentParams, change client.FlagPatch) *client.UpdateFlagEnvironmentResponse {
+	return got(api.UpdateFlagEnvironmentWithResponse(ctx, key, "production", params, change))
 }
 
-func read(api *client.ClientWithResponses) client.FlagDetail {
-	flag, err := api.GetFlagWithResponse(ctx, key)
-	check(err)
-	return *flag.JSON200
+func status(api *client.ClientWithResponses) string {
+	return string(got(api.GetFlagWithResponse(ctx, key)).JSON200.EnvironmentStatuses["production"])
 }
 
-func toggle(api *client.ClientWithResponses) (previous string) {
-	before := read(api).CommitSha
-	set := func(enabled bool) *client.UpdateFlagEnvironmentResponse {
-		answer, err := api.UpdateFlagEnvironmentWithResponse(ctx, key, "production", nil,
-			client.FlagPatch{Enabled: &enabled, ExpectedCommitSha: &before})
-		check(err)
-		return answer
-	}
-	written := set(true).JSON200
-	is("the toggle changed the flag", written.Changed, true)
-	is("the status after the toggle", read(api).EnvironmentStatuses["production"], "live")
+func dryRun(api *client.ClientWithResponses) (commit string) {
+	created := got(api.CreateFlagWithResponse(ctx, nil, client.FlagCreation{Key: key, Tags: &[]string{"smoke"}})).JSON200
+	is("the new flag's type", created.ValueType, "bool")
+	tried := patch(api, &client.UpdateFlagEnvironmentParams{DryRun: to(true)}, client.FlagPatch{Enabled: to(true)}).JSON200
+	is("what a dry run would do", (*tried.Messages)[0].Message, "production: enabled set to true")
+	is("the status after a dry run", status(api), "pre_rollout")
+	return created.CommitSha
+}
 
-	stale := set(false)
-	is("a stale write", stale.StatusCode(), http.StatusConflict)
-	details := stale.JSON409.Details
-	is("its code", *details.Code, "STALE_COMMIT_SHA")
-	is("the commit that it met", *details.CurrentCommitSha, written.CommitSha)
-	is("what happened since", (*details.Changes)[0].Messages[0].Message, "production: enabled set to true")
+func toggle(api *client.ClientWithResponses, before string) (previous string) {
+	written := patch(api, nil, client.FlagPatch{Enabled: to(true), ExpectedCommitSha: &before}).JSON200
+	is("the status after the toggle", status(api), "live")
+	stale := patch(api, nil, client.FlagPatch{Enabled: to(false), ExpectedCommitSha: &before}).JSON409.Details
+	is("the code of a stale write", *stale.Code, "STALE_COMMIT_SHA")
+	is("the commit that it met", *stale.CurrentCommitSha, written.CommitSha)
+	is("what happened since", (*stale.Changes)[0].Messages[0].Message, "production: enabled set to true")
 	return *written.PreviousCommitSha
 }
 
 func undo(api *client.ClientWithResponses, previous string) {
-	old, err := api.GetFlagDocumentWithResponse(ctx, key, &client.GetFlagDocumentParams{At: &previous})
-	check(err)
-	current, err := api.GetFlagDocumentWithResponse(ctx, key, nil)
-	check(err)
-	undone, err := api.ReplaceFlagDocumentWithResponse(ctx, key, nil,
-		client.DocumentPut{Document: old.JSON200.Document, ExpectedCommitSha: current.JSON200.CommitSha})
-	check(err)
+	old := got(api.GetFlagDocumentWithResponse(ctx, key, &client.GetFlagDocumentParams{At: &previous})).JSON200
+	current := got(api.GetFlagDocumentWithResponse(ctx, key, nil)).JSON200
+	undone := got(api.ReplaceFlagDocumentWithResponse(ctx, key, nil,
+		client.DocumentPut{Document: old.Document, ExpectedCommitSha: current.CommitSha}))
 	is("the undo changed the flag", undone.JSON200.Changed, true)
-	is("the status after the undo", read(api).EnvironmentStatuses["production"], "pre_rollout")
-	history, err := api.GetFlagHistoryWithResponse(ctx, key, nil)
-	check(err)
-	is("the commits", len(history.JSON200.History), 3)
+	is("the status after the undo", status(api), "pre_rollout")
+	is("the commits", len(got(api.GetFlagHistoryWithResponse(ctx, key, nil)).JSON200.History), 3)
 }
 
 func otherWrites(api *client.ClientWithResponses) {
-	split, err := api.UpdateFlagEnvironmentWithResponse(ctx, key, "production", nil, client.FlagPatch{
-		Rollout: &[]client.RolloutEntry{{Value: true, Percent: 33.333}, {Value: false, Percent: 66.667}}})
-	check(err)
-	weighted, err := split.JSON200.Rules[0].Value.AsWeightedValue()
-	check(err)
-	is("the weight of the first arm", weighted.Value.WeightedValues[0].Weight, 33333)
-
-	config, err := api.UpdateConfigEnvironmentWithResponse(ctx, "api.timeout", "default", nil, client.ConfigPatch{Value: "PT45S"})
-	check(err)
+	split := patch(api, nil, client.FlagPatch{Rollout: &[]client.RolloutEntry{{Value: true, Percent: 33.333}, {Value: false, Percent: 66.667}}})
+	is("the weight of the first arm", got(split.JSON200.Rules[0].Value.AsWeightedValue()).Value.WeightedValues[0].Weight, 33333)
+	config := got(api.UpdateConfigEnvironmentWithResponse(ctx, "api.timeout", "default", nil, client.ConfigPatch{Value: "PT45S"}))
 	is("the scope", config.JSON200.Environment, "default")
-
-	level, err := api.UpdateLogLevelWithResponse(ctx, "storefront", nil,
-		client.LogLevelPatch{Level: client.DEBUG, Target: to("com.acme.smoke")})
-	check(err)
+	level := got(api.UpdateLogLevelWithResponse(ctx, "storefront", nil, client.LogLevelPatch{Level: client.DEBUG, Target: to("com.acme.smoke")}))
 	is("the full key", level.JSON200.Key, "log-level.storefront")
 }
