@@ -206,8 +206,7 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 	for _, note := range read.Notes {
 		fmt.Fprintln(in.Stderr, note)
 	}
-	var refused *source.Refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*source.Refusal](err); ok {
 		return c, in.locate(&directory.Refusal{Attempt: "import", Path: path, Problems: refused.Problems})
 	}
 	if err != nil {

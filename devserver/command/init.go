@@ -167,8 +167,7 @@ func writeNew(root *os.Root, path string, content []byte) error {
 
 // plainPathError leaves the name of the system call out.
 func plainPathError(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("cannot write %s: %w", path.Path, path.Err)
 	}
 	return err

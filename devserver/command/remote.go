@@ -101,8 +101,7 @@ const byteOrderMark = "\uFEFF"
 
 // withoutPath is why a file cannot be read, where its name has been said.
 func withoutPath(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
 	return err

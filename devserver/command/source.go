@@ -52,8 +52,7 @@ func (in Invocation) discover(flag string) (string, error) {
 
 // locate has a refusal name files as they are easiest to open.
 func (in Invocation) locate(err error) error {
-	var refusal *directory.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*directory.Refusal](err); ok {
 		refusal.Path = in.Display(refusal.Path)
 	}
 	return err

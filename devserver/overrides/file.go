@@ -110,8 +110,7 @@ func (f File) Read() ([]Override, error) {
 }
 
 func (f File) broken(err error) error {
-	var wrapped *fs.PathError
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*fs.PathError](err); ok {
 		err = wrapped.Err
 	}
 	return fmt.Errorf("the overrides in %s cannot be read: %w; svc override clear removes all of them", f.Path, err)

@@ -262,8 +262,7 @@ func (e *environment) Confirm() {
 // minute.
 func (e *environment) Failed(err error) {
 	e.failing.Store(true)
-	var load *upstream.LoadError
-	told := errors.As(err, &load)
+	load, told := errors.AsType[*upstream.LoadError](err)
 	e.refused.Store(told && load.Status == http.StatusUnauthorized)
 	e.gone.Store(told && load.Status == http.StatusUnauthorized && load.Code == sdkapi.EnvironmentGone)
 	if !e.health.Bad(err) {

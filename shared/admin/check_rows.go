@@ -180,7 +180,6 @@ func (c *checker) holds(ctx context.Context, name, id string) bool {
 // damaged reports whether an error is about what a row holds, and not about
 // reaching the table.
 func damaged(err error) bool {
-	var asking *smithy.OperationError
-	return err != nil && !errors.As(err, &asking) && !errors.Is(err, repository.ErrBusy) &&
+	return err != nil && !errors.As(err, new(*smithy.OperationError)) && !errors.Is(err, repository.ErrBusy) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }

@@ -45,8 +45,7 @@ func (w *Workspace) copyPacks(ctx context.Context, git string, names, first []st
 			defer lock.Unlock()
 			done++
 			progress(done, len(names))
-			var damaged *damage
-			if errors.As(err, &damaged) {
+			if _, ok := errors.AsType[*damage](err); ok {
 				m.broken[names[i]] = err
 				return nil
 			}

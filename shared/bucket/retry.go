@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
 	"svc.example/svc/shared/awsclient"
 )
 
@@ -28,8 +29,7 @@ var conflicts = retry.RetryableErrorCode{Codes: map[string]struct{}{
 
 // cutOff is an answer that ends before its time: it cannot be decoded.
 var cutOff = retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-	var undecoded *smithy.DeserializationError
-	if errors.As(err, &undecoded) {
+	if _, ok := errors.AsType[*smithy.DeserializationError](err); ok {
 		return aws.TrueTernary
 	}
 	return aws.UnknownTernary
@@ -46,16 +46,14 @@ func persistent(o *s3.Options) {
 
 // statusOf is the HTTP status that an error came with; 0 if it came with none.
 func statusOf(err error) int {
-	var response *smithyhttp.ResponseError
-	if errors.As(err, &response) {
+	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return response.HTTPStatusCode()
 	}
 	return 0
 }
 
 func codeOf(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()
 	}
 	return ""

@@ -201,8 +201,7 @@ func (s *Writer) put(ctx context.Context, r Request, w write) (*PutResult, error
 
 // requestIssues are the issues of an edit's refusal.
 func requestIssues(err error) []document.Issue {
-	var refused *edit.RequestError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*edit.RequestError](err); ok {
 		return refused.Issues
 	}
 	return nil

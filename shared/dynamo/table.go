@@ -49,8 +49,7 @@ func (t *Table) Create(ctx context.Context) error {
 			{AttributeName: aws.String(RangeKey), KeyType: types.KeyTypeRange},
 		},
 	})
-	var there *types.ResourceInUseException
-	if err != nil && !errors.As(err, &there) {
+	if err != nil && !errors.As(err, new(*types.ResourceInUseException)) {
 		return fmt.Errorf("creating the table %s: %w", t.name, err)
 	}
 	ready := dynamodb.NewTableExistsWaiter(t.client, func(o *dynamodb.TableExistsWaiterOptions) {

@@ -145,8 +145,7 @@ func (t *Table) Transact(ctx context.Context, what string, writes ...Write) erro
 // Refusals says of the writes of a transaction that was refused which of them
 // were, and what was there instead where that was asked for.
 func Refusals(err error) []types.CancellationReason {
-	var cancelled *types.TransactionCanceledException
-	if errors.As(err, &cancelled) {
+	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return cancelled.CancellationReasons
 	}
 	return nil

@@ -127,8 +127,7 @@ func (f *Fault) Unwrap() error { return f.Cause }
 // Of finds the fault in an error. An error without one is Internal, in words
 // that tell a client nothing.
 func Of(err error) *Fault {
-	var f *Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Fault](err); ok {
 		return f
 	}
 	return New(Internal, "something went wrong on our side").Because(err)

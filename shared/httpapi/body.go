@@ -120,8 +120,7 @@ func readBody(text []byte, most int64) (*jsontree.Node, error) {
 		beside = besideDocuments
 	}
 	tree, err := jsontree.ParseWithin(text, document.MaxValues+beside)
-	var syntax *jsontree.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		issue := document.Issue{Pointer: syntax.Pointer, Message: syntax.Message}.Cut()
 		return nil, fault.New(fault.BadRequest, "the body cannot be read at %d:%d: %s", syntax.Line, syntax.Column, issue.Message).
 			With(map[string]any{"line": syntax.Line, "column": syntax.Column, "issues": []document.Issue{issue}})

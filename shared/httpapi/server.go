@@ -417,8 +417,7 @@ func (c *call) log(level slog.Level, err error, f *fault.Fault) {
 	if f.Cause != nil {
 		attributes = append(attributes, slog.String("cause", f.Cause.Error()))
 	}
-	var p *panicError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*panicError](err); ok {
 		attributes = append(attributes, slog.String("stack", string(p.stack)))
 	}
 	c.options.Logger.LogAttrs(c.request.Context(), level, "request failed", attributes...)

@@ -64,8 +64,7 @@ func Evaluated(p log.LoggerProvider) func(context.Context, client.Evaluation) {
 		} else if !e.Secret {
 			attributes[telemetry.ResultValueKey] = e.Value
 		}
-		var failed *client.Error
-		if errors.As(e.Err, &failed) {
+		if failed, ok := errors.AsType[*client.Error](e.Err); ok {
 			attributes[telemetry.ErrorTypeKey] = strings.ToLower(string(failed.Code))
 			attributes[telemetry.ErrorMessageKey] = failed.Error()
 		}
