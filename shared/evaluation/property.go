@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,12 +106,7 @@ func (p *Property) any(pass func(string) bool) bool {
 	if p.scalar() {
 		return pass(p.Text)
 	}
-	for _, text := range p.List {
-		if pass(text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.List, pass)
 }
 
 // number is a numeric value. It compares as a 64-bit integer or as a float, and
