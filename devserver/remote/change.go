@@ -1,9 +1,8 @@
 package remote
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/requestid"
 )
 
 // ChangeSet is a change set to be sent.
@@ -65,11 +65,7 @@ const maxLost = 3
 // Change sends a change set. One whose answer is lost is sent again where that does
 // no harm, under the same Idempotency-Key.
 func (c *Client) Change(ctx context.Context, set ChangeSet) (*Changed, error) {
-	if set.Key == "" {
-		random := make([]byte, 16)
-		_, _ = rand.Read(random) // never fails
-		set.Key = hex.EncodeToString(random)
-	}
+	set.Key = cmp.Or(set.Key, requestid.New())
 	q := request{method: http.MethodPost, path: "/changes", content: set.Body, most: maxList, once: !set.Repeatable && !set.DryRun}
 	if set.DryRun {
 		q.query = url.Values{"dryRun": {"true"}}

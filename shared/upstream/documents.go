@@ -114,25 +114,18 @@ func decodeEntry(text []byte, environment string) (Entry, string) {
 // ones, which it sends without their content.
 func markWithheld(tree *jsontree.Node) {
 	scopes := []*jsontree.Node{tree.Get("default")}
-	scopes = append(scopes, itemsOf(tree.Get("environments"))...)
+	scopes = append(scopes, tree.Get("environments").Elements()...)
 	for _, scope := range scopes {
-		for _, rule := range itemsOf(scope.Get("rules")) {
+		for _, rule := range scope.Get("rules").Elements() {
 			withhold(rule.Get("value"))
-			for _, arm := range itemsOf(rule.Get("value").Get("value").Get("weightedValues")) {
+			for _, arm := range rule.Get("value").Get("value").Get("weightedValues").Elements() {
 				withhold(arm.Get("value"))
 			}
 		}
 	}
-	for _, variant := range itemsOf(tree.Get("variants")) {
+	for _, variant := range tree.Get("variants").Elements() {
 		withhold(variant.Get("value"))
 	}
-}
-
-func itemsOf(n *jsontree.Node) []*jsontree.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
 }
 
 func withhold(value *jsontree.Node) {

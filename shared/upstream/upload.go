@@ -3,8 +3,6 @@ package upstream
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/requestid"
 )
 
 // Uploader passes events of telemetry on in batches. What it keeps is bounded: a few
@@ -136,7 +135,7 @@ const pauseRefused = 5 * time.Minute
 // other.
 func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
 	if u.instance == "" {
-		u.instance = newID()
+		u.instance = requestid.New()
 	}
 	header := http.Header{"Content-Type": {"application/json"}}
 	r, err := u.Connection.Do(ctx, http.MethodPost, endpoints.ReportContexts.Path+"/", b.body(u.instance, u.Now()-b.late), header)
@@ -197,12 +196,6 @@ func (b *batch) body(instance string, now int64) []byte {
 	return body
 }
 
-func newID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
-}
-
 // pack puts events into batches, each small enough and of one kind of key, but for a report
 // that is larger: in two batches its second part would be known already.
 func pack(events []Event, now time.Time) []*batch {
@@ -211,7 +204,7 @@ func pack(events []Event, now time.Time) []*batch {
 	for _, event := range events {
 		full := room < len(event.Text) && (event.Report == "" || event.Report != report)
 		if len(batches) == 0 || full || event.Public != batches[len(batches)-1].public {
-			batches = append(batches, &batch{id: newID(), public: event.Public, born: now})
+			batches = append(batches, &batch{id: requestid.New(), public: event.Public, born: now})
 			room = MaxBatch
 		}
 		last := batches[len(batches)-1]
