@@ -23,10 +23,12 @@ import (
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -91,7 +93,8 @@ func New(options Options) (*API, error) {
 	}
 	tree.served = options.Served
 	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{},
-		clients: newClients(options.Environment)}
+		clients: clients{rows: lru.New[clientName, *client](maxClients),
+			contexts: seenContexts{options.Environment, lru.New[[2]string, telemetry.Saved](maxSeenContexts)}}}
 	tree.remembered.logger = options.Logger
 	if path := answersOf(options.Dir, options.Overrides); path != "" {
 		tree.remembered.open(path)

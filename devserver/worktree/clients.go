@@ -21,13 +21,6 @@ type clients struct {
 	contexts seenContexts
 }
 
-func newClients(environment string) clients {
-	return clients{
-		rows:     lru.New[clientName, *client](maxClients),
-		contexts: seenContexts{environment, lru.New[[2]string, telemetry.Saved](maxSeenContexts)},
-	}
-}
-
 type clientName struct{ Protocol, UserAgent, Origin string }
 
 // client is a row of GET /v1/clients.
@@ -127,7 +120,9 @@ func (c *clients) note(name clientName, asked *question, now time.Time) {
 		if text := asked.context.Compact(); len(text) <= maxContext {
 			row.contexts.Put(string(text), text, 1)
 			contexts, _ := jsontree.Parse(text) // so that nothing else of the request is held
-			c.contexts.note(contexts, now)
+			for _, saved := range telemetry.Plain(c.contexts.environment, contexts, now) {
+				c.contexts.saved.Put([2]string{saved.Type, saved.Key}, saved, 1)
+			}
 		}
 	}
 	if asked.flag == "" {

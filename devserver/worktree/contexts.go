@@ -123,12 +123,6 @@ type seenContexts struct {
 	saved       *lru.Cache[[2]string, telemetry.Saved] // by type and key
 }
 
-func (s seenContexts) note(contexts *jsontree.Node, now time.Time) {
-	for _, saved := range telemetry.Plain(s.environment, contexts, now) {
-		s.saved.Put([2]string{saved.Type, saved.Key}, saved, 1)
-	}
-}
-
 // Contexts implements control.SavedContexts.
 func (s seenContexts) Contexts(_ context.Context, _ string, q telemetry.Query) ([]telemetry.Saved, error) {
 	var found []telemetry.Saved

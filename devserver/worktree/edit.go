@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"runtime"
+	"syscall"
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
@@ -55,7 +57,7 @@ func writeError(err error, path string) error {
 		return fault.New(fault.Unavailable, fault.FullDisk).Because(err)
 	case errors.Is(err, datadir.ErrHeld), errors.Is(err, datadir.ErrHalf), errors.Is(err, datadir.ErrNoJournal):
 		return fault.New(fault.Unavailable, "%v", err)
-	case errors.Is(err, fs.ErrPermission), readOnly(err):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(19)): // ERROR_WRITE_PROTECT
 		return fault.New(fault.Forbidden, "the file %s cannot be written: its directory or it is read-only", path).
 			With(map[string]any{"code": codeReadOnly}).Because(err)
 	case at != nil:
