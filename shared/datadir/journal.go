@@ -86,15 +86,6 @@ func begin(in inside, all []*writing, step func()) (mark string, err error) {
 	return j.Mark, nil
 }
 
-// end is the end of what a journal tells of. Unless that is done, it is taken back.
-func end(in inside, done bool, step func()) error {
-	if done && forget(in.dir) == nil {
-		step()
-		return nil
-	}
-	return restore(in, step)
-}
-
 var remove = os.Remove // but in a test
 
 // forget removes the journal. One that cannot be removed has nothing to tell of.

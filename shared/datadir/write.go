@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -76,11 +77,16 @@ func write(ctx context.Context, dir string, edits []Edit, step func()) error {
 	}
 	for _, w := range all {
 		if err == nil {
-			err = w.about(w.finish())
+			if err = w.check(); err == nil {
+				err = w.replace()
+			}
+			err = w.about(err)
 		}
 	}
 	if len(all) > 1 {
-		if failed := end(in, err == nil, step); failed != nil {
+		if err == nil && forget(in.dir) == nil {
+			step()
+		} else if failed := restore(in, step); failed != nil { // what is not done is taken back
 			return errors.Join(err, failed) // and what lies beside the files is needed
 		}
 	}
@@ -195,16 +201,8 @@ func (w *writing) check() error {
 	return nil
 }
 
-// finish puts the new file in the place of the old one.
-func (w *writing) finish() error {
-	if err := w.check(); err != nil {
-		return err
-	}
-	return w.replace()
-}
-
-// replace is finish for a file that was found to be as it was a moment ago. An editor,
-// which holds no lock, may have put another in its place since.
+// replace puts the new file in the place of the old one, which was found to be as it was a
+// moment ago. An editor, which holds no lock, may have put another in its place since.
 func (w *writing) replace() error {
 	switch {
 	case w.SHA256 == "":
@@ -348,6 +346,5 @@ func (in inside) sum(name string) string {
 }
 
 func sumOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(content))
 }
