@@ -24,7 +24,7 @@ func (d Draft) check() error {
 	if d.RequestID != "" && !requestid.Valid(d.RequestID) {
 		note("request id", fmt.Errorf("%q is not 32 hexadecimal digits", d.RequestID))
 	}
-	if d.Once != nil && !d.Once.valid() {
+	if d.Once != nil && !(requestid.Valid(d.Once.ID) && requestid.Valid(d.Once.Request)) {
 		note("once", fmt.Errorf("%q and %q are not 32 hexadecimal digits each", d.Once.ID, d.Once.Request))
 	}
 	seen := map[string]bool{}

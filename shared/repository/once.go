@@ -2,8 +2,6 @@ package repository
 
 import (
 	"time"
-
-	"svc.example/svc/shared/requestid"
 )
 
 // Once says of a commit for which request it was made, where its client may send
@@ -39,9 +37,6 @@ type Landed struct {
 	Sequence int64
 	Until    time.Time // it counts, by the ledger's time
 }
-
-// valid reports whether the ids have their form.
-func (o *Once) valid() bool { return requestid.Valid(o.ID) && requestid.Valid(o.Request) }
 
 // Answered is a Once with the commit that it was of, as it is kept.
 type Answered struct {

@@ -117,9 +117,6 @@ func turnOf(calm int, place, next string) string {
 	return strings.TrimRight(fmt.Sprintf("%d %s %s %s", calm, place, requestid.New()[:8], next), " ")
 }
 
-// isNext reports whether a place is the next after the one whose turn it is.
-func isNext(turn, place string) bool { return strings.HasSuffix(turn, " "+place) }
-
 func freeTurn(calm int) string {
 	if calm <= 0 {
 		return ""
@@ -317,7 +314,7 @@ func (r *Repository) wait(ctx context.Context, q Queue, base Head, own *waitingD
 	seen, since, othersTurn := "", time.Now(), false
 	for pause := lookEvery; ; pause = min(pause*21/20, 3*lookEvery) {
 		wait := pause
-		if isNext(seen, t.place) {
+		if strings.HasSuffix(seen, " "+t.place) { // it is the next after the one whose turn it is
 			wait = soonEvery
 		}
 		if backoff.Sleep(ctx, wait) != nil || time.Since(t.since) > maxWait {

@@ -93,7 +93,9 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target object.ID) (rows
 		if !known {
 			return revwalk.Node[row]{}, false
 		}
-		r := h.row(number)
+		h.mu.RLock()
+		r := h.rows[number]
+		h.mu.RUnlock()
 		c, parents, _ := r.decode()
 		return revwalk.Node[row]{ID: id, Tree: object.ParseID(c.Tree), Date: c.Committer.When.Unix(), Parents: parents, Row: r}, true
 	}

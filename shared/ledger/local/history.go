@@ -85,13 +85,6 @@ func (h *history) find(id object.ID) (uint32, bool) {
 	return 0, false
 }
 
-// row returns a row by its number.
-func (h *history) row(number uint32) row {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return h.rows[number]
-}
-
 // view is a history up to a head.
 type view struct {
 	*history
