@@ -58,7 +58,11 @@ func (t translator) all(err *jsonschema.ValidationError) []Issue {
 		}
 		return found
 	case *kind.PropertyNames:
-		return []Issue{t.one(err, []string{k.Property}, t.nameProblem(err))}
+		message := "the schema does not allow a member of this name"
+		if found := t.causes(err); len(found) > 0 {
+			message += ": " + found[0].Message
+		}
+		return []Issue{t.one(err, []string{k.Property}, message)}
 	case *kind.AnyOf:
 		return t.alternatives(err, "anyOf")
 	case *kind.OneOf:
@@ -80,15 +84,6 @@ func (t translator) causes(err *jsonschema.ValidationError) []Issue {
 		found = append(found, t.all(cause)...)
 	}
 	return found
-}
-
-// nameProblem says what is wrong with a member's name.
-func (t translator) nameProblem(err *jsonschema.ValidationError) string {
-	message := "the schema does not allow a member of this name"
-	if found := t.causes(err); len(found) > 0 {
-		message += ": " + found[0].Message
-	}
-	return message
 }
 
 // alternatives reports the one form that was meant, when only one has the

@@ -38,7 +38,9 @@ func (v *verifier) verify() {
 		v.add(Error, f, v.index.referenceIssues(item)...)
 		v.add(Error, f, schemaIssues(v.ws, item, new(document.Budget), everywhere)...)
 		_, usable := Unservable(item)
-		v.add(Error, f, beyond(&expressions, usable)...)
+		if err := expressions.Add(usable); err != nil { // there is no room for them
+			v.add(Error, f, document.Issue{Code: problem.TooManyExpressions, Message: err.Error()})
+		}
 		if v.problems.each == nil { // which is told no warnings
 			v.add(Warning, f, Warnings(item)...)
 			v.add(Warning, f, plainSecretIssues(item.View)...)
@@ -84,15 +86,6 @@ func Unservable(item *Item) ([]Problem, expression.Set) {
 	}
 	v.add(Fatal, item.file(), jsontree.Bounded(issues)...) // which looks for the lines once
 	return v.problems.all(), expressions
-}
-
-// beyond adds the regular expressions of a document to those of others, or says
-// that there is no room for them.
-func beyond(total *expression.Total, added expression.Set) []document.Issue {
-	if err := total.Add(added); err != nil {
-		return []document.Issue{{Code: problem.TooManyExpressions, Message: err.Error()}}
-	}
-	return nil
 }
 
 // Circles finds segments that refer to each other in a circle.
@@ -155,7 +148,7 @@ func (v *Verification) Of(item Item) []document.Issue {
 // rule that never matches, a value that is none of the variants, a misspelt
 // name. They do not fail verification.
 func Warnings(item *Item) []document.Issue {
-	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), unboundIssues(item.View), meaningWarnings(item.View), misspelt(item.Tree, "", documentShape))
+	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), unboundIssues(item.View), operandWarnings(item.View), ruleWarnings(item.View), clientWarnings(item.View), misspelt(item.Tree, "", documentShape))
 }
 
 // SchemaIssues finds the values of a config that violate the JSON Schema its

@@ -13,15 +13,11 @@ import (
 	"svc.example/svc/shared/problem"
 )
 
-// meaningWarnings finds rules that are valid and can hardly do what they say. Nothing is
-// told of what is confidential.
-func meaningWarnings(doc *document.Document) []document.Issue {
-	return slices.Concat(operandWarnings(doc), ruleWarnings(doc), clientWarnings(doc))
-}
-
 // jsLiteral is a regular expression as JavaScript has it.
 var jsLiteral = regexp.MustCompile(`^/.+/[dgimsuvy]*$`)
 
+// operandWarnings finds criteria that are valid and can hardly do what they say. Nothing is
+// told of what is confidential.
 func operandWarnings(doc *document.Document) []document.Issue {
 	var issues []document.Issue
 	for spot, c := range doc.Criteria() {
