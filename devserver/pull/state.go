@@ -3,7 +3,6 @@ package pull
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,8 +41,7 @@ type entry struct {
 }
 
 func sum(content []byte) string {
-	s := sha256.Sum256(content)
-	return hex.EncodeToString(s[:])
+	return fmt.Sprintf("%x", sha256.Sum256(content))
 }
 
 // readState reads what was pulled last. Of a state that somebody else wrote no more counts

@@ -41,7 +41,7 @@ func manifests() {
 		made := boss.post(manifest.PostOpenfeatureV0ManifestFlagsJSONRequestBody{Key: key, Type: manifest.PostOpenfeatureV0ManifestFlagsJSONBodyType(f.kind),
 			Name: &name, Description: &description, DefaultValue: raw(f.first)}).JSON201.Flag
 		is(key+" as it was made", text(made.DefaultValue)+*made.Name+*made.Description+string(made.Type), f.first+name+description+f.kind)
-		boss.put(key, manifest.PutOpenfeatureV0ManifestFlagsKeyJSONRequestBody{Key: key, Type: manifest.PutOpenfeatureV0ManifestFlagsKeyJSONBodyType(f.kind), DefaultValue: to(raw(f.second))})
+		boss.put(key, manifest.PutOpenfeatureV0ManifestFlagsKeyJSONRequestBody{Key: key, Type: manifest.PutOpenfeatureV0ManifestFlagsKeyJSONBodyType(f.kind), DefaultValue: new(raw(f.second))})
 		stored := boss.find(key)
 		is(key+" as it is then", text(stored.DefaultValue)+*stored.Name, f.second+name)
 		is(key+" has a description", stored.Description != nil, false)

@@ -63,8 +63,6 @@ func is[T comparable](what string, got, want T) {
 	}
 }
 
-func to[T any](value T) *T { return &value }
-
 func reads(api *client.ClientWithResponses) {
 	is("whoami", got(api.GetWhoamiWithResponse(ctx)).JSON200.Principal.Name, "you")
 	is("a stranger's code", got(newAPI("svc_uk_nobody").GetWhoamiWithResponse(ctx)).JSON401.Error, "UNAUTHORIZED")
@@ -73,14 +71,14 @@ func reads(api *client.ClientWithResponses) {
 	}
 
 	all := got(api.ListFlagsWithResponse(ctx, nil)).JSON200
-	params, rows := &client.ListFlagsParams{Limit: to(2)}, 0
+	params, rows := &client.ListFlagsParams{Limit: new(2)}, 0
 	for more := true; more; more = params.Cursor != nil {
 		page := got(api.ListFlagsWithResponse(ctx, params)).JSON200
 		rows += len(page.Flags)
 		params.Cursor = page.NextCursor
 	}
 	is("the rows of all pages", rows, all.Total)
-	wrong := got(api.ListFlagsWithResponse(ctx, &client.ListFlagsParams{Limit: to(101)}))
+	wrong := got(api.ListFlagsWithResponse(ctx, &client.ListFlagsParams{Limit: new(101)}))
 	is("a limit out of range", (*wrong.JSON400.Details.Issues)[0].Path, "?limit")
 }
 
@@ -96,16 +94,16 @@ func status(api *client.ClientWithResponses) string {
 func dryRun(api *client.ClientWithResponses) (commit string) {
 	created := got(api.CreateFlagWithResponse(ctx, nil, client.FlagCreation{Key: key, Tags: &[]string{"smoke"}})).JSON200
 	is("the new flag's type", created.ValueType, "bool")
-	tried := patch(api, &client.UpdateFlagEnvironmentParams{DryRun: to(true)}, client.FlagPatch{Enabled: to(true)}).JSON200
+	tried := patch(api, &client.UpdateFlagEnvironmentParams{DryRun: new(true)}, client.FlagPatch{Enabled: new(true)}).JSON200
 	is("what a dry run would do", (*tried.Messages)[0].Message, "production: enabled set to true")
 	is("the status after a dry run", status(api), "pre_rollout")
 	return created.CommitSha
 }
 
 func toggle(api *client.ClientWithResponses, before string) (previous string) {
-	written := patch(api, nil, client.FlagPatch{Enabled: to(true), ExpectedCommitSha: &before}).JSON200
+	written := patch(api, nil, client.FlagPatch{Enabled: new(true), ExpectedCommitSha: &before}).JSON200
 	is("the status after the toggle", status(api), "live")
-	stale := patch(api, nil, client.FlagPatch{Enabled: to(false), ExpectedCommitSha: &before}).JSON409.Details
+	stale := patch(api, nil, client.FlagPatch{Enabled: new(false), ExpectedCommitSha: &before}).JSON409.Details
 	is("the code of a stale write", *stale.Code, "STALE_COMMIT_SHA")
 	is("the commit that it met", *stale.CurrentCommitSha, written.CommitSha)
 	is("what happened since", (*stale.Changes)[0].Messages[0].Message, "production: enabled set to true")
@@ -127,6 +125,6 @@ func otherWrites(api *client.ClientWithResponses) {
 	is("the weight of the first arm", got(split.JSON200.Rules[0].Value.AsWeightedValue()).Value.WeightedValues[0].Weight, 33333)
 	config := got(api.UpdateConfigEnvironmentWithResponse(ctx, "api.timeout", "default", nil, client.ConfigPatch{Value: "PT45S"}))
 	is("the scope", config.JSON200.Environment, "default")
-	level := got(api.UpdateLogLevelWithResponse(ctx, "storefront", nil, client.LogLevelPatch{Level: client.DEBUG, Target: to("com.acme.smoke")}))
+	level := got(api.UpdateLogLevelWithResponse(ctx, "storefront", nil, client.LogLevelPatch{Level: client.DEBUG, Target: new("com.acme.smoke")}))
 	is("the full key", level.JSON200.Key, "log-level.storefront")
 }
