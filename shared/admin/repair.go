@@ -69,11 +69,7 @@ func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (rep
 }
 
 // errLacks marks, without a word, that git has not all that a head needs.
-var errLacks = silentError{}
-
-type silentError struct{}
-
-func (silentError) Error() string { return "" }
+var errLacks = errors.New("")
 
 // rebuild makes the rows again from the copy of the packs, and strikes those
 // packs off the list that are gone and that nothing needs. It returns the head

@@ -2,7 +2,6 @@ package revwalk
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"runtime"
 	"slices"
@@ -48,7 +47,6 @@ type Node[R any] struct {
 	before   []object.ID // its parents' trees; a zero id stands for one that has to be read
 	unread   int         // parents that are to be read
 	children int         // that have not been put in order yet
-	arrival  int
 }
 
 // Each calls for the commits that a head reaches and that are not known, in the
@@ -233,9 +231,10 @@ func (w *Walk[R]) order(head object.ID) []*Node[R] {
 		return nil
 	}
 	ordered := make([]*Node[R], 0, len(w.nodes))
-	ready := &byDate[R]{first}
-	for arrivals := 1; ready.Len() > 0; {
-		n := heap.Pop(ready).(*Node[R])
+	ready := []*Node[R]{first} // the youngest last, and of two of one second the one that came first, as in git
+	for len(ready) > 0 {
+		n := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
 		ordered = append(ordered, n)
 		for _, parent := range n.Parents {
 			p := w.nodes[parent]
@@ -243,9 +242,8 @@ func (w *Walk[R]) order(head object.ID) []*Node[R] {
 				continue
 			}
 			if p.children--; p.children == 0 {
-				p.arrival = arrivals
-				arrivals++
-				heap.Push(ready, p)
+				at, _ := slices.BinarySearchFunc(ready, p.Date, func(n *Node[R], date int64) int { return cmp.Compare(n.Date, date) })
+				ready = slices.Insert(ready, at, p)
 			}
 		}
 	}
@@ -267,24 +265,4 @@ func (w *Walk[R]) touched(t *Trees, n *Node[R]) ([]repository.Touch, error) {
 		}
 	}
 	return t.Touches(n.Tree, n.before)
-}
-
-// byDate is a heap with the youngest commit on top, and of two of one second
-// the one that arrived first, as in git.
-type byDate[R any] []*Node[R]
-
-func (h byDate[R]) Len() int { return len(h) }
-
-func (h byDate[R]) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[j].Date, h[i].Date), cmp.Compare(h[i].arrival, h[j].arrival)) < 0
-}
-
-func (h byDate[R]) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-func (h *byDate[R]) Push(n any) { *h = append(*h, n.(*Node[R])) }
-
-func (h *byDate[R]) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }
