@@ -110,6 +110,17 @@ func (s *session) stores(ctx context.Context) (*admin.Stores, error) {
 	return admin.Open(cfg, s.table, s.bucket), nil
 }
 
+// with makes a command's function of work on all workspaces.
+func (s *session) with(work func(cmd *cobra.Command, stores *admin.Stores, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		stores, err := s.stores(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return work(cmd, stores, args)
+	}
+}
+
 // open finds the workspace that a command works on.
 func (s *session) open(ctx context.Context) (*admin.Workspace, error) {
 	stores, err := s.stores(ctx)
@@ -144,11 +155,9 @@ func (s *session) settings() cli.Settings {
 		Note:  "It takes effect with the next request.",
 		Flags: s.ofWorkspace, Notes: sizeNotes,
 		Registry: func(cmd *cobra.Command, work func(*access.Registry) error) error {
-			w, err := s.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return work(w.Registry().By(s.Actor(cmd.Context())))
+			return s.on(func(_ *cobra.Command, w *admin.Workspace, _ []string) error {
+				return work(w.Registry().By(s.Actor(cmd.Context())))
+			})(cmd, nil)
 		},
 		IssueKey: func(cmd *cobra.Command, q access.KeyRequest) (key access.Key, principal access.Principal, err error) {
 			w, err := s.open(cmd.Context())
@@ -165,11 +174,7 @@ func (s *session) settings() cli.Settings {
 			return w.Audit(cmd.Context(), newest)
 		},
 		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
-			w, err := s.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return work(w.Workspace)
+			return s.on(func(_ *cobra.Command, w *admin.Workspace, _ []string) error { return work(w.Workspace) })(cmd, nil)
 		},
 	}
 }

@@ -89,20 +89,16 @@ svcadmin key create makes new ones.
 Standard output is the workspace's id.`,
 		Example: `  svcadmin workspace recover acme`,
 		Args:    cli.Arguments(""),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.recover(cmd, args[0], id, head)
-		},
+		RunE: s.with(func(cmd *cobra.Command, stores *admin.Stores, args []string) error {
+			return s.recover(cmd, stores, args[0], id, head)
+		}),
 	}
 	cmd.Flags().StringVar(&id, "id", "", "id of the workspace in the bucket (default the only one that the table lacks)")
 	cmd.Flags().StringVar(&head, "head", "", "commit to make the head, in full (default the only one that could be)")
 	return cmd
 }
 
-func (s *session) recover(cmd *cobra.Command, name, id, head string) error {
-	stores, err := s.stores(cmd.Context())
-	if err != nil {
-		return err
-	}
+func (s *session) recover(cmd *cobra.Command, stores *admin.Stores, name, id, head string) error {
 	lost, err := stores.Orphaned(cmd.Context())
 	if err != nil {
 		return err

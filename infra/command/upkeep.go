@@ -139,17 +139,13 @@ func newMaintain(s *session) *cobra.Command {
 		Use:   "maintain",
 		Short: "Do once what the maintenance function does on its schedule",
 		Args:  cli.Arguments(""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			stores, err := s.stores(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: s.with(func(cmd *cobra.Command, stores *admin.Stores, _ []string) error {
 			all, err := stores.Maintain(cmd.Context(), slog.New(slog.NewTextHandler(s.Stderr, nil)))
 			for _, done := range all {
 				err = errors.Join(err, done.Err())
 			}
 			return errors.Join(cli.JSON(s.Stdout, map[string][]admin.MaintainedWorkspace{"workspaces": all}), err)
-		},
+		}),
 	}
 }
 

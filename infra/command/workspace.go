@@ -45,9 +45,9 @@ is shown only once.`,
 		Example: `  svcadmin workspace create acme --from ./our-config
   svcadmin workspace create acme --from ./flags-repository --key > key`,
 		Args: cli.Arguments(""),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.createWorkspace(cmd.Context(), args[0], from, withKey)
-		},
+		RunE: s.with(func(cmd *cobra.Command, stores *admin.Stores, args []string) error {
+			return s.createWorkspace(cmd.Context(), stores, args[0], from, withKey)
+		}),
 	}
 	cmd.Flags().StringVar(&from, "from", "", "config directory or git repository to start from")
 	cmd.Flags().BoolVar(&withKey, "key", false, "create a first key, which may edit everything, and print it")
@@ -55,11 +55,7 @@ is shown only once.`,
 	return cmd
 }
 
-func (s *session) createWorkspace(ctx context.Context, name, from string, withKey bool) error {
-	stores, err := s.stores(ctx)
-	if err != nil {
-		return err
-	}
+func (s *session) createWorkspace(ctx context.Context, stores *admin.Stores, name, from string, withKey bool) error {
 	by, unknown := s.Signature(ctx)
 	if unknown != nil {
 		if s.Author != "" || withKey {
@@ -130,11 +126,7 @@ func newWorkspaceList(s *session) *cobra.Command {
 		Use:   "list",
 		Short: "List the workspaces",
 		Args:  cli.Arguments(""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			stores, err := s.stores(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: s.with(func(cmd *cobra.Command, stores *admin.Stores, _ []string) error {
 			all, newer := stores.Workspaces(cmd.Context())
 			if newer != nil && (len(all) == 0 || !errors.Is(newer, repository.ErrNewer)) {
 				return newer
@@ -157,7 +149,7 @@ func newWorkspaceList(s *session) *cobra.Command {
 				return errors.Join(cli.JSON(s.Stdout, map[string][]workspaceRow{"workspaces": rows}), newer)
 			}
 			return errors.Join(cli.Table(s.Stdout, table), newer)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -202,13 +194,9 @@ for stand-ins, for trying things out, and for a restore where the table is lost:
 neither expiry, point-in-time recovery nor deletion protection. A table that exists is
 left alone.`,
 		Args: cli.Arguments(""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			stores, err := s.stores(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: s.with(func(cmd *cobra.Command, stores *admin.Stores, _ []string) error {
 			return stores.CreateTable(cmd.Context())
-		},
+		}),
 	})
 	return cmd
 }

@@ -23,18 +23,12 @@ const maxSnapshot = 512 << 20
 // needs none, and should not have to link this.
 var zip = sync.OnceValue(func() *zstd.Encoder {
 	// A window of 8 MB, as it is by itself, would keep 25 MB for good.
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		panic(err) // the options are constants
-	}
+	e, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // options that there are
 	return e
 })
 
 var unzip = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxSnapshot))
-	if err != nil {
-		panic(err) // the options are constants
-	}
+	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxSnapshot))
 	return d
 })
 
