@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 )
@@ -96,35 +97,10 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if err == nil && c.KeepKey {
 		err = writeNew(filepath.Join(dir, FirstKeyName), b.Key.Reveal()+"\n", 0o600)
 	}
-	if err != nil || c.Git != nil {
+	if err != nil || len(c.Files) == 0 || c.Git != nil {
 		return b, err
 	}
-	return b, firstCommit(ctx, dir, c)
-}
-
-func firstCommit(ctx context.Context, dir string, c Creation) error {
-	if len(c.Files) == 0 {
-		return nil
-	}
-	ledger, err := local.Open(ctx, dir, local.Options{})
-	if err != nil {
-		return err
-	}
-	draft := repository.Draft{Message: "Import " + c.Source + "\n"}
-	for path, content := range c.Files {
-		if repository.IsFile(path) {
-			draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
-		}
-	}
-	draft.Author = repository.Committer(time.Now())
-	draft.Committer = draft.Author
-	repo := repository.New(ledger, ledger.Objects())
-	head, err := ledger.Head(ctx)
-	if err == nil {
-		var empty *repository.Snapshot
-		if empty, err = repo.Snapshot(ctx, head); err == nil {
-			_, err = repo.Commit(ctx, empty, draft)
-		}
-	}
-	return errors.Join(err, ledger.Close())
+	return b, Provision(ctx, dir, func(w *provision.Workspace) error {
+		return w.Import(ctx, c.Source, c.Files, repository.Committer(time.Now()))
+	})
 }

@@ -7,8 +7,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/local"
-	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -36,11 +35,7 @@ func knownEnvironment(ctx context.Context, dir, name string) error {
 	if err != nil || commit == "" {
 		return err
 	}
-	objects, err := disk.Open(git)
-	if err != nil {
-		return err
-	}
-	tree, err := objects.Tree(ctx, repository.Head{Commit: commit})
+	tree, err := source.RepositoryAt(git, commit).Tree(ctx)
 	if err != nil {
 		return err
 	}

@@ -74,17 +74,7 @@ func (w *Workspace) fill(ctx context.Context, c Creation, history *mirror) error
 			return err
 		}
 	case c.Source != nil:
-		draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: repository.Committer(c.Author.When), Versions: w.Versions, Briefs: w.Briefs}
-		for path, content := range c.Source.Files {
-			if repository.IsFile(path) {
-				draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
-			}
-		}
-		empty, err := w.Snapshot(ctx)
-		if err == nil {
-			_, err = w.repo.Commit(ctx, empty, draft)
-		}
-		if err != nil {
+		if err := w.Import(ctx, c.Source.Name, c.Source.Files, c.Author); err != nil {
 			return err
 		}
 	}

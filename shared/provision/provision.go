@@ -44,6 +44,21 @@ func (w *Workspace) Snapshot(ctx context.Context) (*repository.Snapshot, error) 
 	return w.repo.Snapshot(ctx, head)
 }
 
+// Import makes the first commit, of the files of a source.
+func (w *Workspace) Import(ctx context.Context, source string, files map[string][]byte, by repository.Signature) error {
+	draft := repository.Draft{Message: "Import " + source + "\n", Author: by, Committer: repository.Committer(by.When), Versions: w.Versions, Briefs: w.Briefs}
+	for path, content := range files {
+		if repository.IsFile(path) {
+			draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
+		}
+	}
+	empty, err := w.Snapshot(ctx)
+	if err == nil {
+		_, err = w.repo.Commit(ctx, empty, draft)
+	}
+	return err
+}
+
 // Versions are those of what is served after a commit, for its head.
 func (w *Workspace) Versions(_ context.Context, next *repository.Snapshot) string {
 	versions, _ := served.Stored(next, w.Secret, time.Now())
