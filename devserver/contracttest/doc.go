@@ -18,8 +18,9 @@
 //
 //   - A generated client is used as it comes out of its generator: neither the
 //     description nor the client is touched up on the way.
-//   - The two smoke programs do the same things; each ends with a status other
-//     than 0 at the first answer that is not as it should be.
+//   - The smoke program in Go does what that in TypeScript does, with fewer
+//     questions; each ends with a status other than 0 at the first answer
+//     that is not as it should be.
 //   - Schemathesis runs with all of its checks. What it would object to and is
 //     nevertheless right is in schemathesis/allowed.py, as narrowly as it can
 //     be said, with the reason.
