@@ -221,14 +221,12 @@ func (a *API) admit(r *http.Request) *fault.Fault {
 // served is the version of the directory that an environment is served, where that is
 // not the one on disk.
 func (a *API) served(environment string) string {
-	if a.options.Served == nil || environment != a.options.Environment {
-		return ""
+	if a.options.Served != nil && environment == a.options.Environment {
+		if state, behind := a.options.Served(); behind {
+			return state.Version()
+		}
 	}
-	state, behind := a.options.Served()
-	if !behind {
-		return ""
-	}
-	return state.Version()
+	return ""
 }
 
 // overridden are the overrides of an environment, for evaluations. Those that cannot

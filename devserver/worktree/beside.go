@@ -96,11 +96,7 @@ func (a *API) listOverrides(*http.Request) (any, error) {
 const maxOverride = 1 << 20
 
 func (a *API) putOverride(r *http.Request) (any, error) {
-	query, err := queryOf(r)
-	if err != nil {
-		return nil, err
-	}
-	file, err := a.change(query)
+	file, _, err := a.changing(r)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,15 @@ const (
 // watch records who asks what.
 func (c *clients) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		protocol := protocolOf(r.URL.Path)
+		protocol := ""
+		switch path := r.URL.Path; {
+		case strings.HasPrefix(path, endpoints.Evaluate.Path):
+			protocol = "native"
+		case strings.HasPrefix(path, endpoints.EvaluateFlags.Path):
+			protocol = "ofrep"
+		case path == endpoints.EvaluationEvents.Path:
+			protocol = "events"
+		}
 		if protocol == "" || r.Method == http.MethodOptions {
 			next.ServeHTTP(w, r)
 			return
@@ -84,18 +92,6 @@ func (a *answered) WriteHeader(status int) {
 
 // Unwrap is for http.ResponseController.
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-func protocolOf(path string) string {
-	switch {
-	case strings.HasPrefix(path, endpoints.Evaluate.Path):
-		return "native"
-	case strings.HasPrefix(path, endpoints.EvaluateFlags.Path):
-		return "ofrep"
-	case path == endpoints.EvaluationEvents.Path:
-		return "events"
-	}
-	return ""
-}
 
 func beginning(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxText)], "\uFFFD")

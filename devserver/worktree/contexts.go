@@ -125,12 +125,7 @@ type seenContexts struct {
 
 // Contexts implements control.SavedContexts.
 func (s seenContexts) Contexts(_ context.Context, _ string, q telemetry.Query) ([]telemetry.Saved, error) {
-	var found []telemetry.Saved
-	for _, saved := range s.saved.Values() {
-		if q.Match(saved) {
-			found = append(found, saved)
-		}
-	}
+	found := slices.DeleteFunc(s.saved.Values(), func(saved telemetry.Saved) bool { return !q.Match(saved) })
 	return telemetry.Newest(found, q.Limit), nil
 }
 

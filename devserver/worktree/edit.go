@@ -36,9 +36,6 @@ func rewritten(old, content []byte) []byte {
 	return made
 }
 
-// codeReadOnly is details.code where a file may not be written.
-const codeReadOnly = "READ_ONLY"
-
 // writeError is why files were not written, as control takes it. The path is that of the
 // first, for an error that names none of them.
 func writeError(err error, path string) error {
@@ -59,7 +56,7 @@ func writeError(err error, path string) error {
 		return fault.New(fault.Unavailable, "%v", err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(19)): // ERROR_WRITE_PROTECT
 		return fault.New(fault.Forbidden, "the file %s cannot be written: its directory or it is read-only", path).
-			With(map[string]any{"code": codeReadOnly}).Because(err)
+			With(map[string]any{"code": "READ_ONLY"}).Because(err)
 	case at != nil:
 		return fault.New(fault.Internal, "the file %s cannot be written: %v", path, at.Err).Because(err)
 	}

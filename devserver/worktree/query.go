@@ -19,47 +19,38 @@ const (
 	forParameter    = "for"
 )
 
-// queryOf is the query of a write, which has no other parameters than these, and each
-// of them once: what is left out of one that was misspelt makes it another write.
-func queryOf(r *http.Request, known ...string) (url.Values, error) {
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, fault.New(fault.BadRequest, "the query cannot be read: parameters are separated by &, and escaped")
+// changing is the file that a write is to change, and its query, which has no other
+// parameters than these, and each of them once: what is left out of one that was misspelt
+// makes it another write.
+func (a *API) changing(r *http.Request, known ...string) (file overrides.File, query url.Values, err error) {
+	if query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		return file, nil, fault.New(fault.BadRequest, "the query cannot be read: parameters are separated by &, and escaped")
 	}
 	known = append(known, dryRunParameter)
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, fault.New(fault.BadRequest, "?%s: unknown query parameter; known are %s", terminal.Cut(name, 100), strings.Join(known, ", "))
+			return file, nil, fault.New(fault.BadRequest, "?%s: unknown query parameter; known are %s", terminal.Cut(name, 100), strings.Join(known, ", "))
 		case len(query[name]) > 1:
-			return nil, fault.New(fault.BadRequest, "?%s is there twice; send it once", name)
+			return file, nil, fault.New(fault.BadRequest, "?%s is there twice; send it once", name)
 		}
 	}
 	if dry := query.Get(dryRunParameter); query.Has(dryRunParameter) && dry != "true" && dry != "false" {
-		return nil, fault.New(fault.BadRequest, "?%s is true or false", dryRunParameter)
+		return file, nil, fault.New(fault.BadRequest, "?%s is true or false", dryRunParameter)
 	}
-	return query, nil
-}
-
-// change is the file to be changed by a request with a query.
-func (a *API) change(query url.Values) (overrides.File, error) {
 	if a.options.Overrides == nil {
-		return overrides.File{}, fault.New(fault.Unprocessable, "there is no place to keep overrides: neither $XDG_STATE_HOME nor a home directory is set")
+		return file, nil, fault.New(fault.Unprocessable, "there is no place to keep overrides: neither $XDG_STATE_HOME nor a home directory is set")
 	}
-	file := *a.options.Overrides
+	file = *a.options.Overrides
 	file.DryRun = query.Get(dryRunParameter) == "true"
-	return file, nil
+	return file, query, nil
 }
 
 func (a *API) deleteOverrides(r *http.Request) (any, error) {
 	if !bodies.Empty(r) {
 		return nil, fault.New(fault.BadRequest, "DELETE takes no body; name what to take back in the query: ?%s= and ?%s=", keyParameter, forParameter)
 	}
-	query, err := queryOf(r, keyParameter, forParameter)
-	if err != nil {
-		return nil, err
-	}
-	file, err := a.change(query)
+	file, query, err := a.changing(r, keyParameter, forParameter)
 	if err != nil {
 		return nil, err
 	}
