@@ -69,13 +69,9 @@ func (d *Directory) mended(state datadir.State, problems []workspace.Problem) (*
 		if len(replaced) == 0 {
 			return nil, state
 		}
-		var left []workspace.Problem
-		for _, p := range state.Problems {
-			if !replaced[p.File] || p.Severity != workspace.Fatal {
-				left = append(left, p)
-			}
-		}
-		state.Problems = left
+		state.Problems = slices.DeleteFunc(slices.Clone(state.Problems), func(p workspace.Problem) bool {
+			return replaced[p.File] && p.Severity == workspace.Fatal
+		})
 		loaded, found := d.load(state)
 		if len(found) == 0 {
 			return loaded, state

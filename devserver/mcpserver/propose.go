@@ -54,9 +54,6 @@ func (p *proposals) keep(body []byte) proposal {
 func (s *server) proposeChange(ctx context.Context, arguments *jsontree.Node) (answer, error) {
 	operations := arguments.Get("operations")
 	for i, o := range operations.Items {
-		if o.Get("document") == nil {
-			continue
-		}
 		if pointer, found := hiddenAt(o.Get("document")); found {
 			return answer{}, refuse(document.Issue{Pointer: fmt.Sprintf("/operations/%d/document%s", i, pointer),
 				Message: "the confidential value that was hidden here would be overwritten: change this item with patch, or by hand"})

@@ -204,10 +204,7 @@ func failure(err error) *jsontree.Node {
 
 // node is a value as JSON. It is for values that always are.
 func node(value any) *jsontree.Node {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return jsontree.NewString("(cannot be told)")
-	}
+	text, _ := json.Marshal(value)
 	tree, err := jsontree.Parse(text)
 	if err != nil {
 		return jsontree.NewString("(cannot be told)")

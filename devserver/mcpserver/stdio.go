@@ -160,23 +160,21 @@ func decode(r received) (jsonrpc.Message, error) {
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: `this is no message of JSON-RPC 2.0, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}`}
 	}
-	if request, is := message.(*jsonrpc.Request); is {
-		keepID(request, r.line)
+	request, is := message.(*jsonrpc.Request)
+	if !is {
+		return message, nil
 	}
-	return message, nil
-}
-
-// keepID has a client's request known by the bytes of its id, since the SDK makes an
-// integer of every number; and a request that is cancelled.
-func keepID(request *jsonrpc.Request, line []byte) {
+	// It is known by the bytes of its id, since the SDK makes an integer of every number;
+	// and so is a request that is cancelled.
 	var sent, params map[string]json.RawMessage
-	if json.Unmarshal(line, &sent) == nil && request.IsCall() {
+	if json.Unmarshal(r.line, &sent) == nil && request.IsCall() {
 		request.ID, _ = jsonrpc.MakeID(string(sent["id"])) // a text is one
 	}
 	if request.Method == "notifications/cancelled" && json.Unmarshal(request.Params, &params) == nil && params["requestId"] != nil {
 		params["requestId"], _ = json.Marshal(string(params["requestId"])) // of what was read
 		request.Params, _ = json.Marshal(params)
 	}
+	return message, nil
 }
 
 // Write implements mcp.Connection.
@@ -193,7 +191,7 @@ func (c *connection) Write(ctx context.Context, message jsonrpc.Message) error {
 		return c.send(text)
 	}
 	var encoded struct{ ID json.RawMessage }
-	if id, kept := response.ID.Raw().(string); kept && json.Unmarshal(text, &encoded) == nil { // as it was sent, see keepID
+	if id, kept := response.ID.Raw().(string); kept && json.Unmarshal(text, &encoded) == nil { // as it was sent, see decode
 		text = bytes.Replace(text, append([]byte(`"id":`), encoded.ID...), []byte(`"id":`+id), 1)
 	}
 	err = c.send(text)

@@ -66,7 +66,7 @@ func List(ws *workspace.Workspace, all []Override, now time.Time) []Listed {
 	for _, o := range InForce(all, now) {
 		doc := Document(ws, o.Key)
 		l := Listed{Override: o, Problem: o.Problem(doc)}
-		if !secret(doc) {
+		if doc == nil || !secret(doc) {
 			l.Value = o.Value
 		}
 		listed = append(listed, l)

@@ -216,13 +216,10 @@ func (f File) write(all []Override) error {
 	if err == nil && text.Len() > maxBytes {
 		err = fmt.Errorf("together they would have more than %d bytes", maxBytes)
 	}
+	if err == nil && !f.DryRun {
+		err = atomicfile.ReplaceAt(f.Path, text.Bytes(), 0o600)
+	}
 	if err != nil {
-		return fmt.Errorf("overrides cannot be kept: %w", err)
-	}
-	if f.DryRun {
-		return nil
-	}
-	if err := atomicfile.ReplaceAt(f.Path, text.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("overrides cannot be kept: %w", err)
 	}
 	return nil

@@ -101,9 +101,6 @@ func (o *Override) Problem(doc *document.Document) string {
 
 // secret reports whether some value of a document must not be told.
 func secret(doc *document.Document) bool {
-	if doc == nil {
-		return false
-	}
 	for _, value := range doc.Served() {
 		if value.Secret() {
 			return true
@@ -121,7 +118,15 @@ func Rules(all []Override, doc *document.Document) []document.Rule {
 		if o.Problem(doc) != "" {
 			continue
 		}
-		rule := document.Rule{Criteria: o.criteria(), Value: document.Value{Type: doc.ValueType.Canonical(), Content: o.Value}}
+		rule := document.Rule{Criteria: []document.Criterion{}, Value: document.Value{Type: doc.ValueType.Canonical(), Content: o.Value}}
+		if o.For != nil {
+			rule.Criteria = append(rule.Criteria, document.Criterion{Operator: "PROP_IS_ONE_OF", PropertyName: o.For.Name,
+				ValueToMatch: &document.Value{Type: document.StringListValue, Content: jsontree.NewArray(jsontree.NewString(o.For.Value))}})
+		}
+		if !o.Until.IsZero() {
+			rule.Criteria = append(rule.Criteria, document.Criterion{Operator: "PROP_BEFORE", PropertyName: evaluation.CurrentTime,
+				ValueToMatch: &document.Value{Type: document.IntValue, Content: jsontree.NewInt(o.Until.UnixMilli())}})
+		}
 		if o.For != nil {
 			some = append(some, rule)
 		} else {
@@ -129,19 +134,6 @@ func Rules(all []Override, doc *document.Document) []document.Rule {
 		}
 	}
 	return append(some, every...)
-}
-
-func (o *Override) criteria() []document.Criterion {
-	criteria := []document.Criterion{}
-	if o.For != nil {
-		criteria = append(criteria, document.Criterion{Operator: "PROP_IS_ONE_OF", PropertyName: o.For.Name,
-			ValueToMatch: &document.Value{Type: document.StringListValue, Content: jsontree.NewArray(jsontree.NewString(o.For.Value))}})
-	}
-	if !o.Until.IsZero() {
-		criteria = append(criteria, document.Criterion{Operator: "PROP_BEFORE", PropertyName: evaluation.CurrentTime,
-			ValueToMatch: &document.Value{Type: document.IntValue, Content: jsontree.NewInt(o.Until.UnixMilli())}})
-	}
-	return criteria
 }
 
 // ParseValue reads a value as it stands on a command line: JSON or, of a type that is

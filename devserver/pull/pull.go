@@ -212,13 +212,12 @@ func (p *Plan) compareFile(path string, f file) {
 // workspace stamps its address, as $schema, on documents that are sent to it.
 func (f file) says(path string, local []byte) bool {
 	tree, err := jsontree.Parse(local)
-	switch {
+	switch t, _ := typeAt(path); {
 	case err != nil:
 		return false
 	case path == workspace.File:
 		return sameEnvironments(tree, f.tree)
-	}
-	if t, _ := typeAt(path); t == workspace.SchemaType {
+	case t == workspace.SchemaType:
 		return jsontree.Equal(tree, f.tree)
 	}
 	return document.SameDocument(tree, f.tree)

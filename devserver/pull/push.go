@@ -112,24 +112,16 @@ func NewPush(ctx context.Context, api *remote.Client, dir string, o PushOptions)
 	if err := p.compare(); err != nil {
 		return nil, err
 	}
-	if err := unpullable(p.Added); err != nil {
-		return nil, err
-	}
-	return p, p.encode()
-}
-
-// unpullable refuses new items that no pull could lay out.
-func unpullable(added []string) error {
-	var problems []string
-	for _, path := range added {
+	var unpullable []string
+	for _, path := range p.Added {
 		if _, key, ok := workspace.SplitPath(path); ok && workspace.FileNameProblem(key, system) != "" {
-			problems = append(problems, fmt.Sprintf("%s: %s; give it another key", path, workspace.FileNameProblem(key, system)))
+			unpullable = append(unpullable, fmt.Sprintf("%s: %s; give it another key", path, workspace.FileNameProblem(key, system)))
 		}
 	}
-	if len(problems) == 0 {
-		return nil
+	if len(unpullable) > 0 {
+		return nil, listed("nothing was pushed, as no pull could write these files:", unpullable)
 	}
-	return listed("nothing was pushed, as no pull could write these files:", problems)
+	return p, p.encode()
 }
 
 func (p *Push) compare() error {
