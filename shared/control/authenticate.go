@@ -112,11 +112,7 @@ func (p *Service) Open(c Caller, use Use) (*Session, error) {
 	if p.settings.Used != nil {
 		p.settings.Used(c.entry.Key, p.settings.Now())
 	}
-	return p.session(c, use), nil
-}
-
-func (p *Service) session(c Caller, use Use) *Session {
-	return &Session{service: p, caller: c, use: use}
+	return &Session{service: p, caller: c, use: use}, nil
 }
 
 func (c Caller) check(use Use) error {

@@ -34,7 +34,7 @@ func (p *Service) Follow(ctx context.Context, environment string) (*Delivery, er
 	if err != nil {
 		return nil, err
 	}
-	return &Delivery{p.session(c, follow)}, nil
+	return &Delivery{&Session{service: p, caller: c, use: follow}}, nil
 }
 
 // Key is the record of the key: its kind reports whether it is public.

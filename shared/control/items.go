@@ -110,28 +110,22 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 		return nil, err
 	}
 	sha, text, err := repo.At(ctx, s.caller.entry.Head, path, at)
+	if errors.Is(err, repository.ErrAbsent) {
+		o, err := s.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if _, now := o.Snapshot.File(path); !now {
+			return nil, refusal.NoSuch(t, key)
+		}
+		return nil, fault.New(fault.NotFound, "the %s %s did not exist at the commit %s", t.Noun(), terminal.Quote(key), sha)
+	}
 	if err != nil {
-		return nil, s.absentAt(ctx, t, key, at, sha, err)
+		return nil, refusal.Revision("?at", at, err)
 	}
 	d := workspace.Decode(path, text)
 	if d.Tree.Kind != jsontree.Object {
 		return nil, refusal.NotAnObjectAt(at, t, key, d)
 	}
 	return &StoredDocument{at, d.Tree}, nil
-}
-
-// absentAt says why a commit gives no document.
-func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha string, err error) error {
-	if !errors.Is(err, repository.ErrAbsent) {
-		return refusal.Revision("?at", at, err)
-	}
-	o, err := s.Open(ctx)
-	if err != nil {
-		return err
-	}
-	path, _ := workspace.PathOf(t, key)
-	if _, now := o.Snapshot.File(path); !now {
-		return refusal.NoSuch(t, key)
-	}
-	return fault.New(fault.NotFound, "the %s %s did not exist at the commit %s", t.Noun(), terminal.Quote(key), sha)
 }

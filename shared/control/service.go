@@ -120,11 +120,8 @@ func New(settings Settings) *Service {
 	writes := change.Settings{Now: settings.Now, Files: settings.Files, OneWriter: settings.OneWriter,
 		MaxTexts: settings.MaxTexts, MaxCompiled: settings.MaxCompiled, Contexts: settings.Contexts}
 	if settings.PublicURL != "" {
-		writes.SchemaAddress = strings.TrimRight(settings.PublicURL, "/") + schemaPath
+		writes.SchemaAddress = strings.TrimRight(settings.PublicURL, "/") + "/schemas/v1/stored-config.json"
 	}
 	p.changes = change.New(writes, p.served, large)
 	return p
 }
-
-// schemaPath is where the schema of documents is.
-const schemaPath = "/schemas/v1/stored-config.json"

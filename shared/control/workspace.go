@@ -52,9 +52,6 @@ type BrokenRow struct {
 // maxTold bounds the rows; the count is of all.
 const maxTold = 100
 
-// workspaceType stands for the workspace file, where documents have their type.
-const workspaceType = "workspace"
-
 // Workspace tells of the key's workspace.
 func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 	o, err := s.Open(ctx)
@@ -76,7 +73,7 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 		}
 	}
 	for _, b := range broken[:min(len(broken), maxTold)] {
-		row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: workspace.InWords(b.Problems)}
+		row := BrokenRow{Type: "workspace", Since: b.Since, Problem: workspace.InWords(b.Problems)}
 		if folder, key, ok := workspace.SplitPath(b.File.Path); ok {
 			row.Type, row.Key = string(folder.ItemType()), &key
 		}

@@ -99,7 +99,16 @@ func (r *Reader) Since(ctx context.Context, path, sha, blob string) (changes []A
 	if err != nil {
 		return nil, false, err
 	}
-	end := standing(commits, path, sha, blob)
+	end := slices.IndexFunc(commits, func(c repository.Commit) bool { return c.SHA == sha })
+	if end < 0 {
+		end = slices.IndexFunc(commits, func(c repository.Commit) bool {
+			touch, ok := c.Touch(path)
+			return ok && touch.Blob == blob
+		})
+	}
+	if end < 0 {
+		end = len(commits)
+	}
 	traces := make([]trace, 0, maxChanges)
 	for _, c := range commits[:min(end, maxChanges)] {
 		if touch, ok := c.Touch(path); ok {
@@ -108,19 +117,4 @@ func (r *Reader) Since(ctx context.Context, path, sha, blob string) (changes []A
 	}
 	changes, err = r.describe(ctx, traces)
 	return changes, end > maxChanges || len(changes) < len(traces), err
-}
-
-// standing is where in the history of a file, newest first, a commit stands.
-func standing(commits []repository.Commit, path, sha, blob string) int {
-	if i := slices.IndexFunc(commits, func(c repository.Commit) bool { return c.SHA == sha }); i >= 0 {
-		return i
-	}
-	same := func(c repository.Commit) bool {
-		touch, ok := c.Touch(path)
-		return ok && touch.Blob == blob
-	}
-	if i := slices.IndexFunc(commits, same); i >= 0 {
-		return i
-	}
-	return len(commits)
 }

@@ -130,7 +130,11 @@ func readMessages(text, path string) ([]activity.Message, bool) {
 	}
 	var messages []activity.Message
 	for _, line := range lines {
-		messages = append(messages, activity.Message{Scope: scopeOf(line), Message: line})
+		scope, _, found := strings.Cut(line, ": ")
+		if !found || slices.Contains(metadata, scope) {
+			scope = ""
+		}
+		messages = append(messages, activity.Message{Scope: scope, Message: line})
 	}
 	return messages, true
 }
@@ -139,28 +143,17 @@ func readMessages(text, path string) ([]activity.Message, bool) {
 var metadata = []string{"key", "type", "valueType", "name", "schemaKey", "readyForCleanup",
 	"sendToClientSdk", "access", "tags", "variants"}
 
-// scopeOf is the scope that a message begins with.
-func scopeOf(line string) string {
-	scope, _, found := strings.Cut(line, ": ")
-	if !found || slices.Contains(metadata, scope) {
-		return ""
-	}
-	return scope
-}
-
 // splitTrailers takes our trailers out of a message. They stand in its last
 // paragraph, which is never its first.
 func splitTrailers(text string) (rest string, trailers map[string]string) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	trailers = map[string]string{}
-	before, last := "", text
-	if i := strings.LastIndex(text, "\n\n"); i >= 0 {
-		before, last = text[:i+2], text[i+2:]
-	} else {
+	last := strings.LastIndex(text, "\n\n")
+	if last < 0 {
 		return text, trailers
 	}
 	var kept []string
-	for line := range strings.SplitSeq(last, "\n") {
+	for line := range strings.SplitSeq(text[last+2:], "\n") {
 		name := trailerOf(line)
 		if name == "" {
 			kept = append(kept, line)
@@ -168,7 +161,7 @@ func splitTrailers(text string) (rest string, trailers map[string]string) {
 		}
 		trailers[name] = line[len(name):]
 	}
-	return strings.TrimSpace(before + strings.Join(kept, "\n")), trailers
+	return strings.TrimSpace(text[:last+2] + strings.Join(kept, "\n")), trailers
 }
 
 func trailerOf(line string) string {

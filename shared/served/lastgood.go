@@ -192,9 +192,6 @@ func (f *findings) find(b *Broken) bool {
 func (f *findings) add(b Broken) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known == nil {
-		f.known = map[string]Broken{}
-	}
 	f.known[b.File.Path] = b
 }
 

@@ -214,7 +214,7 @@ func newView(snapshot *repository.Snapshot, earlier *View, listed bool) *View {
 	v.bytes += v.readable.Bytes()
 	v.assemble()
 	v.makeRows()
-	v.findings = &findings{}
+	v.findings = &findings{known: map[string]Broken{}}
 	if earlier != nil && earlier.findings != nil {
 		v.findings = earlier.findings
 		v.findings.keep(snapshot)
@@ -293,15 +293,29 @@ func (v *View) stored(i int) workspace.Stored {
 	return workspace.Stored{Path: f.Path, Key: v.read[i].key, Text: f.Text, Brief: v.read[i].brief}
 }
 
-// inferEnvironments adds the environments that documents name to those that are declared.
-// What is declared cannot be had in full: nothing is missing for that alone.
+// inferEnvironments adds the environments that documents have entries for to those that are
+// declared, of the type that a workspace file which declares them would give them. What is
+// declared cannot be had in full: nothing is missing for that alone.
 func (v *View) inferEnvironments() {
 	v.ws.Declared = false
 	known := map[string]bool{}
 	for _, e := range v.ws.Environments {
 		known[e.Name] = true
 	}
-	for _, e := range named(v.read) {
+	list := jsontree.NewArray()
+	seen := map[string]bool{}
+	var reader brief.Reader
+	for _, c := range v.read {
+		for _, name := range reader.Environments(c.brief) {
+			if !seen[name] {
+				seen[name] = true
+				list.Items = append(list.Items, jsontree.NewString(name))
+			}
+		}
+	}
+	declaration := jsontree.NewObject(jsontree.Field("environments", list))
+	ws, _ := workspace.Read(map[string][]byte{workspace.File: declaration.Encode()})
+	for _, e := range ws.Environments {
 		if !known[e.Name] && len(v.ws.Environments) < workspace.MaxEnvironments { // each is there once
 			v.ws.Environments = append(v.ws.Environments, e)
 		}
@@ -323,25 +337,6 @@ func (v *View) protect(sure bool) {
 		e.Protected = e.Protected || !sure
 		v.scopes[e.Name] = e.Protected
 	}
-}
-
-// named are the environments that documents have entries for, in the order and
-// of the type that a workspace file which declares them would give them.
-func named(read []*content) []workspace.Environment {
-	list := jsontree.NewArray()
-	seen := map[string]bool{}
-	var reader brief.Reader
-	for _, c := range read {
-		for _, name := range reader.Environments(c.brief) {
-			if !seen[name] {
-				seen[name] = true
-				list.Items = append(list.Items, jsontree.NewString(name))
-			}
-		}
-	}
-	declaration := jsontree.NewObject(jsontree.Field("environments", list))
-	ws, _ := workspace.Read(map[string][]byte{workspace.File: declaration.Encode()})
-	return ws.Environments
 }
 
 // placed is what is remembered of a document, and the file it stands in.
