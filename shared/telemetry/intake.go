@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -219,10 +220,7 @@ func kept(properties []Property) []Property {
 	sorted := slices.Clone(properties)
 	rank := func(name string) int { return slices.Index([]string{"email", "name", keyProperty}, name) }
 	slices.SortStableFunc(sorted, func(a, b Property) int {
-		if by := rank(b.Name) - rank(a.Name); by != 0 {
-			return by
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(rank(b.Name)-rank(a.Name), strings.Compare(a.Name, b.Name))
 	})
 	left := maxSavedBytes
 	out := sorted[:0]

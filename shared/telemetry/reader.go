@@ -119,7 +119,11 @@ func (r *reader) value(at *place, n *jsontree.Node, p *Property) {
 			r.length(at, p.Text, MaxText)
 		}
 	case Int:
-		p.Text = r.integer(at, n)
+		if number, err := parseInt(n); err == nil {
+			p.Text = strconv.FormatInt(number, 10)
+		} else {
+			r.refuse(at, "the value is a whole number of 64 bits")
+		}
 	case Double:
 		if r.kind(at, n, jsontree.Number, "the value is a number") {
 			p.Text = n.Literal()
@@ -133,15 +137,6 @@ func (r *reader) value(at *place, n *jsontree.Node, p *Property) {
 	case StringList:
 		p.List = r.strings(at, n)
 	}
-}
-
-func (r *reader) integer(at *place, n *jsontree.Node) string {
-	number, err := parseInt(n)
-	if err != nil {
-		r.refuse(at, "the value is a whole number of 64 bits")
-		return ""
-	}
-	return strconv.FormatInt(number, 10)
 }
 
 // strings reads a list of strings: an array, or one in an object as

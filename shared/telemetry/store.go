@@ -210,23 +210,19 @@ func (k *KnownShape) Join(other KnownShape) bool {
 	news := false
 	for _, name := range slices.Sorted(maps.Keys(other.Fields)) {
 		for _, kind := range other.Fields[name] {
-			news = k.add(name, kind) || news
+			kinds, known := k.Fields[name]
+			at, found := slices.BinarySearch(kinds, kind)
+			if found || !known && len(k.Fields) >= MaxFields {
+				continue
+			}
+			if k.Fields == nil {
+				k.Fields = map[string][]Kind{}
+			}
+			k.Fields[name] = slices.Insert(slices.Clone(kinds), at, kind)
+			news = true
 		}
 	}
 	return news
-}
-
-func (k *KnownShape) add(name string, kind Kind) bool {
-	kinds, known := k.Fields[name]
-	at, found := slices.BinarySearch(kinds, kind)
-	if found || !known && len(k.Fields) >= MaxFields {
-		return false
-	}
-	if k.Fields == nil {
-		k.Fields = map[string][]Kind{}
-	}
-	k.Fields[name] = slices.Insert(slices.Clone(kinds), at, kind)
-	return true
 }
 
 // Usage is the count of a month.

@@ -157,6 +157,8 @@ type restoring struct {
 	places    map[string]string
 }
 
+// take has a row written. Of that of a context's place it makes the context's own, and
+// lets go of an earlier place.
 func (r *restoring) take(ctx context.Context, at table.Key, row table.Attributes) error {
 	if len(r.rows) >= restoredAtOnce {
 		if err := r.flush(ctx); err != nil {
@@ -170,12 +172,6 @@ func (r *restoring) take(ctx context.Context, at table.Key, row table.Attributes
 	if !strings.HasPrefix(at.Partition, r.keys.pk(seenFolder)) {
 		return nil
 	}
-	return r.takeContext(ctx, at, row)
-}
-
-// takeContext makes the row of a context of that of its place, and lets go of an earlier
-// place of it.
-func (r *restoring) takeContext(ctx context.Context, at table.Key, row table.Attributes) error {
 	c, err := r.keys.contextAt(at, row)
 	if err != nil {
 		return err

@@ -17,38 +17,29 @@ import (
 // three items.
 const perTransaction = table.MaxWrites / 3
 
-// save saves the contexts that supersede what is there.
+// save saves the contexts that supersede what is there, of the types that there is room for.
 func (r *recording) save(ctx context.Context) error {
 	taken := map[string][]telemetry.Saved{} // by environment
 	for _, c := range r.batch.Contexts {
 		taken[c.Environment] = append(taken[c.Environment], c)
 	}
 	for environment, contexts := range taken {
-		if err := r.saveOf(ctx, environment, contexts); err != nil {
+		names := map[string]bool{}
+		for _, c := range contexts {
+			names[c.Type] = true
+		}
+		types, _, err := r.noteTypes(ctx, r.keys.contextTypes(environment), environment, slices.Sorted(maps.Keys(names)), telemetry.MaxGroups)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// saveOf saves contexts of one environment, of the types that there is room
-// for.
-func (r *recording) saveOf(ctx context.Context, environment string, contexts []telemetry.Saved) error {
-	names := map[string]bool{}
-	for _, c := range contexts {
-		names[c.Type] = true
-	}
-	types, _, err := r.noteTypes(ctx, r.keys.contextTypes(environment), environment, slices.Sorted(maps.Keys(names)), telemetry.MaxGroups)
-	if err != nil {
-		return err
-	}
-	left := slices.DeleteFunc(contexts, func(c telemetry.Saved) bool {
-		_, there := types[c.Type]
-		return !there || !r.supersedes(c)
-	})
-	for chunk := range slices.Chunk(left, perTransaction) {
-		if err := r.saveInTransaction(ctx, chunk); err != nil {
-			return err
+		left := slices.DeleteFunc(contexts, func(c telemetry.Saved) bool {
+			_, there := types[c.Type]
+			return !there || !r.supersedes(c)
+		})
+		for chunk := range slices.Chunk(left, perTransaction) {
+			if err := r.saveInTransaction(ctx, chunk); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -157,14 +157,11 @@ func (r *recording) countTogether(ctx context.Context, pairs []telemetry.Pair) (
 		if err == nil {
 			return len(pairs), nil
 		}
-		if !errors.Is(err, table.ErrRefused) {
+		refused, is := errors.AsType[*table.Refused](err)
+		if !is {
 			return 0, busy(err)
 		}
 		var left []telemetry.Pair
-		var refused *table.Refused
-		if !errors.As(err, &refused) {
-			return 0, err
-		}
 		for i, p := range pairs {
 			if !slices.Contains(refused.Writes, i) {
 				left = append(left, p)

@@ -27,7 +27,7 @@ type Store struct {
 // New is the store in a table that exists. A context is kept for so many days after
 // it was last seen; 0 is telemetry.ContextDays.
 func New(in table.Table, days int) *Store {
-	return &Store{table: in, keep: time.Duration(cmp.Or(days, telemetry.ContextDays)) * 24 * time.Hour, counters: &counters{}, last: lru.New[string, lastRead](lastReadBytes)}
+	return &Store{table: in, keep: time.Duration(cmp.Or(days, telemetry.ContextDays)) * 24 * time.Hour, counters: &counters{all: map[[2]string]*counting{}}, last: lru.New[string, lastRead](lastReadBytes)}
 }
 
 // together runs work on the store, in one transaction of its table where that has such.
