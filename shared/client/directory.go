@@ -78,7 +78,7 @@ func (d *directory) update(c *Client, state datadir.State) error {
 		d.options.Log.Warn("svc: links that lead out of the directory, and what is no file, are left out; svc verify lists them", "links", len(leftOut), "first", leftOut[0].String())
 	}
 	d.leftOut = leftOut
-	c.serve(newTable(from, d.options.variables()))
+	c.serve(newTable(from, d.options))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -51,7 +52,7 @@ func (p *prepared) take(now func() int64) *lease {
 		l.phase = phase
 		l.frame = p.table.snapshot.NewFrame(at, func() float64 {
 			l.rolled = true
-			return random()
+			return rand.Float64()
 		})
 		fill(l.frame, p.set)
 	}
@@ -147,7 +148,7 @@ func (t *table) once(set *contexts.Set, i int, c *Client) (out outcome, chance b
 	}
 	f := t.snapshot.NewFrame(at, func() float64 {
 		chance = true
-		return random()
+		return rand.Float64()
 	})
 	defer f.Release()
 	fill(f, set)

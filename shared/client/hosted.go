@@ -39,7 +39,7 @@ func (h *hosted) Take(body []byte) error {
 		c.confirm() // a server without entity tags
 		return nil
 	}
-	c.serve(newTable(from, c.options.variables()))
+	c.serve(newTable(from, c.options))
 	return nil
 }
 

@@ -376,7 +376,7 @@ func TestDecode(t *testing.T) {
 	],"meta":{"version":"v","environment":"production","workspaceId":"w"}}`
 	from, skipped, err := decode([]byte(body))
 	must.Do(t, err)
-	table := newTable(from, variables{get: environment(nil)})
+	table := newTable(from, Options{Getenv: environment(nil)})
 	var keys []string
 	for _, i := range table.items {
 		keys = append(keys, i.key)
@@ -429,7 +429,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		c := &Client{now: func() int64 { return 0 }}
-		c.table.Store(newTable(from, variables{get: environment(nil)}))
+		c.table.Store(newTable(from, Options{Getenv: environment(nil)}))
 		for key := range c.table.Load().index {
 			ask(c, key)
 			_ = fmt.Sprint(c.AnyDetails(ctx, key, nil))

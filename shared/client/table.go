@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -59,7 +58,7 @@ type origin struct {
 	digests                         map[string]uint64 // by key
 }
 
-func newTable(from origin, variables variables) *table {
+func newTable(from origin, o Options) *table {
 	t := &table{version: from.version, environment: from.environment, workspace: from.workspace, index: map[string]int{}}
 	var content evaluation.Content
 	t.snapshot, content = evaluation.Compile(from.sources, from.environment)
@@ -86,7 +85,7 @@ func newTable(from origin, variables variables) *table {
 			text, _ := a.Value.Content.Text()
 			out.sealed = &sealed{kind: a.Value.Type, item: t.items[a.Item].key, with: a.Value.DecryptWith, ciphertext: text, opened: map[*value]*value{}}
 		case a.Value.Type == document.ProvidedValue:
-			out.value = provided(a.Value, doc.ValueType, variables)
+			out.value = provided(a.Value, doc.ValueType, o)
 		default:
 			out.value = stored(a.Value)
 		}
@@ -212,5 +211,3 @@ func (s *sealed) fail(why string) *value {
 func (s *sealed) failed(why string) *value {
 	return &value{kind: s.kind, secret: true, err: &Error{Code: General, Message: "the value is encrypted, and " + why}}
 }
-
-func random() float64 { return rand.Float64() }

@@ -124,18 +124,8 @@ func inText(kind document.ValueType, text string) *jsontree.Node {
 	return jsontree.NewString(text)
 }
 
-// variables are the environment variables that provided values may read.
-type variables struct {
-	get  func(name string) (value string, set bool)
-	only []string // their names; nil is any
-}
-
-func (o Options) variables() variables {
-	return variables{o.Getenv, o.EnvironmentVariables}
-}
-
 // provided resolves a value that the environment provides.
-func provided(v document.Value, kind document.ValueType, from variables) value {
+func provided(v document.Value, kind document.ValueType, o Options) value {
 	source, _ := v.Content.Get("source").Text()
 	name, _ := v.Content.Get("lookup").Text()
 	fail := func(message string) value {
@@ -147,10 +137,10 @@ func provided(v document.Value, kind document.ValueType, from variables) value {
 	if source != "ENV_VAR" {
 		return fail("the value is provided by a source that is not known here; known is ENV_VAR")
 	}
-	if from.only != nil && !slices.Contains(from.only, name) {
+	if o.EnvironmentVariables != nil && !slices.Contains(o.EnvironmentVariables, name) {
 		return fail("the value is provided by the environment variable " + name + ", which Options.EnvironmentVariables does not name")
 	}
-	text, set := from.get(name)
+	text, set := o.Getenv(name)
 	if !set {
 		return fail("the value is provided by the environment variable " + name + ", which is not set")
 	}
