@@ -265,18 +265,15 @@ func (e *environment) Failed(err error) {
 	load, told := errors.AsType[*upstream.LoadError](err)
 	e.refused.Store(told && load.Status == http.StatusUnauthorized)
 	e.gone.Store(told && load.Status == http.StatusUnauthorized && load.Code == sdkapi.EnvironmentGone)
-	if !e.health.Bad(err) {
-		return
-	}
-	if e.gone.Load() {
+	switch {
+	case !e.health.Bad(err):
+	case e.gone.Load():
 		e.logger.Error("the environment is served no longer: the workspace has archived it, or does not have it", "environment", e.name(), "error", err)
-		return
-	}
-	if e.state.Load() == nil {
+	case e.state.Load() == nil:
 		e.logger.Error("there is nothing to serve yet: the service does not answer; will go on trying", "error", err)
-		return
+	default:
+		e.logger.Warn("there is no new state: the last good one goes on being served", "environment", e.name(), "age", e.age().String(), "error", err)
 	}
-	e.logger.Warn("there is no new state: the last good one goes on being served", "environment", e.name(), "age", e.age().String(), "error", err)
 }
 
 // Streams notes whether changes come at once.

@@ -171,14 +171,12 @@ func (c *checker) walkGit(ctx context.Context) error {
 
 // reportPacks reports what is wrong with packs, now that it is known which are needed.
 func (c *checker) reportPacks() {
-	for _, name := range c.known {
-		if err := c.mirror.broken[name]; err != nil {
-			c.report(c.whole, "%v", err)
-		}
-	}
 	inLedger := map[string]bool{}
 	for _, name := range c.known {
 		inLedger[name] = true
+		if err := c.mirror.broken[name]; err != nil {
+			c.report(c.whole, "%v", err)
+		}
 	}
 	for name := range c.needed {
 		if !inLedger[name] {

@@ -96,9 +96,15 @@ func (w *Workspace) leftovers(ctx context.Context) (objects s3.Leftovers, rows d
 	}
 	book, err := w.editUpkeep(ctx, now, func(u *upkeep) {
 		for _, name := range keep.Snapshots {
-			u.note(u.Bases, name, now)
+			u.Bases[name] = now.UTC()
 		}
-		u.see(slices.Collect(maps.Keys(rows)), now)
+		seen := map[string]time.Time{} // those that are gone are forgotten
+		for name := range rows {
+			if seen[name] = now.UTC(); !u.Rows[name].IsZero() {
+				seen[name] = u.Rows[name]
+			}
+		}
+		u.Rows = seen
 	})
 	if err != nil {
 		return objects, rows, err
@@ -184,7 +190,7 @@ func (w *Workspace) retire(ctx context.Context, packs []string) error {
 	}
 	_, err = w.editUpkeep(ctx, now, func(u *upkeep) {
 		for _, name := range packs {
-			u.note(u.Retired, name, now)
+			u.Retired[name] = now.UTC()
 		}
 	})
 	return err
@@ -205,23 +211,6 @@ type upkeep struct {
 	CheckedAt time.Time `json:"checkedAt,omitzero"`
 	// Idle is the head, and its rows, at which there was nothing left to do.
 	Idle string `json:"idle,omitempty"`
-}
-
-func (u *upkeep) note(where map[string]time.Time, name string, now time.Time) {
-	if name != "" {
-		where[name] = now.UTC()
-	}
-}
-
-// see notes when rows were seen first, and forgets those that are gone.
-func (u *upkeep) see(names []string, now time.Time) {
-	seen := map[string]time.Time{}
-	for _, name := range names {
-		if seen[name] = now.UTC(); !u.Rows[name].IsZero() {
-			seen[name] = u.Rows[name]
-		}
-	}
-	u.Rows = seen
 }
 
 // over writes it over the text from which it was read, so that what a newer

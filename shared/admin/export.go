@@ -3,6 +3,8 @@ package admin
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"svc.example/svc/shared/checkout"
 )
@@ -43,9 +45,5 @@ const maxLoose = 20
 // complaint is not nil when packs could not be copied. What they hold may lie
 // elsewhere too; reading it will tell.
 func (m *mirror) complaint() error {
-	var all []error
-	for _, err := range m.broken {
-		all = append(all, err)
-	}
-	return errors.Join(all...)
+	return errors.Join(slices.Collect(maps.Values(m.broken))...)
 }

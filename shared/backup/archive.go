@@ -60,15 +60,6 @@ const (
 // packName is what packs and their indexes are called.
 var packName = regexp.MustCompile(`^repository\.git/objects/pack/pack-[0-9a-f]{40}\.(pack|idx)$`)
 
-// limit is how many bytes a file of an archive may have. Packs and telemetry have as
-// many as the archive.
-func limit(name string) (most int64, known bool) {
-	if most, known = local.CapturedFiles()[name]; known {
-		return most, true
-	}
-	return 1<<63 - 1, name == earlier.Name || name == TelemetryName || packName.MatchString(name)
-}
-
 // writer writes an archive.
 type writer struct {
 	to        *tar.Writer
@@ -183,7 +174,10 @@ func (r *reader) next() (*tar.Header, error) {
 
 // admit refuses what no backup has.
 func (r *reader) admit(e *tar.Header) error {
-	most, known := limit(e.Name)
+	most, known := local.CapturedFiles()[e.Name]
+	if !known { // packs and telemetry have as many bytes as the archive
+		most, known = 1<<63-1, e.Name == earlier.Name || e.Name == TelemetryName || packName.MatchString(e.Name)
+	}
 	_, twice := r.sums[e.Name]
 	switch {
 	case !known:
