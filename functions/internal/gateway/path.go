@@ -33,8 +33,9 @@ func followRoute(routeKey string, parameters map[string]string, path string, rea
 	}
 	var decoded, out strings.Builder
 	for _, segment := range strings.Split(strings.TrimPrefix(route, "/"), "/") {
-		name, isParameter := parameterName(segment)
-		if strings.HasSuffix(name, "+") {
+		name := strings.Trim(segment, "{}")
+		isParameter := segment == "{"+name+"}"
+		if isParameter && strings.HasSuffix(name, "+") {
 			rest, found := strings.CutPrefix(path, decoded.String()+"/")
 			return out.String() + "/" + escapeSegments(rest), found
 		}
@@ -53,14 +54,6 @@ func followRoute(routeKey string, parameters map[string]string, path string, rea
 		return out.String(), true
 	case decoded.String() + "/":
 		return out.String() + "/", true
-	}
-	return "", false
-}
-
-// parameterName is what stands between the braces of a route's segment.
-func parameterName(segment string) (string, bool) {
-	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
-		return segment[1 : len(segment)-1], true
 	}
 	return "", false
 }

@@ -113,11 +113,10 @@ func (f *Function) ask(ctx context.Context) error {
 	if len(all) == 0 {
 		all = []access.ID{""}
 	}
-	var failed []error
 	for batch := range slices.Chunk(all, maxEntries) {
-		failed = append(failed, f.send(ctx, batch))
+		err = errors.Join(err, f.send(ctx, batch))
 	}
-	if err := errors.Join(failed...); err != nil {
+	if err != nil {
 		return err
 	}
 	f.Logger.InfoContext(ctx, "asked for maintenance", "workspaces", len(ids))
