@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"strconv"
 	"sync"
 
@@ -206,11 +207,7 @@ func appendText(b []byte, item evaluation.Source, a *evaluation.Answer) (_ []byt
 	}
 	value[1] = uint32(len(b) - begin)
 	b = append(b, `},"configId":`...)
-	id := item.Document.ID
-	if id == "" {
-		id = item.Key
-	}
-	return quote(b, id), value
+	return quote(b, cmp.Or(item.Document.ID, item.Key)), value
 }
 
 // appendNativeEnd writes what comes after that, with a comma.
