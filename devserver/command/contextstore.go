@@ -47,9 +47,6 @@ you keep other data about them.`,
 	return cmd
 }
 
-// exportPage is how many contexts are asked for at a time.
-const exportPage = "500"
-
 func (in Invocation) exportContexts(ctx context.Context, api *remote.Client, environments []string) error {
 	if len(environments) == 0 {
 		all, err := api.Environments(ctx)
@@ -66,7 +63,7 @@ func (in Invocation) exportContexts(ctx context.Context, api *remote.Client, env
 	}
 	written := map[[2]string]bool{}
 	for _, environment := range environments {
-		query := url.Values{"environment": {environment}, "limit": {exportPage}}
+		query := url.Values{"environment": {environment}, "limit": {"500"}} // at a time
 		err := api.Pages(ctx, "/contexts/export", query, "contexts", func(row json.RawMessage) error {
 			var c struct {
 				Type, Key string

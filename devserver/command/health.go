@@ -13,9 +13,6 @@ import (
 	"svc.example/svc/shared/cli"
 )
 
-// healthPatience is how long a server may take to say that it is well.
-const healthPatience = 5 * time.Second
-
 func newHealth(in Invocation) *cobra.Command {
 	return &cobra.Command{
 		Use:   "health [url]",
@@ -39,7 +36,7 @@ with. The address is that of svc api on this machine unless you name another;
 			if err != nil {
 				return err
 			}
-			client := http.Client{Timeout: healthPatience}
+			client := http.Client{Timeout: 5 * time.Second}
 			response, err := client.Do(request)
 			if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 				err = wrapped.Err // without the address a second time
