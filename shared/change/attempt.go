@@ -154,7 +154,7 @@ type write struct {
 	// nil for nothing.
 	missing func() []activity.Message
 	// parts are the writes that it stands for, if it is none itself.
-	parts func(b *batch) ([]write, error)
+	parts func(ctx context.Context, b *batch) ([]write, error)
 }
 
 // attempt is one try of a write, as one of a batch.

@@ -65,12 +65,12 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 		parts := []write{w}
 		if w.parts != nil && len(w.issues) == 0 {
 			var err error
-			if parts, err = w.parts(b); err != nil {
+			if parts, err = w.parts(ctx, b); err != nil {
 				b.plan.refuse(i, err)
 				continue
 			}
 			if n := len(b.plan.attempts) + len(parts); n > MaxOperations {
-				b.plan.refuse(i, fault.New(fault.Unprocessable, "the operations up to this one are about %d items; %d are the most for one request, so copy fewer at a time", n, MaxOperations))
+				b.plan.refuse(i, fault.New(fault.Unprocessable, "the operations up to this one are about %d items; %d are the most for one request", n, MaxOperations))
 				return // nobody looks any further
 			}
 		}

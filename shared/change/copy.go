@@ -1,6 +1,7 @@
 package change
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (c Copying) issues() []document.Issue {
 var environmental = []document.Type{document.Flag, document.Config, document.LogLevel}
 
 // parts are the writes of single items.
-func (c Copying) parts(b *batch) ([]write, error) {
+func (c Copying) parts(_ context.Context, b *batch) ([]write, error) {
 	for _, environment := range []string{c.From, c.To} {
 		if err := b.knowsEnvironment(environment); err != nil {
 			return nil, err

@@ -129,6 +129,49 @@ func revert(t document.Type, key string, r Reversion) write {
 	return w
 }
 
+// RevertCommit takes back what a commit did to each item that it touched.
+func RevertCommit(r Reversion) Operation {
+	return Operation{write: func(*Service) write {
+		issues := tokenIssues(r.ExpectedCommitSHA)
+		if !object.IsID(r.CommitSHA) {
+			issues = append(issues, document.Issue{Pointer: "/commitSha", Message: "commitSha is the SHA of a commit in full, or type and key name the item"})
+		}
+		if r.Mode != modeUndo {
+			issues = append(issues, document.Issue{Pointer: "/mode", Message: "mode is undo where a whole commit is taken back; to restore, type and key name the item"})
+		}
+		return write{issues: r.with(issues), parts: r.parts}
+	}}
+}
+
+// parts are the reversions of the items that the commit touched.
+func (r Reversion) parts(ctx context.Context, b *batch) ([]write, error) {
+	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
+		return b.state.Repository.History(ctx, b.head.Snapshot.Head, page)
+	}
+	commit, err := feed.Find(ctx, history, r.CommitSHA, repository.Page{Limit: maxLookedThrough})
+	if err != nil {
+		return nil, err
+	}
+	if commit == nil {
+		return nil, fault.New(fault.NotFound, "the latest commits do not have %s; GET /activity lists them", r.CommitSHA)
+	}
+	var parts []write
+	for _, touch := range commit.Touched {
+		folder, key, found := workspace.SplitPath(touch.Path)
+		t, reverts := folder.Type()
+		switch {
+		case found && reverts:
+			parts = append(parts, revert(t, key, r))
+		case found || touch.Path == workspace.File:
+			return nil, fault.New(fault.Unprocessable, "the commit %s also changed %s, which is not taken back with the items; undo them one by one", r.CommitSHA, terminal.Quote(touch.Path))
+		}
+	}
+	if len(parts) == 0 {
+		return nil, fault.New(fault.Unprocessable, "the commit %s did not touch any item: there is nothing to undo", r.CommitSHA)
+	}
+	return parts, nil
+}
+
 // reversion is what one try to revert has read.
 type reversion struct {
 	Reversion

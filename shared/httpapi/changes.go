@@ -56,6 +56,9 @@ func (c *call) operationOf(tree *jsontree.Node) (change.Operation, error) {
 		return change.Copy(change.Copying{Malformed: issues, From: text(tree, "from"), To: text(tree, "to"), Keys: texts(tree, "keys"), Tag: optionalText(tree, "tag"), ExpectedCommitSHA: token(tree)}), nil
 	}
 	t, key := document.Type(text(tree, "type")), text(tree, "key")
+	if op == "revert" && len(issues) == 0 && tree.Get("type") == nil && tree.Get("key") == nil {
+		return change.RevertCommit(reversion(change.Request{}, tree)), nil
+	}
 	missing := func(name, what string) {
 		if !slices.ContainsFunc(issues, func(i document.Issue) bool { return i.Pointer == "/"+name }) {
 			issues = append(issues, document.Issue{Pointer: "/" + name, Message: name + " is missing: " + what})

@@ -43,6 +43,45 @@ func TestChangeSets(t *testing.T) {
 	}
 }
 
+func TestACommitIsTakenBackWhole(t *testing.T) {
+	w := newWorld(t, shop())
+	on := func(key, environment string) string {
+		return `{"op":"patch","type":"feature_flag","key":"` + key + `","environment":"` + environment + `","body":{"enabled":true}}`
+	}
+	made := w.do("POST", "/changes", changeSet(`{"op":"create","type":"feature_flag","body":{"key":"a"}}`, `{"op":"create","type":"config","body":{"key":"b","valueType":"int","value":3}}`)).ok().text("/commitSha")
+	switched := w.do("POST", "/changes", changeSet(on("a", "staging"), on("checkout.redesign", "staging"))).ok().text("/commitSha")
+	undo := func(commit string) string {
+		return changeSet(`{"op":"revert","commitSha":"` + commit + `","mode":"undo"}`)
+	}
+	on0 := w.get("/flags/a/document").ok().at("/document/environments/0")
+	if dry := w.do("POST", "/changes?dryRun=true", undo(switched)).ok(); dry.text("/results/0/key") != "a" || dry.text("/results/1/key") != "checkout.redesign" || dry.at("/results/2") != nil {
+		t.Errorf("a dry run: %s", dry.body)
+	}
+	if a := w.do("POST", "/changes", undo(made)); a.refused() != "409 CONFLICT OVERLAP" { // the flag has been switched since
+		t.Errorf("%s", a.body)
+	}
+	w.do("POST", "/changes", undo(switched)).ok()
+	if now := w.get("/flags/a/document").ok().at("/document/environments/0"); on0 == nil || now != nil {
+		t.Errorf("%v became %v", on0, now)
+	}
+	w.do("POST", "/changes", undo(made)).ok()
+	if a, b := w.get("/flags/a").status, w.get("/configs/b").status; a != 404 || b != 404 {
+		t.Errorf("what was made is there: %d, %d", a, b)
+	}
+	schema := w.do("POST", "/changes", changeSet(`{"op":"put","type":"schema","key":"limits","document":{"maximum":9}}`)).ok().text("/commitSha")
+	for body, want := range map[string]string{
+		undo(schema):                  "422 UNPROCESSABLE_CONTENT",
+		undo(schema[:8]):              "400 BAD_REQUEST",
+		undo(strings.Repeat("0", 40)): "404 NOT_FOUND",
+		changeSet(`{"op":"revert","commitSha":"` + made + `","mode":"restore"}`):              "400 BAD_REQUEST",
+		changeSet(`{"op":"revert","type":"config","commitSha":"` + made + `","mode":"undo"}`): "400 BAD_REQUEST",
+	} {
+		if a := w.do("POST", "/changes", body); a.refused() != want {
+			t.Errorf("%s: want %s, got %s", body, want, a.body)
+		}
+	}
+}
+
 func TestChangeSetsThatCannotBeRead(t *testing.T) {
 	w := newWorld(t, shop())
 	long := `{"op":"patch","type":"feature_flag","key":"f","environment":"production","body":{"rollout":[` + strings.Repeat(`{"value":true,"percent":1},`, 1000) + `{"value":true,"percent":1}]}}`
