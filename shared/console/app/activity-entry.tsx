@@ -2,11 +2,15 @@
 import type { Activity as Entry } from "./answers";
 import { familyOf } from "./workspace";
 import { Author } from "./parts";
-import { address } from "./router";
+import { address, open } from "./router";
 import { Messages } from "./messages";
 import { Time } from "./time";
 
-export function One({ entry }: { entry: Entry }) {
+/**
+ * Of is how many of the items that are shown were changed by the same commit, told of
+ * the first of them.
+ */
+export function One({ entry, of }: { entry: Entry; of: number }) {
   const family = familyOf(entry.type);
   return (
     <li>
@@ -30,6 +34,14 @@ export function One({ entry }: { entry: Entry }) {
           <>
             {" "}
             <a href={address([family, entry.key], { undo: entry.sha })}>Undo</a>
+          </>
+        )}
+        {(of > 1 || (!entry.key && !entry.type)) && (
+          <>
+            {" "}
+            <button type="button" class="link" onClick={() => open({ undo: entry.sha })}>
+              Undo all{of > 1 ? ` ${of}` : ""}
+            </button>
           </>
         )}
       </p>

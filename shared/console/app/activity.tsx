@@ -11,6 +11,7 @@ import { environments } from "./workspace";
 import { Problem, Empty } from "./problem";
 import { Coming } from "./parts";
 import { One } from "./activity-entry";
+import { UndoCommit } from "./undo-commit";
 
 export function Activity() {
   const { query } = place.value;
@@ -26,6 +27,15 @@ export function Activity() {
     refine({ author: event.target.value });
     timer.current = setTimeout(setAuthor, 300, event.target.value);
   };
+  const first: Map<string, Entry> = new Map(),
+    number: Map<string, number> = new Map();
+  for (const entry of entries) {
+    if (!first.has(entry.sha)) first.set(entry.sha, entry);
+    number.set(entry.sha, (number.get(entry.sha) ?? 0) + 1);
+  }
+  const together = (entry: Entry) =>
+    first.get(entry.sha) === entry ? (number.get(entry.sha) ?? 1) : 1;
+  const undone = query.get("undo");
   const days: [string, Entry[]][] = [];
   for (const entry of entries) {
     const day = dayOf(entry.date);
@@ -86,7 +96,7 @@ export function Activity() {
           <h2>{day}</h2>
           <ol class="feed">
             {list.map((entry) => (
-              <One key={entry.sha + entry.key} entry={entry} />
+              <One key={entry.sha + entry.key} entry={entry} of={together(entry)} />
             ))}
           </ol>
         </section>
@@ -98,6 +108,7 @@ export function Activity() {
           </button>
         </p>
       )}
+      {undone && <UndoCommit key={undone} sha={undone} />}
     </>
   );
 }

@@ -3,7 +3,7 @@ import { families, lists, environments } from "./workspace";
 import type { Family } from "./workspace";
 import { place, close, go, address } from "./router";
 import { useBegun } from "./begun";
-import { valueOf, Field, levels, textOf } from "./values";
+import { valueOf, Field, levels } from "./values";
 import { Dialog } from "./dialog";
 import { typeWords } from "./words";
 import { Review, itemPath } from "./review";
@@ -27,7 +27,7 @@ function New({ family }: { family: Family }) {
   } = useBegun(`${family} new`, () => ({
     key: "",
     type: family === "flags" ? "bool" : "string",
-    text: levelled ? "INFO" : "",
+    text: levelled ? "INFO" : undefined,
     description: "",
   }));
   const end = () => close(["new"]);
@@ -49,8 +49,8 @@ function New({ family }: { family: Family }) {
     ...(description ? { description } : {}),
   };
   const waiting =
-    !key || wrongKey || (needsValue && single.problem)
-      ? "Fill in the fields, and what would be made is shown here."
+    !key || wrongKey || (needsValue && (single.problem || single.missing))
+      ? "Fill in the fields to preview."
       : undefined;
   return (
     <Dialog title={levelled ? "Log levels of a service" : `New ${noun}`} close={end}>
@@ -79,7 +79,7 @@ function New({ family }: { family: Family }) {
             label="Type"
             choices={types.map((one) => ({ text: one, name: typeWords(one) }))}
             text={type}
-            set={(next: string) => set({ type: next, text: textOf(next, undefined) })}
+            set={(next: string) => set({ type: next, text: undefined })}
           />
         )}
         {needsValue && (
@@ -88,7 +88,7 @@ function New({ family }: { family: Family }) {
             label="Everyone gets"
             text={text}
             set={(text: string) => set({ text })}
-            problem={text === "" ? undefined : single.problem}
+            problem={single.problem}
           />
         )}
         {!levelled && (

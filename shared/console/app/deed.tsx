@@ -10,7 +10,7 @@ import { Problem } from "./problem";
 import { Coming } from "./parts";
 import { most, select } from "./selection";
 import { Field } from "./values";
-import { count } from "./words";
+import { count, Status } from "./words";
 
 /** The documents of items: few one by one, many from the export. */
 async function documentsOf(
@@ -48,9 +48,9 @@ export function Deed({
   const names = environments.value.map((one) => one.name),
     type = families[family].type;
   const { work, set, done, cancel, resumed } = useBegun(`${family} ${what}`, () => ({
-    on: true,
-    where: names.at(-1) ?? "",
-    from: names.at(-2) ?? names[0] ?? "",
+    on: what === "tag" ? true : (undefined as boolean | undefined),
+    where: undefined as string | undefined,
+    from: undefined as string | undefined,
     tag: "",
     message: "",
   }));
@@ -132,21 +132,31 @@ export function Deed({
   };
   const waiting =
     fit.length === 0
-      ? "None of the selected flags is true or false, so none can be switched."
+      ? "None of the selected flags is a Boolean, so none can be switched."
       : fit.length > most
         ? `A change set takes up to ${most.toLocaleString("en")} items.`
         : what === "tag" && !tag.trim()
-          ? "Write a tag, and what would change is shown here."
-          : what === "copy" && from === where
-            ? "Choose two environments."
-            : undefined;
+          ? "Enter a tag to preview."
+          : what === "switch" && (on === undefined || where === undefined)
+            ? "Choose on or off, and an environment, to preview."
+            : what === "copy" && (!from || !where || from === where)
+              ? "Choose two environments to preview."
+              : undefined;
   const choices = names.map((text) => ({ text }));
   const either = (yes: string, no: string, label: string) => (
     <div class="segmented" role="group" aria-label={label}>
-      <button type="button" aria-pressed={on ? "true" : "false"} onClick={() => set({ on: true })}>
+      <button
+        type="button"
+        aria-pressed={on === true ? "true" : "false"}
+        onClick={() => set({ on: true })}
+      >
         {yes}
       </button>
-      <button type="button" aria-pressed={on ? "false" : "true"} onClick={() => set({ on: false })}>
+      <button
+        type="button"
+        aria-pressed={on === false ? "true" : "false"}
+        onClick={() => set({ on: false })}
+      >
         {no}
       </button>
     </div>
@@ -160,7 +170,7 @@ export function Deed({
             {either("On", "Off", "Switch")}
             <Field
               type="line"
-              label="In"
+              label="Environment"
               choices={choices}
               text={where}
               set={(where: string) => set({ where })}
@@ -176,14 +186,14 @@ export function Deed({
           <>
             <Field
               type="line"
-              label="Take all rules from"
+              label="Copy all rules from"
               choices={choices}
               text={from}
               set={(from: string) => set({ from })}
             />
             <Field
               type="line"
-              label="And put them in the place of those in"
+              label="To (replaces the rules there)"
               choices={choices}
               text={where}
               set={(where: string) => set({ where })}
@@ -226,6 +236,15 @@ export function Deed({
         family={family}
         itemKey=""
         renew={renew}
+        was={
+          what === "switch" && where
+            ? (key) => (
+                <Status
+                  status={seen.rows.find((row) => row.key === key)?.environmentStatuses?.[where]}
+                />
+              )
+            : undefined
+        }
         cancel={() => {
           cancel();
           shut();

@@ -1,6 +1,7 @@
 // Rules while they are edited. A draft remembers what it was made of: what is not
 // touched is written back as it was, with all that this program does not know.
 import type { Criterion, Rule } from "./answers";
+import { wrongShares } from "./rollout";
 import type { Arm } from "./rollout";
 import { operatorOf, ofWhole } from "./operators";
 import { textOf, valueOf } from "./values";
@@ -25,7 +26,7 @@ export type ValueDraft = {
   source?: Rule["value"];
   touched?: boolean;
   kind: "one" | "split" | "kept";
-  text: string;
+  text?: string;
   arms: (Arm & { source?: any })[];
   by: string;
 };
@@ -48,7 +49,7 @@ const written = (value: any) =>
       : JSON.stringify(value);
 
 /** Values that are not shown are not edited either. */
-const secret = (value: any) =>
+export const secret = (value: any) =>
   Boolean(value?.confidential || value?.decryptWith || value?.type === "provided");
 
 export const isKept = (draft: CriterionDraft) => secret(draft.source?.valueToMatch);
@@ -78,7 +79,7 @@ export function criterionDraft(source?: Criterion): CriterionDraft {
 }
 
 export function valueDraft(source: Rule["value"] | undefined, type: string): ValueDraft {
-  const blank = { source, text: textOf(type, undefined), arms: [], by: "user.key" };
+  const blank = { source, arms: [], by: "user.key" };
   if (!source) return { ...blank, kind: "one" };
   if (!isSplit(source))
     return { ...blank, kind: secret(source) ? "kept" : "one", text: textOf(type, source.value) };
@@ -195,12 +196,12 @@ export function criterionOf(draft: CriterionDraft): {
 export function servedOf(
   draft: ValueDraft,
   type: string,
-): { made: any; problem?: string; problems?: (string | undefined)[] } {
+): { made: any; problem?: string; missing?: boolean; problems?: (string | undefined)[] } {
   if (draft.source && !draft.touched) return { made: draft.source };
   const source = draft.source as any;
   if (draft.kind === "one") {
-    const { value, problem } = valueOf(type, draft.text);
-    return { problem, made: { ...(source && !isSplit(source) && source), type, value } };
+    const { value, problem, missing } = valueOf(type, draft.text);
+    return { problem, missing, made: { ...(source && !isSplit(source) && source), type, value } };
   }
   const values = draft.arms.map((arm) => valueOf(type, arm.text)),
     problems = values.map((one) => one.problem);
@@ -213,7 +214,9 @@ export function servedOf(
     draft.arms.every((arm) => Math.abs(arm.weight - draft.arms[0].weight) < 2);
   return {
     problems,
-    problem: problems.find(Boolean) ?? (twice ? "No value may stand twice." : undefined),
+    missing: values.some((one) => one.missing),
+    problem:
+      problems.find(Boolean) ?? (twice ? "Each value may be there once." : wrongShares(draft.arms)),
     made: {
       ...(source && isSplit(source) && source),
       type: "weighted_values",
@@ -239,7 +242,8 @@ export function ruleOf(draft: RuleDraft, type: string): { made: any; problem?: s
   const criteria = draft.criteria.map(criterionOf),
     value = servedOf(draft.value, type),
     { source } = draft;
-  const lacks = criteria.find((one) => one.missing)?.missing;
+  const lacks =
+    criteria.find((one) => one.missing)?.missing ?? (value.missing ? "a value" : undefined);
   const problem = lacks
     ? `lacks ${lacks}.`
     : criteria.some((one) => one.problem) || value.problem

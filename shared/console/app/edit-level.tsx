@@ -4,6 +4,7 @@ import { fallbackOf, rulesIn } from "./rules";
 import { isSplit } from "./rule-lists";
 import { Field, levels } from "./values";
 import { Review, itemPath } from "./review";
+import { Inherits } from "./inherits";
 
 export function Level({
   itemKey,
@@ -29,6 +30,9 @@ export function Level({
     <>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
         {resumed}
+        {scope !== "default" && rulesIn(seen?.document ?? {}, scope).inherited && (
+          <Inherits scope={scope} />
+        )}
         <Field
           type="line"
           label="Level"

@@ -7,11 +7,14 @@ import { fallbackOf, rulesIn } from "./rules";
 import { isSplit, armsOf } from "./rule-lists";
 import { textOf, choicesOf, valueOf, Field } from "./values";
 import { useState } from "./lib";
-import { Rollout } from "./rollout";
+import { Rollout, wrongShares } from "./rollout";
 import type { Arm } from "./rollout";
 import { Allowed, inValue } from "./schema";
+import { Inherits } from "./inherits";
+import { secret } from "./drafts";
+import { Stored } from "./words";
 import { Review, itemPath } from "./review";
-import type { Issue } from "./answers";
+import type { Issue, Value } from "./answers";
 
 export function Edit({
   family,
@@ -39,9 +42,7 @@ export function Edit({
         now = fallbackOf(rulesIn(document, scope).rules)?.value;
       return {
         kind: query.get("kind") ?? (now && isSplit(now) ? "rollout" : "value"),
-        text:
-          query.get("set") ??
-          textOf(document.valueType, now && !isSplit(now) ? now.value : undefined),
+        text: query.get("set") ?? (shown(now) ? textOf(document.valueType, now.value) : undefined),
         arms: firstArms(document, now),
         replace: false,
         from: others.at(-1) ?? "",
@@ -52,7 +53,8 @@ export function Edit({
   const [told, tell] = useState(""); // what the API says of the value
   const document = seen?.document,
     type = document?.valueType;
-  const now = fallbackOf(rulesIn(document ?? {}, scope).rules)?.value;
+  const { rules, inherited } = rulesIn(document ?? {}, scope);
+  const now = fallbackOf(rules)?.value;
   const choices = choicesOf(document ?? {});
 
   const single = valueOf(type, text),
@@ -62,16 +64,15 @@ export function Edit({
     kind === "copy"
       ? undefined
       : kind === "rollout"
-        ? several.some((one) => one.problem) || twice
-        : single.problem;
+        ? several.some((one) => one.problem || one.missing) || twice || wrongShares(arms)
+        : (single.problem ?? single.missing);
   const body =
     kind === "rollout"
       ? { rollout: arms.map((arm, i) => ({ value: several[i].value, percent: arm.weight / 1000 })) }
       : family === "flags" && type === "bool"
         ? { enabled: single.value }
         : { value: single.value };
-  const rules = rulesIn(document ?? {}, scope).rules,
-    targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
+  const targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
   // One share of everything is what there is already, until somebody moves it.
   const begins =
     kind === "rollout" &&
@@ -79,12 +80,14 @@ export function Edit({
     !isSplit(now) &&
     arms.some((arm) => arm.weight === 100_000 && arm.text === textOf(type, now.value));
   const waiting = begins
-    ? "Move a share, and what it would do is shown here."
+    ? "Change a percentage to preview what it does."
     : !bad
       ? undefined
-      : twice && kind === "rollout"
-        ? "No value may stand twice."
-        : "Fill in the values, and what it would do is shown here.";
+      : kind === "value"
+        ? "Choose a value to preview what it does."
+        : twice
+          ? "Each value may be there once."
+          : (wrongShares(arms) ?? "Choose the values to preview what they do.");
   return (
     <>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
@@ -94,7 +97,7 @@ export function Edit({
             {[
               ["value", "One value"],
               ...(family === "flags" ? [["rollout", "By percentage"]] : []),
-              ...(others.length ? [["copy", "As elsewhere"]] : []),
+              ...(others.length ? [["copy", "Copy from environment"]] : []),
             ].map(([name, word]) => (
               <button
                 type="button"
@@ -109,10 +112,16 @@ export function Edit({
             ))}
           </div>
         )}
+        {inherited && scope !== "default" && kind !== "copy" && <Inherits scope={scope} />}
+        {kind === "value" && now && !isSplit(now) && secret(now) && (
+          <p class="note">
+            Now: <Stored value={now} />. A value that is set here takes its place.
+          </p>
+        )}
         {kind === "copy" ? (
           <Field
             type="line"
-            label="Take all rules from"
+            label="Copy all rules from"
             choices={others.map((text) => ({ text }))}
             text={from}
             set={(from: string) => set({ from })}
@@ -186,7 +195,10 @@ export function Edit({
   );
 }
 
-function firstArms(document: any, now: any): { text: string; weight: number }[] {
+/** Whether a served value is one that a field may begin with. */
+const shown = (now: any): now is Value => now && !isSplit(now) && !secret(now);
+
+function firstArms(document: any, now: any): Arm[] {
   const type = document.valueType;
   if (now && isSplit(now)) {
     const arms = armsOf(now).map((arm) => ({
@@ -202,11 +214,10 @@ function firstArms(document: any, now: any): { text: string; weight: number }[] 
       { text: "true", weight: now?.value === true ? 100_000 : 0 },
       { text: "false", weight: now?.value === true ? 0 : 100_000 },
     ];
-  const current = textOf(type, now?.value);
-  const other =
-    (document.variants ?? [])
-      .map((v: any) => textOf(type, v.value?.value))
-      .find((text: string) => text !== current) ?? "";
+  const current = shown(now) ? textOf(type, now.value) : undefined;
+  const other = (document.variants ?? [])
+    .map((v: any) => textOf(type, v.value?.value))
+    .find((text: string | undefined) => text !== current);
   return [
     { text: current, weight: 100_000 },
     { text: other, weight: 0 },

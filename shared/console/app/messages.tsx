@@ -1,27 +1,33 @@
 // What a change does, in words.
 import type { ItemOutcome, Message } from "./answers";
 import { count } from "./words";
+import { useState } from "./lib";
 
 const mostItems = 50;
 
 /** What a change set does, item by item. */
-export function ByItem({ results }: { results: ItemOutcome[] }) {
+export function ByItem({ results, was }: { results: ItemOutcome[]; was?: (key: string) => any }) {
+  const [most, show] = useState(mostItems);
   const done = results.filter((one) => one.changed),
     same = results.length - done.length;
   return (
     <ul class="messages by-item">
-      {done.slice(0, mostItems).map((one) => (
+      {done.slice(0, most).map((one) => (
         <li>
-          <code>{one.key}</code>
+          <code>{one.key}</code> {was && <span class="note">now {was(one.key)}</span>}
           <Messages messages={one.messages} />
         </li>
       ))}
-      {done.length > mostItems && (
-        <li class="note">and {(done.length - mostItems).toLocaleString("en")} more</li>
+      {done.length > most && (
+        <li>
+          <button type="button" class="link" onClick={() => show(done.length)}>
+            Show {(done.length - most).toLocaleString("en")} more
+          </button>
+        </li>
       )}
       {same > 0 && (
         <li class="note">
-          {count(same, "other")} {same === 1 ? "is" : "are"} like that already.
+          {count(same, "other")} {same === 1 ? "is" : "are"} already like this.
         </li>
       )}
     </ul>

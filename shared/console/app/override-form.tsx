@@ -29,7 +29,7 @@ const valuesIn = (detail: Detail) =>
             !value.confidential &&
             !value.decryptWith,
         )
-        .map((value) => textOf(detail.valueType ?? "", value.value)),
+        .map((value) => textOf(detail.valueType ?? "", value.value) ?? ""),
     ),
   ].slice(0, 50);
 
@@ -63,7 +63,7 @@ export function Form({ asked }: { asked: string }) {
   );
   const choices = detail && choicesOf(detail);
   const known = detail ? valuesIn(detail) : [];
-  const text = typed ?? choices?.at(-1)?.text ?? (type === "bool" ? "true" : (known[0] ?? ""));
+  const text = typed ?? choices?.at(-1)?.text ?? (type === "bool" ? "true" : known[0]);
   const [problem, tell] = useState("");
   const shut = () => close(["override"]);
   const submit = async (event: Event) => {
@@ -72,6 +72,7 @@ export function Form({ asked }: { asked: string }) {
       { value, problem } = valueOf(type, text);
     if (!row) return tell("Name a flag, or a config that is sent to browsers.");
     if (problem) return tell(problem);
+    if (value === undefined) return tell("Choose a value.");
     if (reach === "some" && at < 1)
       return tell("Write a property and its value, such as user.key=u1.");
     const until = hours

@@ -14,6 +14,7 @@ import { count } from "./words";
 import { Icon } from "./icons";
 import { Impact } from "./impact";
 import { Difference } from "./diff";
+import { RuleChanges } from "./rule-changes";
 
 /** a change that somebody thinks about */
 export type Proposal = {
@@ -65,15 +66,18 @@ export function Review({
   cancel,
   renew,
   tell,
+  was,
 }: {
   proposal: Proposal;
-  family: Family;
+  family?: Family;
   itemKey: string;
   before?: any;
   done: (outcome: Outcome) => void;
   cancel: () => void;
   renew: () => void;
   tell?: (issues: (Issue & { warning?: boolean })[]) => void;
+  /** what an item of a change set is now */
+  was?: (key: string) => any;
 }) {
   const [dry, setDry] = useState({ of: "" } as {
     of: string;
@@ -126,10 +130,14 @@ export function Review({
       const words = outcome.messages ?? dry.outcome?.messages ?? [];
       notice.value = {
         text: `Done. ${words.length === 1 ? words[0].message : ""}`.trim(),
-        link: !itemKey
-          ? { to: address(["activity"]), text: "See it" }
-          : outcome.previousCommitSha && family
-            ? { to: address([family, itemKey], { undo: outcome.commitSha }), text: "Undo" }
+        link:
+          outcome.previousCommitSha && (family || !itemKey)
+            ? {
+                to: address(itemKey && family ? [family, itemKey] : ["activity"], {
+                  undo: outcome.commitSha,
+                }),
+                text: "Undo",
+              }
             : undefined,
       };
       done(outcome);
@@ -151,7 +159,7 @@ export function Review({
         {proposal.waiting !== undefined ? (
           <p class="note">{proposal.waiting}</p>
         ) : !dry.of ? (
-          <p class="note">Looking at what it would do…</p>
+          <p class="note">Previewing…</p>
         ) : refusal ? (
           <Refused
             refusal={refusal}
@@ -165,11 +173,14 @@ export function Review({
             <div class={current ? "" : "stale"}>
               <h3>What changes</h3>
               {nothing ? (
-                <p class="note">Nothing: it is like that already.</p>
+                <p class="note">Nothing: it is already like this.</p>
               ) : outcome.results && !itemKey ? (
-                <ByItem results={outcome.results} />
+                <ByItem results={outcome.results} was={was} />
               ) : (
                 <Messages messages={outcome.messages ?? []} />
+              )}
+              {!nothing && before && outcome.document && family !== "segments" && (
+                <RuleChanges before={before} after={outcome.document} />
               )}
               {outcome.preservedTargetingRuleCount ? (
                 <p class="note">
@@ -186,7 +197,7 @@ export function Review({
               ))}
               {!nothing && outcome.impact && Object.keys(outcome.impact).length > 0 && (
                 <>
-                  <h3>Whom it reaches</h3>
+                  <h3>Who is affected</h3>
                   <div class="impacts">
                     {Object.entries(outcome.impact).map(([name, impact]) => (
                       <Impact environment={name} impact={impact} />
@@ -198,7 +209,7 @@ export function Review({
                 before !== undefined &&
                 (outcome.document || proposal.method !== "POST") && (
                   <details>
-                    <summary>Difference of the {servedHere ? "file" : "document"}</summary>
+                    <summary>{servedHere ? "File" : "JSON"} diff</summary>
                     <Difference before={before} after={outcome.document ?? null} />
                   </details>
                 )}

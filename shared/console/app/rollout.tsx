@@ -1,35 +1,38 @@
 // A rollout: what share of people gets which value. Shares are in thousandths of
-// a percent, and together always 100 %.
+// a percent. What is typed stays; only 100 % together can be applied.
 import { Field } from "./values";
 import { Percent } from "./percent";
 import { Icon } from "./icons";
+import { percent } from "./rule-lists";
+import type { Option } from "./values";
 
 const whole = 100_000;
 
-export type Arm = { text: string; weight: number };
+export type Arm = { text?: string; weight: number };
 
-/** One arm gets a share, and the others share the rest as they did before. */
-export function balance(arms: Arm[], at: number, weight: number): Arm[] {
-  const share = Math.max(0, Math.min(whole, Math.round(weight) || 0));
-  const others = arms.reduce((sum, arm, i) => (i === at ? sum : sum + arm.weight), 0);
-  let left = whole - share,
-    last = arms.length - 1 === at ? arms.length - 2 : arms.length - 1;
-  return arms.map((arm, i) => {
-    if (i === at) return { ...arm, weight: share };
-    const part =
-      i === last
-        ? left
-        : Math.min(
-            left,
-            Math.round(
-              others
-                ? (arm.weight / others) * (whole - share)
-                : (whole - share) / (arms.length - 1),
-            ),
-          );
-    left -= part;
-    return { ...arm, weight: part };
-  });
+/** Sets the share of one arm. Of two arms the other one has the rest. */
+export function share(arms: Arm[], at: number, weight: number): Arm[] {
+  const set = Math.round(weight) || 0;
+  return arms.map((arm, i) =>
+    i === at
+      ? { ...arm, weight: set }
+      : arms.length === 2
+        ? { ...arm, weight: Math.max(0, Math.min(whole, whole - set)) }
+        : arm,
+  );
+}
+
+const sum = (arms: Arm[]) => arms.reduce((total, arm) => total + arm.weight, 0);
+
+/** What keeps shares from being applied. */
+export function wrongShares(arms: Arm[]): string | undefined {
+  if (arms.some((arm) => arm.weight < 0 || arm.weight > whole))
+    return "A share is a percentage from 0 to 100.";
+  const left = whole - sum(arms);
+  if (left === 0) return undefined;
+  return left > 0
+    ? `The shares add up to ${percent(sum(arms) / 1000)}: ${percent(left / 1000)} is left to give.`
+    : `The shares add up to ${percent(sum(arms) / 1000)}: ${percent(-left / 1000)} too much.`;
 }
 
 const evenly = (arms: Arm[]) =>
@@ -37,6 +40,10 @@ const evenly = (arms: Arm[]) =>
     ...arm,
     weight: Math.floor(whole / arms.length) + (i < whole % arms.length ? 1 : 0),
   }));
+
+/** The first value that no arm has, of those that there may be. */
+const unused = (arms: Arm[], choices: Option[] | undefined) =>
+  choices?.find((choice) => arms.every((arm) => arm.text !== choice.text))?.text;
 
 export function Rollout({
   arms,
@@ -48,7 +55,7 @@ export function Rollout({
   arms: Arm[];
   set: (arms: Arm[]) => void;
   type: string;
-  choices?: { text: string; name?: string }[];
+  choices?: Option[];
   problems: (string | undefined)[];
 }) {
   return (
@@ -83,13 +90,13 @@ export function Rollout({
             step="1"
             aria-label={`Share of ${arm.text || `value ${i + 1}`}`}
             value={arm.weight / 1000}
-            onInput={(event: any) => set(balance(arms, i, event.target.value * 1000))}
+            onInput={(event: any) => set(share(arms, i, event.target.value * 1000))}
           />
           <span class="percent">
             <Percent
               label={`Percent of ${arm.text || `value ${i + 1}`}`}
               weight={arm.weight}
-              set={(weight: number) => set(balance(arms, i, weight))}
+              set={(weight: number) => set(share(arms, i, weight))}
               first={i === 0 && type === "bool"}
             />
             %
@@ -99,16 +106,24 @@ export function Rollout({
               type="button"
               class="quiet small"
               aria-label={`Remove value ${i + 1}`}
-              onClick={() => set(balance(arms, i, 0).filter((_, at) => at !== i))}
+              onClick={() => set(arms.filter((_, at) => at !== i))}
             >
               <Icon name="close" />
             </button>
           )}
         </div>
       ))}
+      {wrongShares(arms) && (
+        <p class="problem" role="status">
+          {wrongShares(arms)}
+        </p>
+      )}
       <div class="actions">
         {type !== "bool" && (
-          <button type="button" onClick={() => set([...arms, { text: "", weight: 0 }])}>
+          <button
+            type="button"
+            onClick={() => set([...arms, { text: unused(arms, choices), weight: 0 }])}
+          >
             Add a value
           </button>
         )}

@@ -1,6 +1,6 @@
 // The rules of one scope, as sentences: who gets what, from top to bottom.
 import type { Rule, Detail } from "./answers";
-import { isFallback, isSplit, armsOf } from "./rule-lists";
+import { isFallback, isSplit, armsOf, percent } from "./rule-lists";
 import { Stored, Condition } from "./words";
 import { Shares } from "./shares";
 
@@ -11,6 +11,20 @@ export const fallbackOf = (rules: Rule[]) => (isFallback(rules.at(-1)) ? rules.a
 export function rulesIn(document: Detail, scope: string) {
   const own = document.environments?.find?.((one) => one.id === scope)?.rules;
   return { rules: own ?? document.default?.rules ?? [], inherited: scope !== "default" && !own };
+}
+
+/** What a Boolean flag does for everyone, in words; on: some of them get true. */
+export function stateOf(rules: Rule[]): { word: string; on: boolean } {
+  const value = fallbackOf(rules)?.value,
+    everyone = rules.length > 1 ? "everyone else" : "everyone";
+  if (!value) return { word: `Not set for ${everyone}`, on: false };
+  if (!isSplit(value))
+    return {
+      word: `${value.value === true ? "On" : "Off"} for ${everyone}`,
+      on: value.value === true,
+    };
+  const share = armsOf(value).reduce((sum, arm) => sum + (arm.value === true ? arm.share : 0), 0);
+  return { word: `On for ${percent(share)} of ${everyone}`, on: share > 0 };
 }
 
 export function Served({ value }: { value: Rule["value"] }) {

@@ -2,9 +2,8 @@
 import { environments } from "./workspace";
 import type { Family } from "./workspace";
 import type { Detail, Environment } from "./answers";
-import { Rules, rulesIn, fallbackOf } from "./rules";
+import { Rules, rulesIn, stateOf } from "./rules";
 import { open } from "./router";
-import { isSplit } from "./rule-lists";
 import { Icon } from "./icons";
 import { Status } from "./words";
 
@@ -46,7 +45,7 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
             <h2 id="scope-default">Default rules</h2>
             <p class="note">
               {inheriting.length
-                ? `They decide in ${inheriting.join(", ")}.`
+                ? `Used by ${inheriting.join(", ")}.`
                 : "Every environment has rules of its own."}
             </p>
           </div>
@@ -60,14 +59,14 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
             <button
               type="button"
               class="quiet"
-              aria-label="Edit rules by default"
+              aria-label="Edit the default rules"
               onClick={() => open({ edit: "default", kind: "rules" })}
             >
               Edit rules
             </button>
             <button
               type="button"
-              aria-label={`${word} by default`}
+              aria-label={`${word} in the default rules`}
               onClick={() => open({ edit: "default", kind })}
             >
               {word}
@@ -91,8 +90,8 @@ function Scope({
   const { name } = environment,
     [word, kind] = deed(family, item);
   const { rules, inherited } = rulesIn(item, name);
-  const fallback = fallbackOf(rules)?.value;
-  const on = fallback && !isSplit(fallback) && fallback.value === true;
+  const boolean = family === "flags" && item.valueType === "bool",
+    { word: state, on } = stateOf(rules);
   const status = item.environmentStatuses?.[name];
   const id = `scope-${name}`;
   return (
@@ -114,8 +113,8 @@ function Scope({
             {inherited
               ? "Uses the default rules"
               : rules.length === 0
-                ? "Has an empty list of rules"
-                : "Has rules of its own"}
+                ? "Own rules, none yet"
+                : "Own rules"}
           </p>
         </div>
         {status && <Status status={status} />}
@@ -125,17 +124,21 @@ function Scope({
         otherwise={inherited ? "nothing: the program's own default applies" : undefined}
       />
       <footer>
-        {family === "flags" && item.valueType === "bool" && (
-          <button
-            type="button"
-            role="switch"
-            class="switch"
-            aria-checked={on ? "true" : "false"}
-            aria-label={`Serve true to everyone${rules.length > 1 ? " else" : ""} in ${name}`}
-            onClick={() => open({ edit: name, kind: "value", set: on ? "false" : "true" })}
-          >
-            <i />
-          </button>
+        {boolean && (
+          <span class="state">
+            <button
+              type="button"
+              role="switch"
+              class="switch"
+              aria-checked={on ? "true" : "false"}
+              aria-label={`Serve true to everyone${rules.length > 1 ? " else" : ""} in ${name}`}
+              title={`Turn ${on ? "off" : "on"} for everyone${rules.length > 1 ? " whom no rule above covers" : ""}`}
+              onClick={() => open({ edit: name, kind: "value", set: on ? "false" : "true" })}
+            >
+              <i />
+            </button>
+            {state}
+          </span>
         )}
         <span class="actions">
           <button

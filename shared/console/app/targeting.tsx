@@ -19,12 +19,12 @@ import { useState, useRef, useLayoutEffect } from "./lib";
 import { rulesIn, Rules } from "./rules";
 import { begunOf, useKeep, Resumed } from "./begun";
 import { useSuggestions } from "./suggest";
-import { textOf } from "./values";
 import { get } from "./api";
 import { itemPath, Review } from "./review";
 import { Icon } from "./icons";
 import { RuleCard } from "./rule-card";
 import { count } from "./words";
+import { Inherits } from "./inherits";
 
 /** a problem by the ids of drafts */
 export type Found = {
@@ -199,7 +199,7 @@ export function Targeting({
       ...fallbackDraft(type),
       value: {
         ...valueDraft(undefined, type),
-        text: type === "log_level" ? "INFO" : textOf(type, undefined),
+        text: type === "log_level" ? "INFO" : undefined,
       },
     };
     rework([...drafts, draft]);
@@ -226,7 +226,7 @@ export function Targeting({
   const waiting =
     !inherit && lacking >= 0
       ? `${drafts[lacking] === fallback ? "What everyone else gets" : `Rule ${lacking + 1}`} ` +
-        `${made[lacking].problem} Then it is shown here what the change would do.`
+        `${made[lacking].problem}`
       : same && !inherit
         ? "Nothing is changed yet."
         : undefined;
@@ -261,11 +261,7 @@ export function Targeting({
             </div>
           </div>
         )}
-        {now.inherited && !inherit && (
-          <p class="note">
-            So far <b>{scope}</b> follows the default rules. Its own begin as a copy of them.
-          </p>
-        )}
+        {now.inherited && !inherit && <Inherits scope={scope} />}
         {inherit ? (
           <div class="box">
             <div>

@@ -3,9 +3,9 @@ import { servedOf } from "./drafts";
 import type { RuleDraft } from "./drafts";
 import type { Family } from "./workspace";
 import type { Found } from "./targeting";
-import { choicesOf, textOf, Field } from "./values";
+import { choicesOf, Field } from "./values";
 import { Served } from "./rules";
-import { Rollout } from "./rollout";
+import { Rollout, wrongShares } from "./rollout";
 import { Findings } from "./criterion";
 
 /** What a rule serves, as fields. */
@@ -49,7 +49,7 @@ export function ValueFields({
             ]
           : [
               { text: value.text, weight: 100_000 },
-              { text: choices?.find((one) => one.text !== value.text)?.text ?? "", weight: 0 },
+              { text: choices?.find((one) => one.text !== value.text)?.text, weight: 0 },
             ],
     });
   return (
@@ -59,15 +59,7 @@ export function ValueFields({
           <button
             type="button"
             aria-pressed={value.kind === "one" ? "true" : "false"}
-            onClick={() =>
-              value.kind === "split" &&
-              change({
-                kind: "one",
-                text:
-                  [...value.arms].sort((a, b) => b.weight - a.weight)[0]?.text ??
-                  textOf(type, undefined),
-              })
-            }
+            onClick={() => value.kind === "split" && change({ kind: "one" })}
           >
             One value
           </button>
@@ -89,14 +81,16 @@ export function ValueFields({
             choices={choices}
             problems={problems ?? []}
           />
-          {problem && !problems?.some(Boolean) && <p class="problem">{problem}</p>}
+          {problem && !problems?.some(Boolean) && problem !== wrongShares(value.arms) && (
+            <p class="problem">{problem}</p>
+          )}
           <Field
             type="line"
-            label="The same for everyone with the same"
+            label="Bucket by"
             text={value.by}
             set={(by: string) => change({ by })}
             suggested="known-properties"
-            note="Left empty, chance decides each time."
+            note="Everyone with the same value of this property gets the same. Left empty, each evaluation is random."
           />
         </>
       ) : (

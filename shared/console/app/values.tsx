@@ -17,17 +17,21 @@ const asLines = (value: any) =>
   ) &&
   !isJSONList(value.join("\n"));
 
-/** What an editor shows for a bare value. */
-export function textOf(type: string, value: any) {
-  if (value === undefined || value === null) return type === "bool" ? "false" : "";
+/** What an editor shows for a bare value: undefined where there is none yet. */
+export function textOf(type: string, value: any): string | undefined {
+  if (value === undefined) return undefined;
   if (type === "json") return JSON.stringify(value, null, 2);
   if (type === "string_list")
     return asLines(value) ? value.join("\n") : JSON.stringify(value, null, 2);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** What is typed, as a bare value. */
-export function valueOf(type: string, text: string): { value?: any; problem?: string } {
+/** What is typed, as a bare value; undefined is not typed or chosen yet. */
+export function valueOf(
+  type: string,
+  text: string | undefined,
+): { value?: any; problem?: string; missing?: boolean } {
+  if (text === undefined) return { missing: true };
   switch (type) {
     case "bool":
       return { value: text === "true" };
@@ -68,16 +72,17 @@ export function valueOf(type: string, text: string): { value?: any; problem?: st
 }
 
 /** The only values that an item of a type or with variants may have, if there are such. */
-export function choicesOf({
-  valueType,
-  type,
-  variants,
-}: any): { text: string; name?: string }[] | undefined {
+export function choicesOf({ valueType, type, variants }: any): Option[] | undefined {
   if (valueType === "log_level") return levels;
   return type === "feature_flag" && variants?.length
-    ? variants.map((v: any) => ({ text: textOf(valueType, v.value?.value), name: v.name }))
+    ? variants.map((v: any) => ({ text: textOf(valueType, v.value?.value) ?? "", name: v.name }))
     : undefined;
 }
+
+export type Option = { text: string; name?: string };
+
+/** What a list field has while nothing is chosen; it is no value. */
+const unset = "\u0000";
 
 export const levels = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"].map((text) => ({
   text,
@@ -109,10 +114,10 @@ export function Field({
   unlabelled,
 }: {
   type: string;
-  text: string;
+  text: string | undefined;
   set: (text: string) => void;
   label: string;
-  choices?: { text: string; name?: string }[];
+  choices?: Option[];
   problem?: string;
   autofocus?: boolean;
   suggested?: string;
@@ -123,7 +128,7 @@ export function Field({
     first = useFirst(autofocus);
   const on = {
     id,
-    value: text,
+    value: text ?? (choices || type === "bool" ? unset : ""),
     ...first,
     "aria-invalid": problem ? true : undefined,
     "aria-describedby": problem ? `${id}-problem` : undefined,
@@ -133,9 +138,11 @@ export function Field({
     16,
     Math.max(
       type === "json" ? 6 : type === "string_list" ? 3 : 1,
-      text.length > 2000
+      (text ?? "").length > 2000
         ? 16
-        : text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length || 1) / 60), 0),
+        : (text ?? "")
+            .split("\n")
+            .reduce((sum, line) => sum + Math.ceil((line.length || 1) / 60), 0),
     ),
   );
   if (type === "bool" && !choices) choices = [{ text: "true" }, { text: "false" }];
@@ -146,12 +153,17 @@ export function Field({
       </label>
       {choices ? (
         <select {...on}>
-          {choices.every((choice) => choice.text !== text) && (
+          {text === undefined && (
+            <option value={unset} disabled>
+              Choose…
+            </option>
+          )}
+          {text !== undefined && choices.every((choice) => choice.text !== text) && (
             <option value={text}>{text.slice(0, 80)}</option>
           )}
           {choices.map((choice) => (
             <option value={choice.text}>
-              {choice.text.slice(0, 80)}
+              {choice.text.slice(0, 80) || "empty text"}
               {choice.name ? ` (${choice.name})` : ""}
             </option>
           ))}
@@ -168,7 +180,7 @@ export function Field({
           {...on}
         />
       )}
-      {(note || type === "string_list") && <p class="note">{note ?? listNote(text)}</p>}
+      {(note || type === "string_list") && <p class="note">{note ?? listNote(text ?? "")}</p>}
       {problem && (
         <p class="problem" id={`${id}-problem`}>
           {problem}

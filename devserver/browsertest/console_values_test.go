@@ -1,0 +1,138 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+)
+
+// plans is a text flag of three values, all of which some get.
+const plans = `{"key": "plans", "type": "feature_flag", "valueType": "string", "access": "standard",
+	"variants": [{"value": {"type": "string", "value": "a"}}, {"value": {"type": "string", "value": "b"}}, {"value": {"type": "string", "value": "c"}}],
+	"default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"hashByPropertyName": "user.key", "weightedValues": [
+		{"weight": 50000, "value": {"type": "string", "value": "a"}}, {"weight": 50000, "value": {"type": "string", "value": "b"}}]}}}]}}`
+
+// cannotApply demands that the button of a dialog cannot be pressed.
+func (p docsPage) cannotApply(t *testing.T) {
+	t.Helper()
+	p.wait(t, "dialog .dialog-foot .primary[disabled]")
+}
+
+// The shares of three values are what is typed, in any order, and 100 % can be applied.
+func TestConsoleKeepsThePercentagesThatAreTyped(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/plans.json": plans}))
+	p := openConsole(t, w, desk, "#/flags/plans?edit=default&kind=rollout", w.key(t, "Ada", "protected_engineer"))
+	p.click(t, ".arms .actions button:first-child") // Add a value: c, which is left
+	p.write(t, `[aria-label="Percent of a"]`, "60")
+	p.write(t, `[aria-label="Percent of c"]`, "10")
+	p.says(t, ".arms .problem", "120%: 20% too much")
+	p.cannotApply(t)
+	p.write(t, `[aria-label="Percent of b"]`, "20")
+	p.says(t, ".arms .problem", "90%: 10% is left to give")
+	p.says(t, "dialog .review", "90%")
+	p.cannotApply(t)
+	p.write(t, `[aria-label="Percent of b"]`, "30")
+	p.says(t, "dialog .became", "30%")
+	p.apply(t)
+	file := w.fileOf(t, "feature-flags/plans.json")
+	if want := `"weightedValues":[{"weight":60000,"value":{"type":"string","value":"a"}},{"weight":30000,"value":{"type":"string","value":"b"}},{"value":{"type":"string","value":"c"},"weight":10000}]`; !strings.Contains(file, want) {
+		t.Errorf("not stored: %s\n%s", want, file)
+	}
+}
+
+// Where nothing says what a person wants, nothing is chosen, and nothing can be applied.
+func TestConsolePresetsNoValue(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/plans.json": plans}))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags", key)
+	for _, item := range []string{"flags/plans?edit=default", "configs/payments.api-key?edit=default", "flags/search.suggestions?edit=production"} {
+		p.visit(t, "#/"+item+"&kind=value")
+		p.says(t, "dialog .review", "Choose a value")
+		p.cannotApply(t)
+		p.press(t, escape)
+		p.gone(t, "dialog")
+	}
+	p.visit(t, "#/configs/payments.api-key?edit=default&kind=value")
+	p.says(t, "dialog .form", "A value that is set here takes its place")
+	p.visit(t, "#/flags/plans?edit=default&kind=rules")
+	p.click(t, ".add-rule")
+	p.write(t, ".draft.opened [aria-label=Property]", "user.plan")
+	p.write(t, ".draft.opened .chips input", "pro")
+	p.press(t, "\r")
+	p.says(t, "dialog .review", "Rule 1 lacks a value")
+	p.cannotApply(t)
+	p.choose(t, ".draft.opened .value-fields select", "b")
+	p.says(t, "dialog .rule-changes", "new rule")
+	p.apply(t)
+}
+
+// A change of many items begins with nothing, lists what it changes, and is undone whole.
+func TestConsoleUndoesAChangeOfSeveralItems(t *testing.T) {
+	t.Parallel()
+	more := map[string]string{}
+	for _, n := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
+		more["feature-flags/many."+n+".json"] = boolFlag("many."+n, "")
+	}
+	w := serveWorkspace(t, copySample(t, more))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags?q=many", key)
+	undone := func() {
+		t.Helper()
+		p.says(t, "dialog .by-item", "many.z")
+		p.click(t, "dialog .dialog-foot .primary:not([disabled])")
+		p.gone(t, "dialog")
+		for _, flag := range []string{"many.a", "many.z"} {
+			if file := w.fileOf(t, "feature-flags/"+flag+".json"); strings.Contains(file, "production") {
+				t.Errorf("%s is %s", flag, file)
+			}
+		}
+	}
+	switched := func() {
+		t.Helper()
+		p.click(t, `[aria-label="Select all"]`)
+		p.click(t, ".selected .actions button:first-child")
+		p.says(t, "dialog .review", "Choose on or off, and an environment")
+		p.cannotApply(t)
+		p.click(t, "dialog .segmented button:first-child")
+		p.cannotApply(t)
+		p.choose(t, "dialog .field select", "production")
+		p.says(t, "dialog .by-item", "now \nOff")
+		p.click(t, "dialog .dialog-foot .primary:not([disabled])")
+		p.gone(t, "dialog")
+	}
+	switched()
+	p.click(t, ".notice a")
+	p.says(t, "main h1", "Activity")
+	undone()
+	p.visit(t, "#/flags?q=many")
+	switched()
+	p.visit(t, "#/activity")
+	p.says(t, ".feed li:first-child", "26 items in one commit")
+	p.click(t, ".feed li:first-child .when button:not(.time)")
+	undone()
+	p.quiet(t)
+}
+
+// The switch of a flag says what people get, and an environment without rules of its own
+// that it will have some.
+func TestConsoleSaysWhatASwitchDoes(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openConsole(t, w, desk, "#/flags/search.suggestions", w.key(t, "Ada", "protected_engineer"))
+	p.says(t, "[aria-labelledby=scope-production] .state", "On for 25% of everyone else")
+	p.says(t, "[aria-labelledby=scope-staging] .state", "On for everyone")
+	p.says(t, "[aria-labelledby=scope-development] .state", "Off for everyone")
+	p.click(t, "[aria-labelledby=scope-production] [role=switch][aria-checked=true]")
+	p.says(t, "dialog .rule-changes", "by user.key\n\n→\nfalse")
+	p.says(t, "dialog .review", "2 rules above stay")
+	p.press(t, escape)
+	p.gone(t, "dialog")
+	p.click(t, "[aria-labelledby=scope-development] [role=switch]")
+	p.says(t, "dialog .inherits", "development uses the default rules")
+	p.says(t, "dialog .rule-changes", "No longer uses the default rules")
+	p.click(t, "dialog .inherits button")
+	p.says(t, "#dialog-title", "default")
+	p.says(t, "dialog .rule-changes", "false\n→\ntrue")
+	p.gone(t, "dialog .inherits")
+}
