@@ -128,7 +128,7 @@ func TestConsoleOfADirectoryShowsWhatAContextGets(t *testing.T) {
 	// Enter leads to the button once it is known what it does.
 	p.visit(t, "#/flags/new-checkout")
 	p.click(t, `[aria-label="Roll out in production"]`)
-	p.says(t, "dialog .review", "Move a share")
+	p.says(t, "dialog .review", "Change a percentage")
 	eventually(t, "the percent of true has the focus", func() (any, bool) {
 		at := call[string](t, p.tab, `() => document.activeElement.getAttribute("aria-label") ?? ""`)
 		return at, at == "Percent of true"

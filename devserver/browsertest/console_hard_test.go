@@ -44,7 +44,7 @@ func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
 		t.Errorf("a directory knows of no keys and roles:\n%s", text)
 	}
 	must(t, os.Chmod(folder, 0o755))
-	p.click(t, "dialog .box button")
+	p.click(t, "dialog .review .box button")
 	p.says(t, "dialog .messages", "staging enabled set to true")
 	p.apply(t)
 	p.wait(t, `[aria-label="Serve true to everyone in staging"][aria-checked=true]`)

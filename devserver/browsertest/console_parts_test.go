@@ -48,7 +48,7 @@ func TestConsoleParts(t *testing.T) {
 		globalThis.addEventListener = () => {};
 		const { rowScanner, parse } = await import("`+consoleFolder+`/app/api.ts");
 		const { difference } = await import("`+consoleFolder+`/app/diff.tsx");
-		const { balance } = await import("`+consoleFolder+`/app/rollout.tsx");
+		const { share, wrongShares } = await import("`+consoleFolder+`/app/rollout.tsx");
 		const { textOf, valueOf } = await import("`+consoleFolder+`/app/values.tsx");
 		const found = [];
 		const same = (name, got, want) => { if (JSON.stringify(got) !== JSON.stringify(want)) found.push(name + ": " + JSON.stringify(got) + ", not " + JSON.stringify(want)) };
@@ -71,15 +71,19 @@ func TestConsoleParts(t *testing.T) {
 		same("nothing changed", difference(["a", "b"], ["a", "b"]).map((line) => line.kind), [" ", " "]);
 		same("much changed", difference(Array.from({ length: 4000 }, (_, i) => "a" + i), Array.from({ length: 4000 }, (_, i) => "b" + i)).length, 8000);
 
-		for (let round = 0; round < 500; round++) {
-			let arms = Array.from({ length: 2 + random(5) }, (_, i) => ({ text: String(i), weight: i ? 0 : 100000 }));
-			for (let step = 0; step < 10; step++) {
-				const at = random(arms.length), weight = random(100001);
-				arms = balance(arms, at, weight);
-				same("the sum", arms.reduce((sum, arm) => sum + arm.weight, 0), 100000);
-				same("the share that was asked for", arms[at].weight, weight);
-				same("no share is negative", arms.every((arm) => arm.weight >= 0), true);
-			}
+		const arms = (...weights) => weights.map((weight, i) => ({ text: String(i), weight })), weights = (all) => all.map((arm) => arm.weight);
+		for (const [before, at, weight, after, wrong] of [
+			[[100000, 0], 1, 25000, [75000, 25000], ""],
+			[[100000, 0], 0, 33333.4, [33333, 66667], ""],
+			[[50000, 50000, 0], 0, 60000, [60000, 50000, 0], "110%"],
+			[[60000, 20000, 10000], 1, 30000, [60000, 30000, 10000], ""],
+			[[60000, 20000, 10000], 2, 19999, [60000, 20000, 19999], "0.001% is left"],
+			[[0, 100000], 0, 600000, [600000, 0], "from 0 to 100"],
+			[[0, 50000, 50000], 0, -1, [-1, 50000, 50000], "from 0 to 100"],
+		]) {
+			const now = share(arms(...before), at, weight);
+			same("shares", weights(now), after);
+			if (wrong ? !wrongShares(now)?.includes(wrong) : wrongShares(now)) found.push(after + ": " + wrongShares(now));
 		}
 
 		for (const [type, text, want] of [["int", "12345678901234567890", "12345678901234567890"], ["int", " -3 ", "-3"], ["double", "1.50", "1.50"], ["bool", "true", "true"], ["string", " x ", '" x "'], ["json", '{"a": [1.0]}', '{"a":[1.0]}'], ["string_list", "a\n\n b ", '["a","b"]'], ["duration", "PT1H30M", '"PT1H30M"']]) {

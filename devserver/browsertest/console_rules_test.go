@@ -79,7 +79,7 @@ func TestConsoleAddsAndEditsARule(t *testing.T) {
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/strange", key)
 	p.click(t, `[aria-label="Edit rules in production"]`)
-	p.says(t, ".targeting", "production follows the default rules")
+	p.says(t, ".targeting", "production uses the default rules")
 	p.says(t, ".review", "Nothing is changed yet")
 	p.click(t, ".add-rule")
 	p.says(t, ".review", "Rule 3 lacks a property")

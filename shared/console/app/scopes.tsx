@@ -59,14 +59,14 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
             <button
               type="button"
               class="quiet"
-              aria-label="Edit the default rules"
+              aria-label="Edit rules (default)"
               onClick={() => open({ edit: "default", kind: "rules" })}
             >
               Edit rules
             </button>
             <button
               type="button"
-              aria-label={`${word} in the default rules`}
+              aria-label={`${word} (default)`}
               onClick={() => open({ edit: "default", kind })}
             >
               {word}
