@@ -24,7 +24,7 @@ func TestConsoleChangesSeveralItems(t *testing.T) {
 	p.says(t, "dialog .by-item", "new-checkout")
 	p.says(t, "dialog .by-item", "search.suggestions")
 	w.send(t, w.key(t, "Grace", "protected_engineer"), "PATCH", "/v1/flags/new-checkout/environments/development", `{"enabled": false}`)
-	p.says(t, "dialog .box", "Somebody was faster")
+	p.says(t, "dialog .box", "Someone else changed this")
 	p.says(t, "dialog .box a.key", "new-checkout")
 	p.click(t, "dialog .review .box button:not(.time)")
 	p.says(t, "dialog .by-item", "new-checkout")

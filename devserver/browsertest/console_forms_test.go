@@ -152,7 +152,7 @@ func TestConsoleTellsWhatWasDoneBesideWorkThatLayAside(t *testing.T) {
 	w.send(t, w.key(t, "Grace", "protected_engineer"), "PATCH", "/v1/configs/text/environments/default", `{"value": "theirs"}`)
 	p.says(t, ".document pre", "theirs")
 	p.visit(t, "#/configs/text/document?raw=1")
-	p.says(t, "dialog .box.warn", "Somebody was faster")
+	p.says(t, "dialog .box.warn", "Someone else changed this")
 	p.says(t, "dialog .box.warn", "theirs")
 
 	// Before work is lost the page asks. Of a workspace nothing is kept over a reload.

@@ -100,7 +100,7 @@ func TestConsoleForgetsWhatWasAskedWithAnotherKey(t *testing.T) {
 	p.hold(t, "/v1/flags .*"+first)
 	p.signIn(t, first)
 	p.held(t)
-	p.click(t, `[aria-label="Forget the key"]`)
+	p.click(t, `[aria-label="Sign out"]`)
 	sha := get[stored](t, w.base+"/v1/flags/new-checkout/document", first).CommitSha
 	w.send(t, first, "DELETE", "/v1/flags/new-checkout?expectedCommitSha="+sha, "")
 	p.signIn(t, second)

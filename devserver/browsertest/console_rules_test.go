@@ -103,7 +103,7 @@ func TestConsoleAddsAndEditsARule(t *testing.T) {
 	p.says(t, "dialog .messages", "1 targeting rule added")
 	p.says(t, "dialog .impact", "3 saved contexts")
 	p.apply(t)
-	p.says(t, "[aria-labelledby=scope-production]", "and not in the segment beta-testers")
+	p.says(t, "[aria-labelledby=scope-production]", "and not in segment beta-testers")
 	file := w.fileOf(t, "feature-flags/strange.json")
 	rules := `{"x-rule":2.0,"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","x-criterion":3.0,"valueToMatch":{"type":"string_list","value":["free"],"x-operand":4.0}}],"value":{"type":"bool","value":false,"x-value":5.0}},` +
 		`{"criteria":[{"operator":"PROP_IS_FUZZY","propertyName":"user.mood","valueToMatch":{"type":"mood","value":{"level":9.0}}}],"value":{"type":"bool","value":true}},`
@@ -209,7 +209,7 @@ func TestConsoleMergesTheRulesOfTwoPeople(t *testing.T) {
 	p.write(t, ".draft:nth-child(2) .operand input", "3.0.0")
 	p.says(t, "dialog .messages", "1 targeting rule changed")
 	w.send(t, other, "PATCH", "/v1/flags/search.suggestions/environments/production", `{"enabled": true}`)
-	p.says(t, "dialog .box.warn", "Somebody was faster") // which is told without a button being pressed
+	p.says(t, "dialog .box.warn", "Someone else changed this") // which is told without a button being pressed
 	p.says(t, "dialog .box .author", "Grace")
 	p.click(t, "dialog .review .box button:not(.time)")
 	p.says(t, ".draft:nth-child(3)", "true")
@@ -220,7 +220,7 @@ func TestConsoleMergesTheRulesOfTwoPeople(t *testing.T) {
 	document := get[stored](t, w.base+"/v1/flags/search.suggestions/document", other)
 	text, _ := json.Marshal(document)
 	w.send(t, other, "PUT", "/v1/flags/search.suggestions/document", strings.NewReplacer(`"2.4.0"`, `"2.5.0"`, `"CommitSha"`, `"expectedCommitSha"`, `"Document"`, `"document"`).Replace(string(text)))
-	p.says(t, "dialog .review .box.warn", "Somebody was faster")
+	p.says(t, "dialog .review .box.warn", "Someone else changed this")
 	p.click(t, "dialog .review .box button:not(.time)")
 	p.says(t, ".targeting > .box.warn", "have been changed meanwhile")
 	p.says(t, ".targeting > .box.warn .rules", "2.5.0")

@@ -24,7 +24,7 @@ func TestConsoleSignsInAndLists(t *testing.T) {
 		t.Errorf("/ leads to %s", at)
 	}
 	p.signIn(t, "svc_uk_this_is_no_key")
-	p.says(t, ".signin .problem", "This key is not taken.")
+	p.says(t, ".signin .problem", "Key not accepted.")
 	p.signIn(t, key)
 	p.says(t, ".row .key", "new-checkout")
 	p.says(t, ".frame .brand", "acme")
@@ -47,7 +47,7 @@ func TestConsoleSignsInAndLists(t *testing.T) {
 	p.visit(t, "#/flags?tag=platform")
 	p.says(t, ".row .key", "other")
 	p.visit(t, "#/flags?q=there+is+no+such+flag")
-	p.says(t, ".empty h2", "Nothing fits")
+	p.says(t, ".empty h2", "No matches")
 	p.click(t, ".empty button")
 	p.says(t, ".heading .note", "4 flags")
 	for place, want := range map[string]string{"#/configs": "home.banner", "#/log-levels": "storefront", "#/segments": "beta-testers"} {
@@ -133,7 +133,7 @@ func TestConsoleChangesItems(t *testing.T) {
 	p.says(t, ".heading .note", "4 flags")
 
 	p = openConsole(t, w, desk, "#/flags/new-checkout?edit=production&kind=value&set=true", w.key(t, "Alan", "engineer_nonprotected"))
-	p.says(t, "dialog .box", "Your key may not do this")
+	p.says(t, "dialog .box", "You don't have permission")
 	p.says(t, "dialog .box", "protected_engineer")
 	if !p.sees(t, "dialog .primary[disabled]") {
 		t.Error("what is refused can be applied")

@@ -78,7 +78,7 @@ export function useKeep(about: string, work: any) {
     if (work !== undefined && !ended.current) {
       const { hash } = location;
       notice.value = {
-        text: "What you had begun is thrown away.",
+        text: "Draft discarded.",
         link: {
           text: "Undo",
           run: () => {
@@ -129,10 +129,10 @@ export function useBegun<T extends Record<string, any>>(about: string, fresh: ()
 export const Resumed = ({ restart }: { restart: () => void }) => (
   <div class="box resumed">
     <div>
-      <p>What you had begun here is still there.</p>
+      <p>Your draft is restored.</p>
     </div>
     <button type="button" class="small" onClick={restart}>
-      Begin anew
+      Start over
     </button>
   </div>
 );

@@ -95,7 +95,7 @@ export function Clients() {
       {problem && <Problem problem={problem} />}
       {!data && !problem && <Coming />}
       {data && !all.length && (
-        <Empty title="Nobody has asked yet">
+        <Empty title="No requests yet">
           <p>
             Open a page that asks this server, and it appears here, with the contexts that it asks
             with. Or ask from a terminal:

@@ -68,7 +68,7 @@ export function Contexts() {
           ))}
         </ul>
       ) : (
-        <Empty title={asked ? "Nobody fits" : "Nobody has been seen yet"}>
+        <Empty title={asked ? "No matches" : "No users seen yet"}>
           <p>
             {asked
               ? "No context that was seen lately in this environment has this in its key or properties."

@@ -69,7 +69,7 @@ export function CriterionFields({
         <span class="word">{word}</span>
         <p class="kept">
           <Condition operator={draft.operator} property={draft.property} confidential />{" "}
-          <span class="note">is not shown, and stays as it is.</span>
+          <span class="note">is hidden, and stays as it is.</span>
         </p>
         {remove && (
           <button type="button" class="quiet small" aria-label={`Remove ${name}`} onClick={remove}>

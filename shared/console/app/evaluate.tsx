@@ -71,7 +71,7 @@ export function Evaluate({ only }: { only: string }) {
           <Link />{" "}
           {!tokenGiven && (
             <>
-              or <a href={address(["contexts"], { in: environment })}>find somebody</a> by a name.
+              or <a href={address(["contexts"], { in: environment })}>find a user</a> by name.
             </>
           )}
         </p>

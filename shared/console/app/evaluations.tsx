@@ -116,7 +116,7 @@ export function Evaluations({
           />
         ))}
       </div>
-      <p class="note">Applications count, and tell in their telemetry. Days are those of UTC.</p>
+      <p class="note">Reported by SDKs. Days are in UTC.</p>
     </>
   );
 }

@@ -77,7 +77,7 @@ export function Everything({ context, environment }: { context: any; environment
         </p>
       )}
       {found.length === 0 && (
-        <Empty title="Nothing fits">
+        <Empty title="No matches">
           <p>No flag or config has this in its key.</p>
         </Empty>
       )}

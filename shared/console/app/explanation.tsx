@@ -75,7 +75,7 @@ export function Explanation({ rules, nested }: { rules: Tried[]; nested?: boolea
                     <code>{rule.split.property}</code> falls on {percent(rule.split.point)}.
                   </>
                 ) : (
-                  "Chosen by chance."
+                  "Chosen at random."
                 )}
               </p>
             </div>

@@ -46,7 +46,7 @@ function commands(): Choice[] {
     ...make,
     {
       icon: "activity",
-      name: "Ask again for everything",
+      name: "Refresh",
       note: "Refresh",
       text: "refresh reload ask again",
       run: refresh,
@@ -56,7 +56,7 @@ function commands(): Choice[] {
       : [
           {
             icon: "leave",
-            name: "Forget the key",
+            name: "Sign out",
             note: "Sign out",
             text: "sign out forget the key",
             run: signOut,
@@ -94,7 +94,7 @@ function find(words: string): Choice[] {
     {
       icon: "contexts",
       name: key,
-      note: tokenGiven ? "See what this user gets" : "Look for a context",
+      note: tokenGiven ? "See what this user gets" : "Find a user",
       text: "",
       to: tokenGiven
         ? address(["flags"], { context: JSON.stringify({ user: { key } }) })

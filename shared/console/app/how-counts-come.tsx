@@ -35,11 +35,10 @@ export function HowCountsCome({
     new URL("../api/v1/telemetry/", document.baseURI).href,
   ].join(" \\\n  ");
   return (
-    <Empty title="Nobody has told yet how often it was evaluated">
+    <Empty title="No evaluations reported yet">
       <p>
-        Applications count what they serve, and tell it in their telemetry's summaries. svc's Go
-        client does so by itself; whatever else evaluates can send them with its SDK key, say once a
-        minute:
+        SDKs report what they serve in their telemetry. svc's Go client does so by itself; whatever
+        else evaluates can send them with its SDK key, say once a minute:
       </p>
       <div class="snippet">
         <pre tabindex={0} role="region" aria-label="How to send counts">

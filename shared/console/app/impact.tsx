@@ -12,10 +12,10 @@ export function Impact({ environment, impact }: { environment: string; impact: F
         <h4>{environment}</h4>
         <p class="note">
           {!servedHere
-            ? "No contexts are saved here, so nobody is known whom it reaches."
+            ? "No users seen yet: the impact is unknown."
             : servedHere === environment
-              ? "Nobody has asked this server with a key yet, so nobody is known whom it reaches."
-              : `This server serves ${servedHere}: nobody is known whom it reaches here.`}
+              ? "No users seen yet: the impact is unknown."
+              : `This server serves ${servedHere}: the impact here is unknown.`}
         </p>
       </div>
     );

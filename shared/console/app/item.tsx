@@ -122,7 +122,7 @@ export function Item({
       {problem && !(data && problem.status === 0) && <Problem problem={problem} />}
       {problem?.status === 404 && tab !== "history" && (
         <p class="more">
-          <a href={address([family, itemKey, "history"])}>Has there been one? See its history</a>
+          <a href={address([family, itemKey, "history"])}>See its history</a>
         </p>
       )}
       {tab === "history" ? (

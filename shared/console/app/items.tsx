@@ -267,7 +267,7 @@ export function Items({ family }: { family: Family }) {
       ) : state !== "here" ? (
         !problem && <Coming lines={8} />
       ) : narrowed ? (
-        <Empty title="Nothing fits">
+        <Empty title="No matches">
           <p>No {one} fits all of these filters.</p>
           <button
             type="button"

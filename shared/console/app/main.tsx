@@ -141,8 +141,8 @@ function App() {
             <button
               type="button"
               class="quiet"
-              aria-label="Forget the key"
-              title="Forget the key"
+              aria-label="Sign out"
+              title="Sign out"
               onClick={signOut}
             >
               <Icon name="leave" />
@@ -158,9 +158,7 @@ function App() {
         {(away.value || held.value) && (
           <p>
             <Icon name="warning" />
-            {away.value
-              ? `${away.value} What you see may be old; it is asked again until it answers.`
-              : held.value}
+            {away.value ? `${away.value} What you see may be out of date. Retrying…` : held.value}
           </p>
         )}
       </div>

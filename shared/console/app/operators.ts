@@ -6,7 +6,7 @@ export type Kind =
 export type Operator = { verb: string; kind: Kind; meaning: string };
 
 const anyOf = "For a list, one of its elements is enough.",
-  noneOf = "Also holds when the property is not there.";
+  noneOf = "Also true when the property is not set.";
 
 /** by groups of a menu */
 const menu: Record<string, Record<string, [verb: string, kind: Kind, meaning: string]>> = {
@@ -28,7 +28,11 @@ const menu: Record<string, Record<string, [verb: string, kind: Kind, meaning: st
     HIERARCHICAL_MATCH: ["is below", "text", "Starts with this path, compared as text."],
   },
   Number: {
-    IN_INT_RANGE: ["is from", "range", "From the first number to below the second."],
+    IN_INT_RANGE: [
+      "is between",
+      "range",
+      "From the first number up to, but not including, the second.",
+    ],
     PROP_GREATER_THAN: ["is greater than", "number", ""],
     PROP_GREATER_THAN_OR_EQUAL: ["is at least", "number", ""],
     PROP_LESS_THAN: ["is less than", "number", ""],
@@ -56,13 +60,13 @@ const menu: Record<string, Record<string, [verb: string, kind: Kind, meaning: st
     ],
   },
   Presence: {
-    IS_PRESENT: ["is there", "nothing", "Whatever it is, but not null."],
-    IS_NOT_PRESENT: ["is not there", "nothing", "Or is null."],
+    IS_PRESENT: ["is set", "nothing", "Whatever it is, but not null."],
+    IS_NOT_PRESENT: ["is not set", "nothing", "Or is null."],
   },
   "The whole context": {
-    IN_SEG: ["in the segment", "segment", ""],
-    NOT_IN_SEG: ["not in the segment", "segment", ""],
-    ALWAYS_TRUE: ["always", "nothing", "Holds for everyone."],
+    IN_SEG: ["in segment", "segment", ""],
+    NOT_IN_SEG: ["not in segment", "segment", ""],
+    ALWAYS_TRUE: ["always", "nothing", "True for everyone."],
   },
 };
 

@@ -53,7 +53,9 @@ export function Refused({
         <Icon name="warning" />
         <div>
           <h3>
-            {refusal.code === "OVERLAP" ? "It has been changed again since" : "Somebody was faster"}
+            {refusal.code === "OVERLAP"
+              ? "It was changed again since"
+              : "Someone else changed this"}
           </h3>
           {changes.length ? (
             <ul class="feed">
@@ -79,7 +81,7 @@ export function Refused({
                   : "Your change is still here. Look at what it does on top of theirs."}
               </p>
               <button type="button" onClick={again}>
-                Go on from there
+                Continue on top of it
               </button>
             </>
           )}
@@ -92,11 +94,10 @@ export function Refused({
       <div class="box" role="alert">
         <Icon name="lock" />
         <div>
-          <h3>Your key may not do this</h3>
+          <h3>You don't have permission</h3>
           <p>{sentence(refusal.message)}</p>
           <p class="note">
-            {who.value?.principal.name} can ask whoever gives out roles, or open the console with
-            another key.
+            {who.value?.principal.name} can ask an admin for a role, or sign in with another key.
           </p>
         </div>
       </div>

@@ -33,7 +33,7 @@ export function Served({ value }: { value: Rule["value"] }) {
     <>
       <Shares arms={armsOf(value)} />
       <p class="note">
-        by <code>{value.value.hashByPropertyName ?? "chance"}</code>
+        by <code>{value.value.hashByPropertyName ?? "random"}</code>
       </p>
     </>
   );

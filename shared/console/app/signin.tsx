@@ -13,15 +13,15 @@ const words = tokenGiven
       title: "Open the directory",
       label: "Token",
       wanted: "Paste the token, or the address that it stands in.",
-      refused: "This token is not taken.",
-      lost: "The server has been started anew, with another token.",
+      refused: "Token not accepted.",
+      lost: "The server was restarted, with another token.",
     }
   : {
       title: "Open the workspace",
       label: "Management key",
       wanted: "Paste a key: it begins with svc_uk_ or svc_sa_.",
-      refused: "This key is not taken.",
-      lost: "The key was taken until now, and no longer is.",
+      refused: "Key not accepted.",
+      lost: "Key revoked or expired.",
     };
 
 function Note() {

@@ -252,11 +252,11 @@ export function Targeting({
           <div class="box warn" role="alert">
             <Icon name="warning" />
             <div>
-              <h3>The same rules have been changed meanwhile</h3>
-              <p>What stands below would take the place of these:</p>
+              <h3>Someone else changed the same rules</h3>
+              <p>Your draft below would replace these:</p>
               <Rules rules={now.rules} />
               <button type="button" onClick={restart}>
-                Take theirs and begin anew
+                Use theirs and start over
               </button>
             </div>
           </div>

@@ -110,16 +110,16 @@ export function Condition({
 }
 
 export const statuses: Record<string, [string, string]> = {
-  live: ["Live", "Everybody gets true"],
-  rollout: ["Rollout", "Some get true"],
-  pre_rollout: ["Off", "Nobody gets true"],
-  ready_for_cleanup: ["Cleanup", "Its owner has marked it as ready to be removed"],
+  live: ["On", "Everyone gets true"],
+  rollout: ["Partly on", "Some get true"],
+  pre_rollout: ["Off", "No one gets true"],
+  ready_for_cleanup: ["Clean up", "Marked as ready to be removed"],
 };
 
 export function Status({ status, short }: { status?: string; short?: boolean }) {
   if (!status)
     return (
-      <span class="status unknown" title="Only true-or-false flags have a status">
+      <span class="status unknown" title="Only Boolean flags have a status">
         –
       </span>
     );
@@ -133,14 +133,14 @@ export function Status({ status, short }: { status?: string; short?: boolean }) 
 }
 
 const types: Record<string, string> = {
-  bool: "true or false",
-  string: "text",
-  int: "whole number",
-  double: "number",
+  bool: "Boolean",
+  string: "String",
+  int: "Integer",
+  double: "Number",
   json: "JSON",
-  string_list: "list of texts",
-  duration: "duration",
-  log_level: "log level",
+  string_list: "String list",
+  duration: "Duration",
+  log_level: "Log level",
 };
 
 export const typeWords = (type: string | undefined) => types[type ?? ""] ?? type ?? "";
