@@ -64,7 +64,7 @@ export function RuleChanges({ before, after }: { before: Detail; after: Detail }
             )}
             <ul>
               {pairs.map((pair) => (
-                <Became {...pair} />
+                <Became {...pair} only={now.rules.length < 2} />
               ))}
               {moved && <li class="note">The order of the rules changes.</li>}
             </ul>
@@ -76,15 +76,15 @@ export function RuleChanges({ before, after }: { before: Detail; after: Detail }
 }
 
 /** One rule, before and after. */
-function Became({ before, after }: Pair) {
+function Became({ before, after, only }: Pair & { only: boolean }) {
   const rule = (after ?? before) as Rule;
   const other = before && after && !same(before.criteria, after.criteria);
   return (
     <li>
-      <Who rule={rule} />
+      <Who rule={rule} only={only} />
       {other && (
         <div class="was">
-          before: <Who rule={before} />
+          was: <Who rule={before} />
         </div>
       )}
       <div class="became">
