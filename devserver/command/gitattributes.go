@@ -113,14 +113,14 @@ func (g gitDirectory) notCheckedOut(ctx context.Context, sources map[string]stri
 // attributes are those of files at a commit, or in the checkout, of a directory that lies at
 // a place of the repository, each under where it lies in that.
 func (g gitDirectory) attributes(ctx context.Context, commit, place string, sources map[string]string, files map[string][]byte) (map[string]git.Attributes, error) {
-	var asked []string
+	asked := map[string]string{}
 	for file := range files {
-		asked = append(asked, path.Join(place, cmp.Or(sources[file], file)))
+		asked[path.Join(place, file)] = path.Join(place, cmp.Or(sources[file], file))
 	}
 	found, err := g.Attributes(ctx, commit, asked)
 	all := map[string]git.Attributes{}
 	for file := range files {
-		all[file] = found[path.Join(place, cmp.Or(sources[file], file))]
+		all[file] = found[path.Join(place, file)]
 	}
 	return all, err
 }

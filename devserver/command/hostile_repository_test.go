@@ -310,6 +310,17 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 		"a folder that archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
 			c.write("svc/our-config/.gitattributes", "feature-flags/ export-ignore\n")
 		}},
+		"the directory, which archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
+			c.write("svc/.gitattributes", "our-config/ export-ignore\n")
+		}},
+		"a link to a folder, which archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
+			c.git("mv", "svc/our-config/feature-flags", "svc/our-config/flags")
+			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.hash("blob", "flags")+",svc/our-config/feature-flags")
+			c.write(".gitattributes", "feature-flags export-ignore\n")
+		}},
+		"a folder above it that archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
+			c.write(".gitattributes", "/SV* export-ignore\nsvc/our-config/** -export-ignore\n")
+		}},
 		"links into a submodule": {"lib", "this is a submodule", func(c *clone) {
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/lib")
 			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.hash("blob", "lib/configs")+",svc/our-config/configs")

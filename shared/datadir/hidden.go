@@ -83,22 +83,22 @@ func hiddenByGit(dir string) []workspace.Problem {
 		problems = append(problems, Submodule(at))
 	}
 	files := Look(dir).Files
-	lies := map[string]string{} // each file, from the top and at the end of links
+	lies := map[string]string{} // each file, from the top, and where it is at the end of links
 	for file := range files {
-		lies[file] = path.Join(r.Prefix, endOf(dir, file))
+		lies[path.Join(r.Prefix, file)] = path.Join(r.Prefix, endOf(dir, file))
 	}
 	type line struct {
 		file      string
 		number    int
 		attribute string
 	}
-	attributes, err := r.Attributes(ctx, "", slices.Sorted(maps.Values(lies)))
+	attributes, err := r.Attributes(ctx, "", lies)
 	if err = cmp.Or(unasked, err); err != nil { // what git was kept from saying may be hidden
 		problems = append(problems, hidden(itself, "git does not say what it hides: "+err.Error()))
 	}
 	set := map[line][]string{}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		if attribute := attributes[lies[file]].Rewrites(files[file]); attribute != "" {
+		if attribute := attributes[path.Join(r.Prefix, file)].Rewrites(files[file]); attribute != "" {
 			at, number := r.SetAt(endOf(dir, file), attribute)
 			set[line{at, number, attribute}] = append(set[line{at, number, attribute}], file)
 		}

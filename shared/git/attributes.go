@@ -16,36 +16,36 @@ import (
 // unspecified or a value.
 type Attributes map[string]string
 
-// Attributes are those of files, by their paths from the top, as they hold at a commit; ""
-// for the checkout.
-func (r *Repository) Attributes(ctx context.Context, commit string, files []string) (map[string]Attributes, error) {
+// Attributes are those of files as they hold at a commit; "" for the checkout. Files are by
+// their names, each with where it lies at the end of symbolic links, both from the top.
+func (r *Repository) Attributes(ctx context.Context, commit string, files map[string]string) (map[string]Attributes, error) {
 	if len(files) == 0 {
 		return map[string]Attributes{}, nil
 	}
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Values(files))
+	folders := foldersOf(paths...)
 	ask, at := []string{"check-attr", "-z", "--stdin"}, r.at()
 	if commit == "" {
-		for _, path := range attributeFiles(files) {
-			if err := RefusePipes(filepath.Join(r.top, filepath.FromSlash(path))); err != nil {
+		for _, folder := range folders {
+			if err := RefusePipes(filepath.Join(r.top, filepath.FromSlash(folder), attributesName)); err != nil {
 				return nil, err
 			}
 		}
 	} else {
-		index, remove, err := r.attributesOf(ctx, commit, files)
+		index, remove, err := r.attributesOf(ctx, commit, folders)
 		if err != nil {
 			return nil, err
 		}
 		defer remove()
 		ask, at = append(ask, "--cached"), append(at, "GIT_INDEX_FILE="+index)
 	}
-	rewriting := []string{"ident", workingTreeEncoding, "export-subst", exportIgnore}
-	folders := map[string]bool{} // an attribute of theirs is not one of what lies in them
-	for _, file := range files {
-		if folder := path.Dir(file); folder != "." && folder+"/" != r.Prefix {
-			folders[folder+"/"] = true
+	for _, folder := range folders { // an attribute of theirs is not one of what lies in them
+		if folder != "." {
+			paths = append(paths, folder+"/")
 		}
 	}
-	files = slices.AppendSeq(slices.Clone(files), maps.Keys(folders))
-	all, err := r.ask(ctx, at, files, append(ask, append(rewriting, "filter", "text", "crlf", "eol")...))
+	rewriting := []string{"ident", workingTreeEncoding, "export-subst", exportIgnore}
+	all, err := r.ask(ctx, at, paths, append(ask, append(rewriting, "filter", "text", "crlf", "eol")...))
 	// What has git write other content counts wherever somebody may check it out: where
 	// the letters of names differ in case, and where they do not.
 	for _, ignore := range []string{"core.ignorecase=false", "core.ignorecase=true"} {
@@ -53,7 +53,7 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files []stri
 			break
 		}
 		var elsewhere map[string]Attributes
-		elsewhere, err = r.ask(ctx, at, files, append(append([]string{"-c", ignore}, ask...), rewriting...))
+		elsewhere, err = r.ask(ctx, at, paths, append(append([]string{"-c", ignore}, ask...), rewriting...))
 		for file, attributes := range elsewhere {
 			for name := range attributes {
 				if all[file].Value(name) == "" {
@@ -62,12 +62,21 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files []stri
 			}
 		}
 	}
-	for _, file := range files {
-		if of := all[path.Dir(file)+"/"]; of.Value(exportIgnore) != "" && all[file] != nil {
-			all[file][exportIgnore] = of[exportIgnore]
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]Attributes{}
+	for name, end := range files {
+		found[name] = maps.Clone(all[end])
+		for _, at := range append(foldersOf(name, end), name) { // an archive without one of them lacks the file
+			for _, of := range []Attributes{all[at], all[at+"/"]} {
+				if of.Value(exportIgnore) != "" {
+					found[name][exportIgnore] = of[exportIgnore]
+				}
+			}
 		}
 	}
-	return all, err
+	return found, nil
 }
 
 // ask asks git for attributes of files.
@@ -84,15 +93,18 @@ func (r *Repository) ask(ctx context.Context, at, files, ask []string) (map[stri
 	return all, err
 }
 
-// attributesOf writes an index of the .gitattributes of a commit alone that hold for the
-// files, outside the repository.
-func (r *Repository) attributesOf(ctx context.Context, commit string, files []string) (index string, remove func(), err error) {
+// attributesOf writes an index of the .gitattributes alone that a commit has in some folders,
+// outside the repository.
+func (r *Repository) attributesOf(ctx context.Context, commit string, folders []string) (index string, remove func(), err error) {
 	folder, err := os.MkdirTemp("", "svc-attributes-*")
 	if err != nil {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(folder) }
-	list := append([]string{"ls-tree", "--full-tree", "-z", commit, "--"}, attributeFiles(files)...)
+	list := []string{"ls-tree", "--full-tree", "-z", commit, "--"}
+	for _, at := range folders {
+		list = append(list, path.Join(at, attributesName))
+	}
 	index = filepath.Join(folder, "index")
 	entries, err := r.Run(ctx, nil, list...)
 	if err == nil {
@@ -105,16 +117,16 @@ func (r *Repository) attributesOf(ctx context.Context, commit string, files []st
 	return index, remove, nil
 }
 
-// attributeFiles are the paths where attributes of files can be set.
-func attributeFiles(files []string) (paths []string) {
+// foldersOf are the folders that files lie in, up to the top, which is ".".
+func foldersOf(files ...string) (folders []string) {
 	seen := map[string]bool{}
 	for _, file := range files {
 		for at := path.Dir(file); !seen[at]; at = path.Dir(at) {
 			seen[at] = true
-			paths = append(paths, path.Join(at, attributesName))
+			folders = append(folders, at)
 		}
 	}
-	return paths
+	return folders
 }
 
 // Value is that of an attribute, "" when it is not set.

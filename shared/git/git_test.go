@@ -76,7 +76,7 @@ func TestAskingWritesNothing(t *testing.T) {
 	}
 	before := files()
 	r := must.Get(Open(t.Context(), dir))(t)
-	must.Get(r.Attributes(t.Context(), "HEAD", []string{"a.json"}))(t)
+	must.Get(r.Attributes(t.Context(), "HEAD", map[string]string{"a.json": "a.json"}))(t)
 	if after := files(); !slices.Equal(before, after) {
 		t.Errorf("before:\n%s\nafter:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}

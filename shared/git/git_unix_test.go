@@ -29,7 +29,7 @@ func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		r, err := Open(ctx, dir)
 		if err == nil {
-			_, err = r.Attributes(ctx, "", []string{"sub/a.json"})
+			_, err = r.Attributes(ctx, "", map[string]string{"a.json": "sub/a.json"})
 		}
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), pipe+" is no file") {
@@ -42,7 +42,7 @@ func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 		}
 	}
 	r := must.Get(Open(t.Context(), dir))(t)
-	if _, err := r.Attributes(t.Context(), "", []string{"sub/a.json"}); err != nil {
+	if _, err := r.Attributes(t.Context(), "", map[string]string{"a.json": "sub/a.json"}); err != nil {
 		t.Error(err)
 	}
 }
