@@ -72,6 +72,34 @@ func TestParseRefusals(t *testing.T) {
 	}
 }
 
+// A value may be confidential, which need not be said before it.
+func TestNothingInAValueIsTold(t *testing.T) {
+	const rule = "/default/rules/0"
+	for _, tt := range []struct{ content, pointer, message string }{
+		{`"value":{"type":"json","value":{"SECRET":1,"SECRET":2},"confidential":true}`, "/value/value", "a name stands twice"},
+		{`"confidential":true,"value":{"SECRET":1,"SECRET":2}`, "/value", "a name stands twice"},
+		{`"value":{"value":{"weightedValues":[{"value":{"value":[{"SECRET":{"a":1,"a":2}}]}}]}}`, "/value/value/weightedValues/0/value/value", "a name stands twice"},
+		{`"criteria":[{"valueToMatch":{"value":{"SECRET":1,"SECRET":2}}}]`, "/criteria/0/valueToMatch/value", "a name stands twice"},
+		{`"value":{"value":{"SECRET\nSECRET":1,"SECRET\nSECRET":2}}`, "/value/value", "a name stands twice"},
+		{`"value":{"value":"SECRET\SECRET"}`, "/value/value", "not valid JSON"},
+		{`"value":{"value":"SECRET\uDC00"}`, "/value/value", "not valid JSON"},
+		{`"value":{"value":["1",1SECRET]}`, "/value/value", "not valid JSON"},
+		{`"value":{"value":trSECRET}`, "/value/value", "not valid JSON"},
+		{`"value":{"value":SECRET}`, "/value/value", "not valid JSON"},
+		{`"value":{"value":{"SECRET":"` + "\xff" + `"}}`, "/value/value", "not valid UTF-8"},
+		{`"value":{"value":{"SECRET":` + strings.Repeat("[", MaxDepth), "/value/value", "nested deeper"},
+		{`"value":{"value":{"SECRET":`, "/value/value", "not valid JSON"},
+		{`"value":{"type":"json","type":"json"`, "/value/type", `"type" stands twice`},
+		{`"values":{"a":1,"a":2}`, "/values/a", `"a" stands twice`},
+	} {
+		_, err := Parse([]byte(`{"default":{"rules":[{` + tt.content + `}]}}`))
+		e := err.(*SyntaxError)
+		if e.Pointer != rule+tt.pointer || !strings.Contains(e.Message, tt.message) || strings.Contains(e.Message, "SECRET") || strings.ContainsAny(e.Message, "'") {
+			t.Errorf("%s: %s: %s", tt.content, e.Pointer, e.Message)
+		}
+	}
+}
+
 func TestOffsetsAndPointers(t *testing.T) {
 	text := "{\r\n  \"a/b\": [ 10 , { \"~c\" : true } ]\r\n}"
 	n := mustParse(t, text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -284,11 +285,35 @@ func (p *parser) explain(err error) *SyntaxError {
 	case err == io.EOF:
 		e.Message = "empty: expected a JSON value"
 	default:
-		e.Message = "not valid JSON"
+		e.Message = notJSON
+	}
+	if within, below := withinValue(e.Pointer); within != "" {
+		e.Pointer = within
+		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName) && below:
+			e.Message = "a name stands twice in an object of this value; keep one"
+		case strings.HasPrefix(e.Message, notJSON):
+			e.Message = notJSON + " in a value, of which nothing is told as it may be confidential"
+		}
 	}
 	e.Line, e.Column = Position(p.text, e.Offset)
 	return e
 }
+
+// valueOf is the way to what a document's value holds, which is anything, and what is below.
+var valueOf = regexp.MustCompile(`(?s)^(.*?/(?:value|valueToMatch)(?:/value/weightedValues/[0-9]+/value)*(?:/(?:value|type|confidential|decryptWith))?)(/.*)?$`)
+
+// withinValue is as much of a pointer into a document's value as may be told, "" for any
+// other: what is below may be confidential, and what says so may come after it.
+func withinValue(pointer string) (within string, below bool) {
+	parts := valueOf.FindStringSubmatch(pointer)
+	if parts == nil {
+		return "", false
+	}
+	return parts[1], parts[2] != ""
+}
+
+const notJSON = "not valid JSON"
 
 func (p *parser) words(err *jsontext.SyntacticError) string {
 	switch {
@@ -302,7 +327,7 @@ func (p *parser) words(err *jsontext.SyntacticError) string {
 	if !utf8.Valid(p.text) && strings.Contains(inner, "UTF-8") {
 		return "not valid UTF-8; save the file as UTF-8"
 	}
-	return "not valid JSON: " + inner
+	return notJSON + ": " + inner
 }
 
 // withoutQuotation leaves out what a message quotes of the text: it may be a
