@@ -66,9 +66,7 @@ const askPatience = 10 * time.Second
 // hiddenByGit refuses what no review of the directory's repository shows. Where there is
 // no program git nobody has reviewed anything.
 func hiddenByGit(dir string) []workspace.Problem {
-	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
-	defer cancel()
-	r, err := git.Open(ctx, dir)
+	r, err := git.Open(context.Background(), dir)
 	switch {
 	case errors.Is(err, git.ErrNoProgram):
 		return nil
@@ -77,6 +75,8 @@ func hiddenByGit(dir string) []workspace.Problem {
 	case err != nil:
 		return []workspace.Problem{hidden(itself, "git does not say what it hides: "+err.Error())}
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
+	defer cancel()
 	var problems []workspace.Problem
 	submodules, unasked := r.Submodules(ctx)
 	for _, at := range Submodules(dir, submodules) {

@@ -70,6 +70,8 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	if err := RefusePipes(filepath.Join(r.top, ".git")); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, openPatience, fmt.Errorf("git has not answered within %s: it may wait for what is no file, such as a pipe that its configuration includes", openPatience))
+	defer cancel()
 	// Without being told the repository, git looks whose it is.
 	if _, err := run(ctx, r.top, nil, nil, "rev-parse", "--git-dir"); err != nil {
 		return nil, err
@@ -181,6 +183,8 @@ func Setting(ctx context.Context, dir, name string) string {
 }
 
 func setting(ctx context.Context, dir string, at []string, name string) string {
+	ctx, cancel := context.WithTimeout(ctx, openPatience)
+	defer cancel()
 	out, err := run(ctx, dir, at, nil, "config", "--get", name)
 	if err != nil {
 		return ""
@@ -233,6 +237,10 @@ func isOwn(name string) bool {
 
 // patience is how long git has for an answer: it waits for what is no file in a repository.
 const patience = 2 * time.Minute
+
+// openPatience is how long git has for what takes no more than its configuration, as to say
+// that a directory is a repository.
+var openPatience = 10 * time.Second // shorter in a test
 
 func run(ctx context.Context, dir string, at []string, stdin io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("git has not answered within %s", patience))

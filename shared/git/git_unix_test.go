@@ -46,3 +46,26 @@ func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Only git itself can tell what its configuration includes.
+func TestAPipeThatTheConfigurationIncludesIsNotWaitedForLong(t *testing.T) {
+	defer func(was time.Duration) { openPatience = was }(openPatience)
+	openPatience = 100 * time.Millisecond
+	for _, top := range []string{"", "inner"} {
+		dir := t.TempDir()
+		for _, at := range []string{dir, filepath.Join(dir, top)} {
+			if out, err := exec.Command(testenv.Program(t, "your system's package", "git"), "init", "-q", at).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+		if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600), os.WriteFile(filepath.Join(dir, ".git", "config"), []byte("[include]\npath = ../pipe\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err := Open(ctx, filepath.Join(dir, top))
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "git has not answered within 100ms") {
+			t.Errorf("%q: %v", top, err)
+		}
+	}
+}
