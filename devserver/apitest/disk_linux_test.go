@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/testing/apiload"
 )
@@ -51,6 +53,26 @@ func TestAFullDisk(t *testing.T) {
 		t.Errorf("there are now\n%s\nand there were\n%s", strings.Join(now, "\n"), strings.Join(files, "\n"))
 	}
 	s.expect(200, `"changed":true`, "PATCH", path, off)
+	s.bare.Sound(t)
+}
+
+// TestWhatASystemRefuses is told to whoever writes, and writing goes on once it is over.
+func TestWhatASystemRefuses(t *testing.T) {
+	s := newSite(t)
+	s.works(true)
+	const path, off = "/v1/flags/redesign/environments/staging", `{"enabled": false}`
+	t.Run("a folder that is read-only", func(t *testing.T) {
+		readOnly(t, filepath.Join(s.repository(), "refs", "heads"))
+		s.expect(503, "and nothing was written", "PATCH", path, off)
+	})
+	s.works(false)
+	s.works(true)
+	var limit unix.Rlimit
+	must(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, nil, &limit))
+	must(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, &unix.Rlimit{Max: limit.Max}, nil))
+	s.expect(503, "can open no more files", "PATCH", path, off)
+	must(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, &limit, nil))
+	s.works(false)
 	s.bare.Sound(t)
 }
 

@@ -125,10 +125,13 @@ func (f *Fault) Error() string {
 func (f *Fault) Unwrap() error { return f.Cause }
 
 // Of finds the fault in an error. An error without one is Internal, in words
-// that tell a client nothing.
+// that tell a client nothing, unless Refused has some.
 func Of(err error) *Fault {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f
+	}
+	if why := Refused(err); why != "" {
+		return New(Unavailable, "%s", why).Because(err)
 	}
 	return New(Internal, "something went wrong on our side").Because(err)
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -45,5 +47,20 @@ func TestOfKeepsKindAndDetails(t *testing.T) {
 	}
 	if got := Of(errors.New("x")).Kind; got != Internal {
 		t.Errorf("kind %v", got)
+	}
+}
+
+func TestWhatASystemRefusesIsNoDefectOfOurs(t *testing.T) {
+	for cause, says := range map[error]string{
+		syscall.ENOSPC: "disk is full", syscall.EMFILE: "no more files", syscall.ENFILE: "no more files",
+		syscall.EROFS: "read-only", syscall.EACCES: "no permission", syscall.EPERM: "no permission",
+	} {
+		f := Of(fmt.Errorf("moving the head: %w", &fs.PathError{Op: "open", Path: "/secret/place", Err: cause}))
+		if f.Kind != Unavailable || !strings.Contains(f.Message, says) || strings.Contains(f.Message, "secret") || !errors.Is(f, cause) {
+			t.Errorf("%v: %d %s", cause, f.Kind, f.Message)
+		}
+	}
+	if f := Of(&fs.PathError{Op: "read", Path: "a", Err: syscall.EIO}); f.Kind != Internal {
+		t.Error(f)
 	}
 }

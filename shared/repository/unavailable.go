@@ -27,8 +27,9 @@ func Unwritten(err error) error {
 	case err == nil, errors.Is(err, ErrMoved), errors.Is(err, ErrBusy), errors.Is(err, ErrFailed),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case fault.IsFullDisk(err):
-		return &Unavailable{fault.FullDisk, fmt.Errorf("%w: %w", ErrFailed, err)}
+	}
+	if why := fault.Refused(err); why != "" {
+		return &Unavailable{why + ", and nothing was written", fmt.Errorf("%w: %w", ErrFailed, err)}
 	}
 	return fmt.Errorf("%w: %w", ErrFailed, err)
 }

@@ -70,7 +70,7 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 		return Compaction{}, errRepacked
 	}
 	if err != nil {
-		if at := (*pack.SourceError)(nil); errors.As(err, &at) && ctx.Err() == nil && !fault.IsFullDisk(err) {
+		if at := (*pack.SourceError)(nil); errors.As(err, &at) && ctx.Err() == nil && fault.Refused(err) == "" {
 			o.unmergeable[small[at.Source].Name] = true
 			err = fmt.Errorf("pack %s: %w", small[at.Source].Name, err)
 		}
