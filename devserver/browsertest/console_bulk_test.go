@@ -21,6 +21,8 @@ func TestConsoleChangesSeveralItems(t *testing.T) {
 	p.tabTo(t, ".selected .actions button:first-child")
 	p.press(t, "\r")
 	p.says(t, "dialog .form", "1 flag of another type is left out")
+	p.click(t, "dialog .segmented button:first-child")
+	p.choose(t, "dialog .field select", "production")
 	p.says(t, "dialog .by-item", "new-checkout")
 	p.says(t, "dialog .by-item", "search.suggestions")
 	w.send(t, w.key(t, "Grace", "protected_engineer"), "PATCH", "/v1/flags/new-checkout/environments/development", `{"enabled": false}`)
@@ -55,7 +57,8 @@ func TestConsoleChangesSeveralItems(t *testing.T) {
 	}
 	pick()
 	p.click(t, ".selected .actions button:nth-child(2)")
-	p.choose(t, "dialog .field:first-of-type select", "development")
+	p.choose(t, "dialog .field:nth-of-type(1) select", "development")
+	p.choose(t, "dialog .field:nth-of-type(2) select", "production")
 	p.says(t, "dialog .by-item", "production")
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
 	p.gone(t, "dialog")

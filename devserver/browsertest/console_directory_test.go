@@ -59,7 +59,7 @@ func TestTheConsoleOfADirectoryAsksForItsToken(t *testing.T) {
 	p := blankTab(t, desk)
 	p.load(t, page+"#/flags/new-checkout")
 	p.says(t, "main h1", "Open the directory")
-	for typed, want := range map[string]string{token + "x": "This token is not taken", "a b": "Paste the token"} {
+	for typed, want := range map[string]string{token + "x": "Token not accepted", "a b": "Paste the token"} {
 		p.write(t, "#key", typed)
 		p.click(t, "form button")
 		p.says(t, "#key-problem", want)

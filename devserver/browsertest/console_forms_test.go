@@ -120,10 +120,10 @@ func TestConsoleKeepsWhatIsTypedInAForm(t *testing.T) {
 		p.wait(t, ".row")
 		p.visit(t, form.place)
 		p.holds(t, form.field, text)
-		p.says(t, "dialog .resumed", "What you had begun here is still there")
+		p.says(t, "dialog .resumed", "Your draft is restored")
 		p.click(t, "dialog .dialog-foot button:first-child")
 		p.gone(t, "dialog")
-		p.says(t, ".notice", "thrown away")
+		p.says(t, ".notice", "Draft discarded")
 		p.click(t, ".notice .link")
 		p.holds(t, form.field, text)
 		p.click(t, "dialog .resumed button")
@@ -204,7 +204,7 @@ func TestConsoleOfADirectoryKeepsWorkOverAReload(t *testing.T) {
 	p.write(t, form.field, "typed")
 	p.asks(t)
 	p.holds(t, form.field, "typed")
-	p.says(t, "dialog .resumed", "What you had begun here is still there")
+	p.says(t, "dialog .resumed", "Your draft is restored")
 }
 
 // A page belongs to one run of the server. What was typed is there after it was loaded anew.
@@ -223,8 +223,8 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 		t.Helper()
 		must(t, server.Stop())
 		server = start()
-		p.says(t, "main", "The server has been started anew")
-		p.says(t, "main", "What you had begun is there again")
+		p.says(t, "main", "The server was restarted")
+		p.says(t, "main", "Your draft is there again")
 		p.write(t, "#key", server.Console())
 		loaded := make(chan struct{}, 8)
 		if err := chromedp.Listen(p.ctx, func(event any) {
@@ -261,7 +261,7 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 	p.press(t, "\r")
 	p.says(t, "dialog .messages", "rule changed")
 	again(p)
-	p.says(t, ".targeting > .resumed", "What you had begun here is still there")
+	p.says(t, ".targeting > .resumed", "Your draft is restored")
 	p.says(t, ".draft", "user.typed")
 	p.says(t, "dialog .messages", "rule changed")
 	p.apply(t)

@@ -61,7 +61,7 @@ func TestConsoleGoesOnWithAnotherKey(t *testing.T) {
 	call[bool](t, p.tab, `() => Object.defineProperty(document, "hidden", { value: true }) && true`) // so that it does not find out by itself
 	svc(t, "key", "revoke", "--data", w.data, get[struct{ KeyID string }](t, w.base+"/v1/whoami", key).KeyID)
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
-	p.says(t, ".signin .problem", "no longer")
+	p.says(t, ".signin .problem", "Key revoked or expired")
 	other := w.key(t, "Grace", "protected_engineer")
 	if flag := get[struct{ EnvironmentStatuses map[string]string }](t, w.base+"/v1/flags/new-checkout", other); flag.EnvironmentStatuses["staging"] != "pre_rollout" {
 		t.Errorf("a revoked key has changed it: %v", flag)

@@ -222,7 +222,7 @@ func TestConsoleMergesTheRulesOfTwoPeople(t *testing.T) {
 	w.send(t, other, "PUT", "/v1/flags/search.suggestions/document", strings.NewReplacer(`"2.4.0"`, `"2.5.0"`, `"CommitSha"`, `"expectedCommitSha"`, `"Document"`, `"document"`).Replace(string(text)))
 	p.says(t, "dialog .review .box.warn", "Someone else changed this")
 	p.click(t, "dialog .review .box button:not(.time)")
-	p.says(t, ".targeting > .box.warn", "have been changed meanwhile")
+	p.says(t, ".targeting > .box.warn", "Someone else changed the same rules")
 	p.says(t, ".targeting > .box.warn .rules", "2.5.0")
 	if kept := call[string](t, p.tab, `() => document.querySelector(".draft:nth-child(2) .operand input").value`); kept != "3.0.0" {
 		t.Errorf("the form holds %q", kept)
@@ -245,7 +245,7 @@ func TestConsoleKeepsRulesThatAreNotAppliedYet(t *testing.T) {
 		leave()
 		p.gone(t, "dialog")
 		p.click(t, `[aria-label="Edit rules in production"]`)
-		p.says(t, ".targeting > .box", "What you had begun here is still there")
+		p.says(t, ".targeting > .box", "Your draft is restored")
 		p.says(t, "dialog .messages", "removed")
 		p.click(t, ".targeting > .box button")
 		p.says(t, ".draft:nth-child(1)", "beta-testers")

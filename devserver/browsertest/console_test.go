@@ -127,7 +127,7 @@ func TestConsoleChangesItems(t *testing.T) {
 	p.says(t, "dialog .messages", `flag "brand.new" created`)
 	p.apply(t)
 	p.says(t, "h1", "brand.new")
-	p.click(t, ".heading .actions button:not(.small)") // which comes with the item, after the one that copies the key
+	p.click(t, ".heading .actions button:last-child:not(.small)") // which comes with the item
 	p.says(t, "dialog .messages", "deleted")
 	p.click(t, "dialog .danger:not([disabled])")
 	p.says(t, ".heading .note", "4 flags")

@@ -136,3 +136,50 @@ func TestConsoleSaysWhatASwitchDoes(t *testing.T) {
 	p.says(t, "dialog .rule-changes", "false\n→\ntrue")
 	p.gone(t, "dialog .inherits")
 }
+
+// A text flag is made, described and given other values without JSON.
+func TestConsoleHasFormsForAFlag(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/plans.json": plans}))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags?new=1", key)
+	p.write(t, "dialog .form > .field:first-of-type input", "theme")
+	p.choose(t, "dialog .form > .field:nth-of-type(2) select", "string")
+	p.write(t, ".variant:nth-of-type(1) textarea", "light")
+	p.write(t, ".variant:nth-of-type(2) textarea", "dark")
+	p.write(t, ".variant:nth-of-type(2) .field:nth-of-type(2) input", "Dark mode")
+	p.says(t, "dialog .review", "Fill in the fields")
+	p.choose(t, "dialog .variants + .field select", "light")
+	p.says(t, "dialog .messages", "variants: 1 added")
+	p.apply(t)
+	p.says(t, "main h1", "theme")
+	p.says(t, "[aria-labelledby=variants]", "dark Dark mode")
+
+	p.click(t, ".heading .actions button:nth-last-child(2)") // Edit details
+	p.write(t, "dialog .form .field:nth-of-type(1) input", "Theme")
+	p.write(t, "dialog .form .field:nth-of-type(2) textarea", "Colours of the page.")
+	p.write(t, "dialog .chips input", "design")
+	p.press(t, "\r")
+	p.click(t, "dialog .check input")
+	p.says(t, "dialog .messages", "tags")
+	p.apply(t)
+	p.says(t, ".heading", "Colours of the page.")
+	p.says(t, ".facts", "design")
+	p.says(t, ".facts", "Clean up")
+
+	p.visit(t, "#/flags/plans")
+	p.click(t, "[aria-labelledby=variants] button")
+	p.says(t, ".variant:nth-of-type(1)", "Used in the default rules")
+	if p.sees(t, `[aria-label="Remove value 1"]:not([disabled])`) {
+		t.Error("a value that is served can be removed")
+	}
+	p.click(t, `[aria-label="Remove value 3"]`)
+	p.write(t, ".variant:nth-of-type(1) textarea", "first")
+	p.says(t, "dialog .rule-changes", "first")
+	p.apply(t)
+	file := w.fileOf(t, "feature-flags/plans.json")
+	if !strings.Contains(file, `"variants":[{"value":{"type":"string","value":"first"}},{"value":{"type":"string","value":"b"}}]`) || !strings.Contains(file, `{"weight":50000,"value":{"type":"string","value":"first"}}`) {
+		t.Errorf("%s", file)
+	}
+	p.quiet(t)
+}

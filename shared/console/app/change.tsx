@@ -1,5 +1,6 @@
 // The changes that can be made to an item, each over its own part of the query:
-// edit=<scope>, raw=1, undo=<commit>, restore=<commit>, delete=1, schema=1.
+// edit=<scope>, raw=1, undo=<commit>, restore=<commit>, delete=1, schema=1,
+// details=1, variants=1.
 import { useState, useEffect } from "./lib";
 import { get } from "./api";
 import type { Family } from "./workspace";
@@ -15,6 +16,8 @@ import { Level } from "./edit-level";
 import { Edit } from "./edit-value";
 import { Raw } from "./edit-document";
 import { Whole } from "./change-whole";
+import { Details } from "./edit-details";
+import { Variants } from "./edit-variants";
 
 /**
  * A document as it is when a change begins, not as it was when it was last seen.
@@ -56,6 +59,14 @@ export function Change({ family, itemKey }: { family: Family; itemKey: string })
     <>
       Edit the document <em>{itemKey}</em>
     </>
+  ) : query.has("details") ? (
+    <>
+      Details of <em>{itemKey}</em>
+    </>
+  ) : query.has("variants") ? (
+    <>
+      Values of <em>{itemKey}</em>
+    </>
   ) : query.has("delete") ? (
     <>
       Delete <em>{itemKey}</em>
@@ -70,13 +81,13 @@ export function Change({ family, itemKey }: { family: Family; itemKey: string })
     </>
   );
   // A deleted item has no document, and its deletion can be undone.
-  const gone = stored.problem?.status === 404 && !scope && !query.has("raw");
+  const gone = stored.problem?.status === 404 && (query.has("undo") || query.has("restore"));
   return (
     <Dialog
       title={title}
       close={shut}
       key={query.toString()}
-      wide={editsRules ? "wide targeted" : query.has("raw") ? "wide" : ""}
+      wide={editsRules ? "wide targeted" : query.has("raw") || query.has("variants") ? "wide" : ""}
     >
       {stored.problem && !gone ? (
         <Problem problem={stored.problem} />
@@ -98,6 +109,10 @@ export function Change({ family, itemKey }: { family: Family; itemKey: string })
         )
       ) : query.has("raw") ? (
         <Raw family={family} itemKey={itemKey} stored={stored.data} />
+      ) : query.has("details") && stored.data ? (
+        <Details family={family} itemKey={itemKey} stored={stored.data} />
+      ) : query.has("variants") && stored.data ? (
+        <Variants itemKey={itemKey} stored={stored.data} />
       ) : (
         <Whole family={family} itemKey={itemKey} stored={gone ? null : stored.data} />
       )}

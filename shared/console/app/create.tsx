@@ -3,13 +3,41 @@ import { families, lists, environments } from "./workspace";
 import type { Family } from "./workspace";
 import { place, close, go, address } from "./router";
 import { useBegun } from "./begun";
-import { valueOf, Field, levels } from "./values";
+import { valueOf, choicesOf, Field, levels } from "./values";
 import { Dialog } from "./dialog";
 import { typeWords } from "./words";
 import { Review, itemPath } from "./review";
 import type { Outcome } from "./answers";
+import { VariantFields, variantsOf, wrongVariants } from "./variant-fields";
+import type { VariantDraft } from "./variant-fields";
 
 const types = ["bool", "string", "int", "double", "string_list", "json", "duration"];
+
+/** A flag that may serve several values, made by one commit. */
+const withVariants = (body: Record<string, any>, variants: any[]) => {
+  const { key, type, value, description } = body;
+  return [
+    { op: "create", type: "feature_flag", body },
+    {
+      op: "put",
+      type: "feature_flag",
+      key,
+      document: {
+        key,
+        type: "feature_flag",
+        valueType: type,
+        ...(description && { description }),
+        access: "standard",
+        tags: [],
+        default: {
+          rules: [{ criteria: [{ operator: "ALWAYS_TRUE" }], value: { type, value } }],
+        },
+        environments: [],
+        variants,
+      },
+    },
+  ];
+};
 
 /** Creates a flag, a config, a segment or a service's log levels. */
 export const Create = ({ family }: { family: Family }) =>
@@ -19,7 +47,7 @@ function New({ family }: { family: Family }) {
   const levelled = family === "log-levels",
     noun = families[family].one;
   const {
-    work: { key, type, text, description },
+    work: { key, type, text, description, drafts },
     set,
     done,
     cancel,
@@ -29,6 +57,10 @@ function New({ family }: { family: Family }) {
     type: family === "flags" ? "bool" : "string",
     text: levelled ? "INFO" : undefined,
     description: "",
+    drafts: [
+      { text: undefined, name: "", description: "" },
+      { text: undefined, name: "", description: "" },
+    ] as VariantDraft[],
   }));
   const end = () => close(["new"]);
   const single = valueOf(type, text);
@@ -42,6 +74,8 @@ function New({ family }: { family: Family }) {
           )
         ? "This service has log levels already."
         : undefined;
+  const several = family === "flags" && type !== "bool",
+    variants = several ? variantsOf(drafts, type) : [];
   const body: Record<string, any> = {
     key,
     ...(family === "flags" ? { type } : family === "configs" ? { valueType: type } : {}),
@@ -51,7 +85,9 @@ function New({ family }: { family: Family }) {
   const waiting =
     !key || wrongKey || (needsValue && (single.problem || single.missing))
       ? "Fill in the fields to preview."
-      : undefined;
+      : several && wrongVariants(drafts, type)
+        ? wrongVariants(drafts, type)
+        : undefined;
   return (
     <Dialog title={levelled ? "Log levels of a service" : `New ${noun}`} close={end}>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
@@ -79,11 +115,27 @@ function New({ family }: { family: Family }) {
             label="Type"
             choices={types.map((one) => ({ text: one, name: typeWords(one) }))}
             text={type}
-            set={(next: string) => set({ type: next, text: undefined })}
+            set={(next: string) =>
+              set({
+                type: next,
+                text: undefined,
+                drafts: drafts.map((one) => ({ ...one, text: undefined })),
+              })
+            }
           />
         )}
+        {several && <VariantFields drafts={drafts} set={(drafts) => set({ drafts })} type={type} />}
         {needsValue && (
           <Field
+            choices={
+              several
+                ? choicesOf({
+                    type: "feature_flag",
+                    valueType: type,
+                    variants: variants.filter((one) => one.value.value !== undefined),
+                  })
+                : undefined
+            }
             type={type}
             label="Everyone gets"
             text={text}
@@ -124,7 +176,15 @@ function New({ family }: { family: Family }) {
                 verb: "Set the level",
                 waiting,
               }
-            : { method: "POST", path: family, body, verb: `Create the ${noun}`, waiting }
+            : several
+              ? {
+                  method: "POST",
+                  path: "changes",
+                  body: { operations: withVariants(body, variants) },
+                  verb: `Create the ${noun}`,
+                  waiting,
+                }
+              : { method: "POST", path: family, body, verb: `Create the ${noun}`, waiting }
         }
         done={(outcome: Outcome) => {
           done();

@@ -6,7 +6,18 @@ import { get } from "./api";
 import { itemPath } from "./review";
 
 /** The parts of the query that open a form. */
-export const names = ["edit", "kind", "set", "undo", "restore", "delete", "raw", "schema"];
+export const names = [
+  "edit",
+  "kind",
+  "set",
+  "undo",
+  "restore",
+  "delete",
+  "raw",
+  "schema",
+  "details",
+  "variants",
+];
 
 export const shut = () => close(names);
 

@@ -76,6 +76,11 @@ export function Item({
         }
       >
         <Copy text={itemKey} />
+        {known && family !== "log-levels" && (
+          <button type="button" class="quiet" onClick={() => open({ details: "1" })}>
+            Edit details
+          </button>
+        )}
         {known && (
           <button type="button" class="quiet" onClick={() => open({ delete: "1" })}>
             Delete

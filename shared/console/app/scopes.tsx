@@ -5,7 +5,7 @@ import type { Detail, Environment } from "./answers";
 import { Rules, rulesIn, stateOf } from "./rules";
 import { open } from "./router";
 import { Icon } from "./icons";
-import { Status } from "./words";
+import { Status, Stored } from "./words";
 
 /** What the button does beside the rules: a switch is there for all or nothing. */
 const deed = (family: Family, item: Detail): [word: string, kind?: string] =>
@@ -74,6 +74,33 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
           </span>
         </footer>
       </section>
+      {family === "flags" && item.variants && item.variants.length > 0 && (
+        <section class="scope default" aria-labelledby="variants">
+          <header>
+            <div>
+              <h2 id="variants">Values</h2>
+              <p class="note">What this flag may serve.</p>
+            </div>
+          </header>
+          <ul class="rules">
+            {item.variants.map((variant) => (
+              <li>
+                <div>
+                  <Stored value={variant.value} /> {variant.name}
+                </div>
+                {variant.description && <p class="note">{variant.description}</p>}
+              </li>
+            ))}
+          </ul>
+          <footer>
+            <span class="actions">
+              <button type="button" class="quiet" onClick={() => open({ variants: "1" })}>
+                Edit values
+              </button>
+            </span>
+          </footer>
+        </section>
+      )}
     </div>
   );
 }

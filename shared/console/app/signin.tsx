@@ -37,7 +37,7 @@ function Note() {
     <>
       <code>svc serve</code> has printed an address with it, beside <code>Console</code>: opened, it
       asks for nothing. The tab keeps it.
-      {isBegun() && " What you had begun is there again then."}
+      {isBegun() && " Your draft is there again then."}
     </>
   );
 }
