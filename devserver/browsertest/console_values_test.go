@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -182,4 +183,42 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 		t.Errorf("%s", file)
 	}
 	p.quiet(t)
+}
+
+// With 25 environments a list has columns for as many as there is room for, production among
+// them, and for those alone that are chosen.
+func TestConsoleListsManyEnvironments(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 24 {
+		names = append(names, fmt.Sprintf(`"region-%02d"`, i))
+	}
+	w := serveWorkspace(t, copySample(t, map[string]string{"svc.json": `{"environments": [` + strings.Join(names, ",") + `, "staging", "development", {"name": "production", "environmentType": "production", "protected": true}], "secretReferences": "protected"}`}))
+	key := w.key(t, "Ada", "protected_engineer")
+	for _, width := range []int64{320, 768, 1280, 1920} {
+		p := openConsole(t, w, screen{width, 800, false, "light"}, "#/flags", key)
+		p.says(t, ".row .key", "new-checkout")
+		eventually(t, fmt.Sprint("the list fits into ", width), func() (any, bool) {
+			got := call[[]float64](t, p.tab, `() => {
+				const list = document.querySelector(".list").getBoundingClientRect();
+				const last = [...document.querySelectorAll(".row:first-child > span")].filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect().right);
+				return [Math.max(...last), list.right, document.documentElement.scrollWidth, innerWidth, document.querySelectorAll('.row:first-child [data-column="production"]').length];
+			}`)
+			return got, got[0] <= got[1] && got[2] <= got[3] && got[4] == 1
+		})
+		if width != 1280 {
+			continue
+		}
+		p.click(t, ".filters button")
+		for i := range 24 {
+			p.click(t, fmt.Sprintf("dialog .check:nth-of-type(%d) input", i+2)) // after development
+		}
+		p.click(t, "dialog .primary")
+		p.gone(t, "dialog")
+		p.says(t, ".list-head", "development\nproduction")
+		p.reload(t)
+		p.signIn(t, key)
+		p.says(t, ".list-head", "development\nproduction")
+		p.quiet(t)
+	}
 }

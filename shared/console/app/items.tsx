@@ -19,6 +19,7 @@ import { selected, select } from "./selection";
 import { Selected } from "./selected";
 import { Bulk } from "./bulk";
 import { Coming } from "./parts";
+import { useColumns, Columns } from "./columns";
 
 function filtered(rows: Row[], query: URLSearchParams) {
   const words = (query.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
@@ -37,6 +38,19 @@ function filtered(rows: Row[], query: URLSearchParams) {
           ? row.environmentStatuses?.[where] === status
           : Object.values(row.environmentStatuses ?? {}).includes(status))),
   );
+}
+
+const dateOf = (row: Row) =>
+  typeof row.lastModified === "string" ? row.lastModified : (row.lastModified?.date ?? "");
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Rows by their keys, or as somebody wants them sorted. */
+function ordered(rows: Row[], sort: string | null) {
+  if (sort === "changed") return [...rows].sort((a, b) => compare(dateOf(b), dateOf(a)));
+  if (sort === "evaluated")
+    return [...rows].sort((a, b) => compare(a.lastEvaluatedAt ?? "", b.lastEvaluatedAt ?? ""));
+  return rows;
 }
 
 const Name = (row: Row) => (
@@ -84,20 +98,38 @@ function level(row: Row, scope: string) {
   );
 }
 
-const shownEnvironments = () =>
-  environments.value.slice(0, 8).map((environment) => environment.name);
+/** What there is no column for. */
+const rest = (row: Row, names: string[]) => {
+  const left = environments.value.filter((one) => !names.includes(one.name));
+  return left.length
+    ? [
+        <span
+          class="note"
+          title={left
+            .map(({ name }) => {
+              const status = row.environmentStatuses?.[name];
+              return `${name}: ${status ? (statuses[status]?.[0] ?? status) : "–"}`;
+            })
+            .join("\n")}
+        >
+          +{left.length}
+        </span>,
+      ]
+    : [];
+};
 
-function shape(family: Family): { columns: string[]; cells: (row: Row) => any[] } {
-  const names = shownEnvironments();
+function shape(family: Family, names: string[]): { columns: string[]; cells: (row: Row) => any[] } {
+  const more = environments.value.length > names.length ? ["More"] : [];
   switch (family) {
     case "flags":
       return {
-        columns: ["Key", ...served, "Type", ...names, ...counted],
+        columns: ["Key", ...served, "Type", ...names, ...more, ...counted],
         cells: (row) => [
           Name(row),
           ...value(row),
           typeWords(row.valueType),
           ...names.map((name) => <Status status={row.environmentStatuses?.[name]} />),
+          ...rest(row, names),
           ...told(row),
         ],
       };
@@ -142,7 +174,7 @@ export function Items({ family }: { family: Family }) {
   const { title, each: one } = families[family];
   const { rows, state, problem } = lists[family].value;
   const { query } = place.value;
-  const found = useMemo(() => filtered(rows, query), [rows, query]);
+  const found = useMemo(() => ordered(filtered(rows, query), query.get("sort")), [rows, query]);
   const tags = useMemo(
     () => [...new Set(rows.flatMap((row) => row.tags ?? []))].sort().slice(0, 500),
     [rows],
@@ -154,7 +186,10 @@ export function Items({ family }: { family: Family }) {
   // What is typed is looked for once in a frame. Until then it is what the field has,
   // whatever else is drawn, and whoever goes down into the list takes it along.
   const typing = useRef({ frame: 0, text: "", path: "" });
-  const { columns, cells } = shape(family);
+  const { ref, names } = useColumns(
+    29 + (served.length ? 7 : 0) + (family === "flags" ? 6.5 * counted.length : 6.5),
+  );
+  const { columns, cells } = shape(family, names);
   const narrowed = ["q", "tag", "status", "type", "in"].some((name) => query.get(name));
   // What is above the list stands there before it comes, so that nothing moves.
   const coming = state !== "here",
@@ -239,15 +274,35 @@ export function Items({ family }: { family: Family }) {
           {(tags.length > 0 || (coming && family === "flags")) && (
             <Choice label="Tag" name="tag" all="Tag" options={tags} />
           )}
+          {counted.length > 0 && family !== "segments" && (
+            <Choice
+              label="Sort"
+              name="sort"
+              all="Sort by key"
+              options={[
+                ["changed", "Last changed first"],
+                ...(family === "log-levels"
+                  ? []
+                  : [["evaluated", "Least evaluated first"] as [string, string]]),
+              ]}
+            />
+          )}
+          {(family === "flags" || family === "log-levels") && environments.value.length > 3 && (
+            <button type="button" onClick={() => open({ columns: "1" })}>
+              Columns
+            </button>
+          )}
         </div>
       )}
+      <Columns />
       <Broken />
       {problem && <Problem problem={problem} />}
       {found.length > 0 ? (
         <>
           <div
+            ref={ref}
             class={`of-${family} ${served.length ? "on-files" : ""}`}
-            style={{ "--environments": shownEnvironments().length }}
+            style={{ "--environments": names.length + (columns.includes("More") ? 1 : 0) }}
           >
             <List
               key={family}
