@@ -215,10 +215,10 @@ func TestConsoleListsManyEnvironments(t *testing.T) {
 		}
 		p.click(t, "dialog .primary")
 		p.gone(t, "dialog")
-		p.says(t, ".list-head", "development\nproduction")
+		p.says(t, ".list-head", "development\nstaging\nproduction")
 		p.reload(t)
 		p.signIn(t, key)
-		p.says(t, ".list-head", "development\nproduction")
+		p.says(t, ".list-head", "development\nstaging\nproduction")
 		p.quiet(t)
 	}
 }

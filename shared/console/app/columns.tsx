@@ -29,12 +29,16 @@ function hide(names: string[]) {
 
 const matters = (one: Environment) => one.protected || one.environmentType === "production";
 
-/** The environments that have a column, in their order; those that matter most come first where room is short. */
+/**
+ * The environments that have a column, in their order. Where room is short, those that matter
+ * come first, and one column tells how many are left.
+ */
 export function columnsOf(all: Environment[], hidden: string[], room: number): string[] {
   const wanted = all.filter((one) => matters(one) || !hidden.includes(one.name));
+  if (wanted.length === all.length && all.length <= room) return all.map((one) => one.name);
   const taken = [...wanted.filter(matters), ...wanted.filter((one) => !matters(one))].slice(
     0,
-    Math.max(1, room),
+    Math.max(1, room - 1),
   );
   return wanted.filter((one) => taken.includes(one)).map((one) => one.name);
 }
@@ -42,8 +46,9 @@ export function columnsOf(all: Environment[], hidden: string[], room: number): s
 /**
  * The columns of a list that is as wide as an element.
  * @param others what other columns take, in rem
+ * @param spare what one of them takes that can be left out
  */
-export function useColumns(others: number) {
+export function useColumns(others: number, spare: number) {
   const [node, ref] = useState(null as HTMLElement | null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -55,8 +60,11 @@ export function useColumns(others: number) {
   }, [node]);
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
   const wide = width / rem > 46;
-  const room = width ? Math.floor((width / rem - (wide ? others : 20)) / (wide ? 5.5 : 5.25)) : 3;
-  return { ref, names: columnsOf(environments.value, hidden.value, room) };
+  const room = (others: number) =>
+    width ? Math.floor((width / rem - (wide ? others : 14.75)) / (wide ? 5.5 : 5.25)) : 3;
+  const tight = environments.value.length > room(others);
+  const names = columnsOf(environments.value, hidden.value, room(tight ? others - spare : others));
+  return { ref, names, tight };
 }
 
 /** Opened by columns=1 in the query. */

@@ -79,13 +79,16 @@ const served = servedHere ? ["Value"] : [];
 
 const value = (row: Row) => served.map(() => <Served itemKey={row.key} />);
 
-const told = (row: Row) =>
-  counted.length
-    ? [
-        row.lastEvaluatedAt ? <Day at={row.lastEvaluatedAt} /> : <span class="note">–</span>,
-        changed(row),
-      ]
-    : [];
+const told = (row: Row, counted: string[]) =>
+  counted.map((column) =>
+    column === "Changed" ? (
+      changed(row)
+    ) : row.lastEvaluatedAt ? (
+      <Day at={row.lastEvaluatedAt} />
+    ) : (
+      <span class="note">–</span>
+    ),
+  );
 
 function level(row: Row, scope: string) {
   const found = row.scopes?.find((one) => one.scope === scope);
@@ -118,8 +121,13 @@ const rest = (row: Row, names: string[]) => {
     : [];
 };
 
-function shape(family: Family, names: string[]): { columns: string[]; cells: (row: Row) => any[] } {
-  const more = environments.value.length > names.length ? ["More"] : [];
+function shape(
+  family: Family,
+  names: string[],
+  counted: string[],
+): { columns: string[]; cells: (row: Row) => any[] } {
+  const more = environments.value.length > names.length ? ["More"] : [],
+    changes = counted.filter((column) => column === "Changed");
   switch (family) {
     case "flags":
       return {
@@ -130,7 +138,7 @@ function shape(family: Family, names: string[]): { columns: string[]; cells: (ro
           typeWords(row.valueType),
           ...names.map((name) => <Status status={row.environmentStatuses?.[name]} />),
           ...rest(row, names),
-          ...told(row),
+          ...told(row, counted),
         ],
       };
     case "configs":
@@ -141,17 +149,17 @@ function shape(family: Family, names: string[]): { columns: string[]; cells: (ro
           ...value(row),
           typeWords(row.valueType),
           row.sendToClientSdk ? "sent" : <span class="note">not sent</span>,
-          ...told(row),
+          ...told(row, counted),
         ],
       };
     case "log-levels":
       return {
-        columns: ["Service", "default", ...names, ...counted.slice(1)],
+        columns: ["Service", "default", ...names, ...changes],
         cells: (row) => [
           Name(row),
           level(row, "default"),
           ...names.map((name) => level(row, name)),
-          ...counted.slice(1).map(() => changed(row)),
+          ...told(row, changes),
         ],
       };
     case "segments":
@@ -186,10 +194,12 @@ export function Items({ family }: { family: Family }) {
   // What is typed is looked for once in a frame. Until then it is what the field has,
   // whatever else is drawn, and whoever goes down into the list takes it along.
   const typing = useRef({ frame: 0, text: "", path: "" });
-  const { ref, names } = useColumns(
-    29 + (served.length ? 7 : 0) + (family === "flags" ? 6.5 * counted.length : 6.5),
+  const flags = family === "flags";
+  const { ref, names, tight } = useColumns(
+    23.5 + (served.length ? 7 : 0) + (flags ? 6.5 * counted.length : 6.5),
+    flags && counted.length ? 6.5 : 0,
   );
-  const { columns, cells } = shape(family, names);
+  const { columns, cells } = shape(family, names, flags && tight ? counted.slice(1) : counted);
   const narrowed = ["q", "tag", "status", "type", "in"].some((name) => query.get(name));
   // What is above the list stands there before it comes, so that nothing moves.
   const coming = state !== "here",
@@ -278,7 +288,7 @@ export function Items({ family }: { family: Family }) {
             <Choice
               label="Sort"
               name="sort"
-              all="Sort by key"
+              all="Sort"
               options={[
                 ["changed", "Last changed first"],
                 ...(family === "log-levels"
