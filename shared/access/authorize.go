@@ -110,31 +110,19 @@ func Authorize(roles []string, write Write) *Denial {
 	}
 }
 
-// missing lists what the write needs and the roles do not grant.
+// missing lists what the write needs and the roles do not grant, low to high.
 func (w Write) missing(roles []string) []Permission {
 	granted := Permissions(roles)
 	var missing []Permission
 	anyProtected := slices.ContainsFunc(w.scopes, func(s Scope) bool { return s.Protected })
-	for _, needed := range w.requiredPermissions() {
-		if !slices.Contains(granted, needed) && (anyProtected || !slices.Contains(granted, needed+nonprotected)) {
-			missing = append(missing, needed)
+	for _, permission := range []Permission{EditSupport, EditStandard, EditProtected} {
+		needed := slices.ContainsFunc(w.tiers, func(tier Tier) bool { return Required(tier, w.scopes) == permission })
+		if len(w.tiers) == 0 {
+			needed = permission == EditProtected
+		}
+		if needed && !slices.Contains(granted, permission) && (anyProtected || !slices.Contains(granted, permission+nonprotected)) {
+			missing = append(missing, permission)
 		}
 	}
 	return missing
-}
-
-// requiredPermissions lists the permissions without duplicates, low to high.
-func (w Write) requiredPermissions() []Permission {
-	if len(w.tiers) == 0 {
-		return []Permission{EditProtected}
-	}
-	var needed []Permission
-	for _, permission := range []Permission{EditSupport, EditStandard, EditProtected} {
-		if slices.ContainsFunc(w.tiers, func(tier Tier) bool {
-			return Required(tier, w.scopes) == permission
-		}) {
-			needed = append(needed, permission)
-		}
-	}
-	return needed
 }

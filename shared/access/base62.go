@@ -29,11 +29,11 @@ func decodeSecret(text string) (secret [secretBytes]byte, ok bool) {
 		n := min(len(text), together)
 		plus, times := uint64(0), uint64(1)
 		for _, c := range []byte(text[:n]) {
-			digit, ok := digit62(c)
-			if !ok {
+			digit := strings.IndexByte(alphabet62, c)
+			if digit < 0 {
 				return secret, false
 			}
-			plus, times = plus*base62+digit, times*base62
+			plus, times = plus*base62+uint64(digit), times*base62
 		}
 		for i := range words {
 			high, low := bits.Mul64(words[i], times)
@@ -50,16 +50,4 @@ func decodeSecret(text string) (secret [secretBytes]byte, ok bool) {
 		binary.BigEndian.PutUint64(secret[secretBytes-8*(i+1):], word)
 	}
 	return secret, true
-}
-
-func digit62(c byte) (value uint64, ok bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return uint64(c - '0'), true
-	case 'a' <= c && c <= 'z':
-		return uint64(c-'a') + 10, true
-	case 'A' <= c && c <= 'Z':
-		return uint64(c-'A') + 36, true
-	}
-	return 0, false
 }

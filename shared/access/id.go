@@ -19,8 +19,6 @@ const (
 	idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 )
 
-var idEncoding = base32.NewEncoding(idAlphabet).WithPadding(base32.NoPadding)
-
 // ErrIDFormat is the refusal of a malformed id. It does not repeat the id,
 // because a key is easily pasted in its place.
 var ErrIDFormat = errors.New("an id has 16 characters out of 0-9 and a-z without i, l, o, u")
@@ -31,7 +29,7 @@ func NewID(random io.Reader) (ID, error) {
 	if _, err := io.ReadFull(random, drawn[:]); err != nil {
 		return "", fmt.Errorf("drawing an id: %w", err)
 	}
-	return ID(idEncoding.EncodeToString(drawn[:])), nil
+	return ID(base32.NewEncoding(idAlphabet).WithPadding(base32.NoPadding).EncodeToString(drawn[:])), nil
 }
 
 // ParseID checks that text is an id.

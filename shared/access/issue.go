@@ -45,9 +45,6 @@ func (q KeyRequest) Check() error {
 // asked for. Roles are changed by name, not by the way.
 var ErrOtherRoles = errors.New("has other roles")
 
-// sdkPrincipal is whom SDK keys belong to: applications, which edit nothing.
-const sdkPrincipal = "applications"
-
 // IssueKey issues a key for the principal that the request names, which is
 // added when there is none, and returns both. The key's text can be had from
 // what is returned and nowhere else; the registry keeps its digest. With
@@ -61,7 +58,7 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 	case q.Kind == KindUser:
 		p.Type = PrincipalUser
 	case q.Kind.Delivers():
-		p.Name = sdkPrincipal
+		p.Name = "applications" // which edit nothing
 	}
 	if p.ID, err = NewID(r.random); err != nil {
 		return Key{}, Principal{}, err

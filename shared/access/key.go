@@ -88,8 +88,13 @@ func ParseKey(text string) (Key, error) {
 	if len(text) != KeyLength {
 		return Key{}, errKeyLength
 	}
-	kind, known := kindOfPrefix(text[:prefixLength])
-	if !known {
+	var kind Kind
+	for k, prefix := range prefixByKind {
+		if prefix == text[:prefixLength] {
+			kind = k
+		}
+	}
+	if kind == "" {
 		return Key{}, errKeyPrefix
 	}
 	if checksum(text[:payloadLimit]) != text[payloadLimit:] {

@@ -34,12 +34,3 @@ func (k Kind) Manages() bool {
 func (k Kind) Delivers() bool {
 	return k == KindPublicSDK || k == KindSecretSDK
 }
-
-func kindOfPrefix(prefix string) (Kind, bool) {
-	for kind, text := range prefixByKind {
-		if text == prefix {
-			return kind, true
-		}
-	}
-	return "", false
-}

@@ -16,8 +16,6 @@ const (
 	PrincipalServiceAccount PrincipalType = "service_account"
 )
 
-const serviceAccountDomain = "@service-accounts.svc"
-
 // Principal is the one a key acts as.
 type Principal struct {
 	Type PrincipalType `json:"type"`
@@ -40,7 +38,7 @@ func (p Principal) EffectiveRoles() []string {
 // CommitEmail is the author's address on the principal's commits.
 func (p Principal) CommitEmail() string {
 	if p.Type == PrincipalServiceAccount {
-		return string(p.ID) + serviceAccountDomain
+		return string(p.ID) + "@service-accounts.svc"
 	}
 	return p.Email
 }
