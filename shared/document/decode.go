@@ -33,6 +33,8 @@ type decoder struct {
 	// read as they are.
 	strict   bool
 	expected ValueType // of every value; "" when the document does not say one that is known
+	// confidential: some value by now is.
+	confidential bool
 	// failed reports whether there are issues, and pointers whether they are written
 	// down: most documents have none, and keeping each place takes as long as all else.
 	failed, pointers bool
@@ -107,13 +109,20 @@ func (d *decoder) document(tree *jsontree.Node) *Document {
 	doc.ReadyForCleanup = d.boolean(tree, "", "readyForCleanup")
 	doc.SendToClientSDK = d.boolean(tree, "", "sendToClientSdk")
 	d.tags(tree, doc)
-	d.expected = doc.expectedType()
+	switch {
+	case doc.Type == LogLevel:
+		d.expected = LogLevelValue
+	case doc.Type == Segment:
+		d.expected = BoolValue
+	case isValueType(string(doc.ValueType)):
+		d.expected = doc.ValueType
+	}
 	d.scopes(tree, doc)
 	for i, variant := range d.list(tree, "", "variants", optional, `variants is an array of {"name", "description", "value"}`) {
 		doc.Variants = append(doc.Variants, d.variant(variant, d.in("", "/variants", i)))
 	}
 	d.ofType(tree, doc)
-	doc.Confidential = doc.holdsConfidential()
+	doc.Confidential = d.confidential
 	return doc
 }
 
@@ -311,6 +320,7 @@ func (d *decoder) valueHead(n *jsontree.Node, pointer, hint string, fits func(st
 		d.issue(problem.InvalidField, pointer+"/confidential", "confidential is true or false, not null")
 	} else {
 		v.Confidential = d.boolean(n, pointer, "confidential")
+		d.confidential = d.confidential || v.Confidential
 	}
 	if marker := n.Get("decryptWith"); marker != nil && (marker.Absent() || marker.Kind == jsontree.String && text(marker) == "") {
 		d.issue(problem.InvalidField, pointer+"/decryptWith", "decryptWith is the key of a config; leave it out when the value is not encrypted")

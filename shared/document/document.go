@@ -131,26 +131,6 @@ func (d *Document) Own(environment string) ([]Rule, bool) {
 	return nil, false
 }
 
-// holdsConfidential finds out what Document.Confidential says.
-func (d *Document) holdsConfidential() bool {
-	for _, value := range d.Values() {
-		if value.Confidential {
-			return true
-		}
-	}
-	for _, rule := range d.Rules() {
-		if rule.Value.Confidential { // a split as a whole
-			return true
-		}
-	}
-	for _, criterion := range d.Criteria() {
-		if criterion.ValueToMatch != nil && criterion.ValueToMatch.Confidential {
-			return true
-		}
-	}
-	return false
-}
-
 // Issue is one thing wrong with a document, and where.
 type Issue = jsontree.Issue
 

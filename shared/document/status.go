@@ -60,9 +60,10 @@ func (l Lifecycles) In(environment string) Lifecycle {
 func statusOf(rules []Rule) Lifecycle {
 	on, off := 0, 0
 	for _, rule := range rules {
-		boolean, whole := rule.Value.servesBool()
+		value, whole := rule.Value.whole()
+		boolean, isBool := value.Bool()
 		switch {
-		case !whole:
+		case !whole, !isBool, value.Confidential: // a status is for everybody
 			return StatusRollout
 		case boolean:
 			on++
@@ -77,14 +78,6 @@ func statusOf(rules []Rule) Lifecycle {
 		return StatusLive
 	}
 	return StatusRollout
-}
-
-// servesBool returns the boolean that a value serves to everyone it reaches.
-func (v Value) servesBool() (boolean, whole bool) {
-	if value, whole := v.whole(); whole && !value.Confidential { // a status is for everybody
-		return value.Bool()
-	}
-	return false, false
 }
 
 // Statuses returns a flag's status in every active environment, and the part

@@ -29,21 +29,6 @@ func Validate(tree *jsontree.Node) []Issue {
 // maxOrdered is how many issues are sorted.
 const maxOrdered = 1000
 
-// expectedType is the type that every value of the document must have, and ""
-// when the document does not say one that is known.
-func (d *Document) expectedType() ValueType {
-	switch d.Type {
-	case LogLevel:
-		return LogLevelValue
-	case Segment:
-		return BoolValue
-	}
-	if isValueType(string(d.ValueType)) {
-		return d.ValueType
-	}
-	return ""
-}
-
 // NewContentProblem says what is wrong with content that Decode still reads.
 func (v Value) NewContentProblem() string {
 	if v.DecryptWith != "" || Masked(v.Content) {

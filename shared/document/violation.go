@@ -170,7 +170,11 @@ func words(k jsonschema.ErrorKind) string {
 		return "expected a string that matches " + brief(k.Want)
 	case *kind.Format:
 		if k.Want == "regex" {
-			return "expected a regular expression (RE2): " + regexpProblem(k.Err)
+			why := "it does not compile"
+			if e, ok := k.Err.(*syntax.Error); ok {
+				why = string(e.Code) // without the expression
+			}
+			return "expected a regular expression (RE2): " + why
 		}
 		return "expected a string in the format " + k.Want
 	case *kind.Not:
@@ -257,12 +261,3 @@ func listed(values []any) string {
 
 // brief cuts a text that may be as long as its author liked.
 func brief(text string) string { return terminal.Cut(text, 80) }
-
-// regexpProblem is why a regular expression does not compile, without the
-// expression.
-func regexpProblem(err error) string {
-	if e, ok := err.(*syntax.Error); ok {
-		return string(e.Code)
-	}
-	return "it does not compile"
-}

@@ -130,7 +130,12 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 	rules := s.rules
 	fallback := document.StoredFallback(rules)
 	if fallback == nil {
-		fallback = s.newFallback()
+		fallback = unconditional(nil)
+		// The default rules' one has held here until now: of a secret that was served
+		// here, a copy stays one.
+		if held := document.StoredFallback(document.StoredRules(tree.Get("default"))); held != nil && place.Scope != document.DefaultScope {
+			fallback = held.Clone()
+		}
 		rules = append(rules[:len(rules):len(rules)], fallback)
 	}
 	stored := fallback.Get("value")

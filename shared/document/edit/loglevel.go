@@ -94,17 +94,12 @@ func split(rule *jsontree.Node, target string, level *jsontree.Node) []*jsontree
 	}
 	edited := narrowed(rule, func(prefix string) bool { return prefix == target })
 	serveLevel(edited, level)
-	var pieces []*jsontree.Node
-	for _, piece := range []*jsontree.Node{
+	pieces := []*jsontree.Node{
 		narrowed(rule, func(prefix string) bool { return extends(prefix, target) }),
 		edited,
 		narrowed(rule, func(prefix string) bool { return prefix != target && !extends(prefix, target) }),
-	} {
-		if piece != nil {
-			pieces = append(pieces, piece)
-		}
 	}
-	return pieces
+	return slices.DeleteFunc(pieces, func(piece *jsontree.Node) bool { return piece == nil })
 }
 
 // narrowed is a copy of a rule for those of its prefixes that are kept, nil

@@ -11,9 +11,6 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// defaultHashBy is the property that a new rollout is sticky by.
-const defaultHashBy = "user.key"
-
 // MaxShares is how many entries the rollout of a request may have.
 const MaxShares = 1000
 
@@ -179,7 +176,7 @@ func weightedOver(stored *jsontree.Node, arms []*jsontree.Node, by string) *json
 	split := value.Get("value")
 	split.Set("weightedValues", jsontree.NewArray(arms...))
 	if stands, _ := split.Get("hashByPropertyName").Text(); stands == "" {
-		split.Set("hashByPropertyName", jsontree.NewString(cmp.Or(by, defaultHashBy)))
+		split.Set("hashByPropertyName", jsontree.NewString(cmp.Or(by, "user.key")))
 	}
 	uneven := slices.ContainsFunc(arms, func(arm *jsontree.Node) bool {
 		return !jsontree.Equal(arm.Get("weight"), arms[0].Get("weight"))
@@ -223,21 +220,17 @@ func inStoredOrder(stored, sent []*jsontree.Node) []*jsontree.Node {
 			others = true
 		case place >= 0:
 			places[key] = -1 // taken
-			sent[place] = reweighted(arm, sent[place])
-			ordered = append(ordered, sent[place])
+			arm = arm.Clone()
+			mark(arm.Get("value"), document.SecrecyOf(sent[place].Get("value")))
+			if weight := sent[place].Get("weight"); !jsontree.Equal(arm.Get("weight"), weight) {
+				arm.Set("weight", weight)
+			}
+			sent[place] = arm
+			ordered = append(ordered, arm)
 		}
 	}
 	if others || len(ordered) < len(sent) {
 		return sent
 	}
 	return ordered
-}
-
-func reweighted(stored, sent *jsontree.Node) *jsontree.Node {
-	arm := stored.Clone()
-	mark(arm.Get("value"), document.SecrecyOf(sent.Get("value")))
-	if !jsontree.Equal(arm.Get("weight"), sent.Get("weight")) {
-		arm.Set("weight", sent.Get("weight"))
-	}
-	return arm
 }

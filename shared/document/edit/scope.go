@@ -43,17 +43,6 @@ func openScope(given *jsontree.Node, scope string) (*openedScope, error) {
 	return s, nil
 }
 
-// newFallback is what a fallback is made of where there is none. In an
-// environment the default rules' fallback has held until now; it is copied, so
-// that a secret that was served here stays one.
-func (s *openedScope) newFallback() *jsontree.Node {
-	held := document.StoredFallback(document.StoredRules(s.given.Get("default")))
-	if s.scope != document.DefaultScope && held != nil {
-		return held.Clone()
-	}
-	return unconditional(nil)
-}
-
 func cloneAll(nodes []*jsontree.Node) []*jsontree.Node {
 	clones := make([]*jsontree.Node, 0, len(nodes))
 	for _, n := range nodes {
