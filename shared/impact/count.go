@@ -207,11 +207,8 @@ func (n *Count) number(identity string, text json.RawMessage) int32 {
 		number = int32(len(n.values))
 		shown := number
 		if text == nil {
-			for i := range n.values {
-				if n.values[i].text == nil {
-					shown = int32(i)
-					break
-				}
+			if i := slices.IndexFunc(n.values, func(v value) bool { return v.text == nil }); i >= 0 {
+				shown = int32(i)
 			}
 		}
 		n.numbers[identity], n.values = number, append(n.values, value{text, shown})

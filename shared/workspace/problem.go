@@ -89,13 +89,7 @@ func SortProblems(problems []Problem) {
 
 // FatalOnly returns the problems that keep a workspace from being served.
 func FatalOnly(problems []Problem) []Problem {
-	var fatal []Problem
-	for _, p := range problems {
-		if p.Severity == Fatal {
-			fatal = append(fatal, p)
-		}
-	}
-	return fatal
+	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return p.Severity != Fatal })
 }
 
 // collector keeps the first MaxProblems problems of each severity, and counts the

@@ -203,8 +203,10 @@ func readPart(path string, text []byte, scratch *jsontree.Scratch, problems *col
 func (p *part) broken(folder Folder, wrong Problem, problems *collector) {
 	problems.add(wrong)
 	if folder == Schemas {
-		schema := unreadSchema(p.path, p.key, p.text, wrong)
-		p.schema = &schema
+		// A config that names it is bound to it all the same.
+		p.schema = &Schema{p.path, p.key, nil, p.text, func() (*document.Schema, []document.Issue) {
+			return nil, []document.Issue{{Pointer: wrong.Pointer, Message: wrong.Message, Code: wrong.Code}}
+		}}
 	}
 }
 
@@ -245,14 +247,6 @@ func (r *reader) end() {
 	if r.serving {
 		r.problems.add(Circles(&r.ws)...)
 	}
-}
-
-// unreadSchema stands for a schema that cannot be read: a config that names it
-// is bound to it all the same.
-func unreadSchema(path, key string, text []byte, wrong Problem) Schema {
-	return Schema{path, key, nil, text, func() (*document.Schema, []document.Issue) {
-		return nil, []document.Issue{{Pointer: wrong.Pointer, Message: wrong.Message, Code: wrong.Code}}
-	}}
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")

@@ -2,7 +2,7 @@ package workspace
 
 import (
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -131,14 +131,16 @@ func FileNameProblem(key, goos string) string {
 	return windowsProblem(key)
 }
 
-var devices = []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
+// device is the name of one. com0, lpt0 and those with superscript digits are taken on
+// some versions only.
+var device = regexp.MustCompile(`^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])$`)
 
 // windowsProblem says why a file of this name cannot be made on Windows, or
 // "". Devices keep their names whatever the case and whatever follows a dot.
 func windowsProblem(key string) string {
 	base, _, _ := strings.Cut(strings.ToLower(key), ".")
 	switch {
-	case slices.Contains(devices, base) || numberedDevice(base):
+	case device.MatchString(base):
 		return fmt.Sprintf("the name %q cannot be checked out on Windows: %s names a device there", key, base)
 	case strings.HasSuffix(key, ".") || strings.HasSuffix(key, " "):
 		return fmt.Sprintf("the name %q breaks tools on Windows: it ends in a dot or a space", key)
@@ -146,19 +148,6 @@ func windowsProblem(key string) string {
 		return fmt.Sprintf("the name %q cannot be checked out on Windows: it has a character that is not allowed there", key)
 	}
 	return ""
-}
-
-// numberedDevice reports whether a name is com1 to com9 or lpt1 to lpt9; com0,
-// lpt0 and the superscript digits are taken on some versions too.
-func numberedDevice(base string) bool {
-	digit, com := strings.CutPrefix(base, "com")
-	if !com {
-		var lpt bool
-		if digit, lpt = strings.CutPrefix(base, "lpt"); !lpt {
-			return false
-		}
-	}
-	return len([]rune(digit)) == 1 && strings.Contains("0123456789¹²³", digit)
 }
 
 // sameSchemaNames warns of schemas whose names differ in case only: they are
