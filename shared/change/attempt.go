@@ -246,12 +246,10 @@ func (a *attempt) item(tree *jsontree.Node) workspace.Item {
 
 // editFault turns an edit's refusal into an answer.
 func editFault(err error) error {
-	var request *edit.RequestError
-	var stored *edit.StoredError
-	switch {
-	case errors.As(err, &request):
+	if request, ok := errors.AsType[*edit.RequestError](err); ok {
 		return refusal.Malformed(request.Issues...)
-	case errors.As(err, &stored):
+	}
+	if stored, ok := errors.AsType[*edit.StoredError](err); ok {
 		return fault.New(fault.Unprocessable, "%s", stored.Error()).With(map[string]any{"issues": stored.Issues})
 	}
 	return err

@@ -87,7 +87,15 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 			a.record(err == nil && a.changed())
 		}
 	}
-	b.finish()
+	for _, a := range b.byPath {
+		if a.touched > 1 && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
+			continue // it is as it was
+		}
+		b.plan.final = append(b.plan.final, a)
+	}
+	slices.SortFunc(b.plan.final, func(x, y *attempt) int {
+		return cmp.Or(cmp.Compare(x.index, y.index), strings.Compare(x.path, y.path))
+	})
 	b.check()
 }
 
@@ -134,17 +142,3 @@ func (a *attempt) record(changed bool) {
 
 // splitName is the scope of a document, in the batch's splits.
 func (a *attempt) splitName() string { return a.path + " " + a.write.scope }
-
-// finish finds out what the batch changes in the end, in the order of the
-// operations that did it last.
-func (b *batch) finish() {
-	for _, a := range b.byPath {
-		if a.touched > 1 && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
-			continue
-		}
-		b.plan.final = append(b.plan.final, a)
-	}
-	slices.SortFunc(b.plan.final, func(x, y *attempt) int {
-		return cmp.Or(cmp.Compare(x.index, y.index), strings.Compare(x.path, y.path))
-	})
-}

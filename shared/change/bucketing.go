@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
@@ -80,12 +81,7 @@ func mayHaveChanged(c repository.Commit, path, scope string) bool {
 	if !ok || len(messages) >= activity.MaxMessages {
 		return true
 	}
-	for _, m := range messages {
-		if m.Scope == scope || m.Scope == document.DefaultScope {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(messages, func(m activity.Message) bool { return m.Scope == scope || m.Scope == document.DefaultScope })
 }
 
 // propertyAt is the property that the scope's rollout had after a commit.

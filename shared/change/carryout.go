@@ -76,8 +76,7 @@ func isStale(err error) bool {
 // so.
 func writeFault(err error) error {
 	f := repository.Fault(err)
-	var known *fault.Fault
-	if errors.As(f, &known) && known.Kind == fault.Internal && errors.Is(err, repository.ErrFailed) {
+	if known, ok := errors.AsType[*fault.Fault](f); ok && known.Kind == fault.Internal && errors.Is(err, repository.ErrFailed) {
 		return fault.New(fault.Internal, "something went wrong on our side, and nothing was written").Because(err)
 	}
 	return f

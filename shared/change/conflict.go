@@ -25,8 +25,8 @@ func (c *conflict) Unwrap() error { return c.fault }
 
 // explain adds the item's changes to the refusal of a conflict, if they can be read.
 func explain(ctx context.Context, refusal error) error {
-	var c *conflict
-	if !errors.As(refusal, &c) || c.since == "" {
+	c, ok := errors.AsType[*conflict](refusal)
+	if !ok || c.since == "" {
 		return refusal
 	}
 	blob := ""

@@ -89,13 +89,10 @@ func (p *plan) message(text string, by access.Principal) string {
 
 // occupied refuses what would lie where something is that is no document.
 func (p *plan) occupied(err error) {
-	at := p.final[0]
-	for _, a := range p.final {
-		if _, name, _ := strings.Cut(a.path, "/"); strings.Contains(err.Error(), name) {
-			at = a
-			break
-		}
-	}
+	at := p.final[max(0, slices.IndexFunc(p.final, func(a *attempt) bool {
+		_, name, _ := strings.Cut(a.path, "/")
+		return strings.Contains(err.Error(), name)
+	}))]
 	p.refuse(at.index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the repository has no place for it",
 		[]document.Issue{{Pointer: "/key", Message: at.path + " exists and is not a document"}}))
 }
