@@ -134,16 +134,6 @@ func readBody(text []byte, most int64) (*jsontree.Node, error) {
 	return tree, nil
 }
 
-// bodyless refuses a body where there is none to read: a client that sends expectedCommitSha in
-// it believes to delete nothing that they have not seen.
-func (c *call) bodyless() {
-	message := c.operation.Method + " takes no body; leave it out"
-	if slices.ContainsFunc(c.operation.query, func(p parameter) bool { return p.name == expectedCommit }) {
-		message += ", and send " + expectedCommit + " in the query: ?" + expectedCommit + "="
-	}
-	c.issues = append(c.issues, document.Issue{Message: message})
-}
-
 // owner is who takes turns with large bodies.
 func (c *call) owner() string {
 	address := c.options.Proxies.Address(c.request).String()
@@ -161,15 +151,8 @@ func text(tree *jsontree.Node, name string) string {
 	return value
 }
 
-func optionalText(tree *jsontree.Node, name string) *string {
-	if value, ok := tree.Get(name).Text(); ok {
-		return &value
-	}
-	return nil
-}
-
-func optionalBool(tree *jsontree.Node, name string) *bool {
-	if value, ok := tree.Get(name).Bool(); ok {
+func optional[T any](value T, given bool) *T {
+	if given {
 		return &value
 	}
 	return nil

@@ -53,7 +53,7 @@ func (c *call) operationOf(tree *jsontree.Node) (change.Operation, error) {
 		return change.Operation{}, err
 	}
 	if op == "copy" {
-		return change.Copy(change.Copying{Malformed: issues, From: text(tree, "from"), To: text(tree, "to"), Keys: texts(tree, "keys"), Tag: optionalText(tree, "tag"), ExpectedCommitSHA: token(tree)}), nil
+		return change.Copy(change.Copying{Malformed: issues, From: text(tree, "from"), To: text(tree, "to"), Keys: texts(tree, "keys"), Tag: optional(tree.Get("tag").Text()), ExpectedCommitSHA: token(tree)}), nil
 	}
 	t, key := document.Type(text(tree, "type")), text(tree, "key")
 	if op == "revert" && len(issues) == 0 && tree.Get("type") == nil && tree.Get("key") == nil {
@@ -101,7 +101,7 @@ func (c *call) operationOf(tree *jsontree.Node) (change.Operation, error) {
 	case "create":
 		return change.Create(creation(t, r, body)), nil
 	case "patch":
-		environment := optionalText(tree, "environment")
+		environment := optional(tree.Get("environment").Text())
 		if t == document.LogLevel {
 			return change.PatchLevel(key, levelPatch(r, body, environment, token(tree))), nil
 		}

@@ -42,7 +42,7 @@ func Workspace() Group {
 				return nil, err
 			}
 			return c.session.Evaluate(ctx, control.EvaluationQuery{
-				Environment: text(c.body, "environment"), At: optionalText(c.body, "at"), Malformed: c.issues, Question: q})
+				Environment: text(c.body, "environment"), At: optional(c.body.Get("at").Text()), Malformed: c.issues, Question: q})
 		},
 	}}
 }

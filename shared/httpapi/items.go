@@ -44,7 +44,7 @@ func LogLevels() Group {
 			return c.session.LogLevels(ctx)
 		}),
 		"updateLogLevel": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Changes().PatchLogLevel(ctx, c.request.PathValue("key"), levelPatch(c.write(), c.body, optionalText(c.body, "environment"), token(c.body)))
+			return c.session.Changes().PatchLogLevel(ctx, c.request.PathValue("key"), levelPatch(c.write(), c.body, optional(c.body.Get("environment").Text()), token(c.body)))
 		},
 	})}
 }
@@ -93,17 +93,17 @@ func creation(t document.Type, r change.Request, body *jsontree.Node) change.Cre
 	if t == document.Flag {
 		valueType = "type"
 	}
-	return change.Creation{Request: r, Type: t, Key: text(body, "key"), ValueType: optionalText(body, valueType), Value: body.Get("value"),
+	return change.Creation{Request: r, Type: t, Key: text(body, "key"), ValueType: optional(body.Get(valueType).Text()), Value: body.Get("value"),
 		Description: text(body, "description"), Tags: texts(body, "tags"), Name: text(body, "name"), Default: body.Get("default")}
 }
 
 func valuePatch(r change.Request, body *jsontree.Node, token *string) change.ValuePatch {
-	return change.ValuePatch{Request: r, Enabled: optionalBool(body, "enabled"), Value: body.Get("value"), Rollout: body.Get("rollout"),
+	return change.ValuePatch{Request: r, Enabled: optional(body.Get("enabled").Bool()), Value: body.Get("value"), Rollout: body.Get("rollout"),
 		ReplaceTargeting: boolean(body, "replaceTargeting"), ExpectedCommitSHA: token}
 }
 
 func levelPatch(r change.Request, body *jsontree.Node, environment, token *string) change.LogLevelPatch {
-	return change.LogLevelPatch{Request: r, Level: optionalText(body, "level"), Target: optionalText(body, "target"),
+	return change.LogLevelPatch{Request: r, Level: optional(body.Get("level").Text()), Target: optional(body.Get("target").Text()),
 		Environment: environment, ExpectedCommitSHA: token}
 }
 
@@ -119,7 +119,7 @@ func reversion(r change.Request, body *jsontree.Node) change.Reversion {
 // parameter of the query where it has none.
 const expectedCommit = "expectedCommitSha"
 
-func token(body *jsontree.Node) *string { return optionalText(body, expectedCommit) }
+func token(body *jsontree.Node) *string { return optional(body.Get(expectedCommit).Text()) }
 
 // write is what every write has. What is wrong with its shape goes along, so
 // that control tells all of it at once.

@@ -93,7 +93,7 @@ func (c *call) manifested(err error) error {
 }
 
 func (c *call) manifestFlag() change.ManifestFlag {
-	return change.ManifestFlag{Request: c.write(), Key: text(c.body, "key"), Type: text(c.body, "type"), Name: optionalText(c.body, "name"),
+	return change.ManifestFlag{Request: c.write(), Key: text(c.body, "key"), Type: text(c.body, "type"), Name: optional(c.body.Get("name").Text()),
 		Description: text(c.body, "description"), DefaultValue: c.body.Get("defaultValue")}
 }
 

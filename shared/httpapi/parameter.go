@@ -47,10 +47,7 @@ func readParameter(node *jsontree.Node) parameter {
 // bound is a whole number, nil for none.
 func bound(value *jsontree.Node) *int64 {
 	n, err := strconv.ParseInt(value.Literal(), 10, 64)
-	if err != nil {
-		return nil
-	}
-	return &n
+	return optional(n, err == nil)
 }
 
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
@@ -142,19 +139,14 @@ func (o *operation) unknown(rest url.Values) []document.Issue {
 
 // text is a parameter, nil when it is not there.
 func (q query) text(name string) *string {
-	if text, given := q[name]; given {
-		return &text
-	}
-	return nil
+	text, given := q[name]
+	return optional(text, given)
 }
 
 // number is a whole number, nil when it is not there.
 func (q query) number(name string) *int {
 	n, err := strconv.Atoi(q[name])
-	if err != nil {
-		return nil
-	}
-	return &n
+	return optional(n, err == nil)
 }
 
 func join(names []string) string {

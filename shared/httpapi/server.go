@@ -308,7 +308,12 @@ func (c *call) admit() (err error) {
 		if bodies.Empty(c.request) {
 			return c.replay()
 		}
-		c.bodyless()
+		message := c.operation.Method + " takes no body; leave it out"
+		// Who sends it there believes to delete nothing that they have not seen.
+		if slices.ContainsFunc(c.operation.query, func(p parameter) bool { return p.name == expectedCommit }) {
+			message += ", and send " + expectedCommit + " in the query: ?" + expectedCommit + "="
+		}
+		c.issues = append(c.issues, document.Issue{Message: message})
 		return nil // control tells what is wrong in its turn; the same request had no body
 	}
 	text, place, err := c.bodies.ReadWithin(c.operation.most, c.writer, c.request, c.owner)
