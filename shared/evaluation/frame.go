@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 )
 
@@ -11,11 +12,7 @@ const CurrentTime = "svc.current-time"
 
 // OlderCurrentTime reports whether rules of older systems mean CurrentTime by a name.
 func OlderCurrentTime(propertyName string) bool {
-	switch propertyName {
-	case "prefab.current-time", "reforge.current-time", "quonfig.current-time":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"prefab.current-time", "reforge.current-time", "quonfig.current-time"}, propertyName)
 }
 
 // Frame is one context laid out for one snapshot. Get it with NewFrame, fill

@@ -111,9 +111,6 @@ func texts(operand *document.Value) ([]string, problem) {
 	return p.List, ""
 }
 
-// shortList is up to where looking at every text beats a map.
-const shortList = 16
-
 // oneOf finds a text among others. Negation turns the answer for an absent property
 // too, as decided for every negative string operator.
 func oneOf(negated bool) build {
@@ -121,7 +118,7 @@ func oneOf(negated bool) build {
 		list, bad := texts(operand)
 		price, bytes := itemTest, textBytes
 		pass := func(text string) bool { return slices.Contains(list, text) }
-		if len(list) > shortList {
+		if len(list) > 16 { // up to there looking at every text beats a map
 			price, bytes = searchStep*bits.Len(uint(len(list))), wordBytes
 			among := make(map[string]bool, len(list))
 			for _, text := range list {
@@ -143,12 +140,7 @@ func textual(relation func(text, part string) bool, byteCosts int64, negated boo
 	return func(operand *document.Value) (binder, problem) {
 		list, bad := texts(operand)
 		pass := func(text string) bool {
-			for _, part := range list {
-				if relation(text, part) {
-					return true
-				}
-			}
-			return false
+			return slices.ContainsFunc(list, func(part string) bool { return relation(text, part) })
 		}
 		return func(c *compiler, slot int) test {
 			price, operands := &c.out.slots[slot].price, int64(len(list))
@@ -336,13 +328,10 @@ func dated(pass func(property, operand float64) bool) build {
 	}
 }
 
-// maxVersion is the longest text that is read as a version.
-const maxVersion = 256
-
 // version is a version by SemVer 2.0.0 as package semver takes it, with a v. That
 // package also takes short ones, such as v1.2.
 func version(text string) (v string, ok bool) {
-	if len(text) > maxVersion {
+	if len(text) > 256 {
 		return "", false
 	}
 	v = "v" + text

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strconv"
@@ -128,16 +129,10 @@ func parseNumber(text string) (number, bool) {
 
 func (a *number) compare(b *number) int {
 	switch {
-	case a.isWhole && b.isWhole && a.whole < b.whole:
-		return -1
-	case a.isWhole && b.isWhole && a.whole > b.whole:
-		return 1
 	case a.isWhole && b.isWhole:
-		return 0
-	case a.float < b.float:
-		return -1
-	case a.float > b.float:
-		return 1
+		return cmp.Compare(a.whole, b.whole)
+	case a.float != b.float:
+		return cmp.Compare(a.float, b.float)
 	case a.text == b.text || strings.ContainsAny(a.text, "eE") || strings.ContainsAny(b.text, "eE"):
 		return 0 // what has an exponent still is so far out that its digits are no use
 	}

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"crypto/sha256"
+	"slices"
 	"sync"
 
 	"svc.example/svc/shared/document"
@@ -176,14 +177,9 @@ func answersOf(overrides, own, common []document.Rule) []Answer {
 
 // targets reports whether any rule looks at the context.
 func targets(rules []document.Rule) bool {
-	for _, r := range rules {
-		for _, criterion := range r.Criteria {
-			if criterion.Operator != document.AlwaysTrue {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(rules, func(r document.Rule) bool {
+		return slices.ContainsFunc(r.Criteria, func(c document.Criterion) bool { return c.Operator != document.AlwaysTrue })
+	})
 }
 
 func (m *making) rule(r document.Rule) {
