@@ -72,7 +72,13 @@ func compileSchema(tree *jsontree.Node) (*Schema, []*jsonschema.Schema, []Issue)
 		if expressions == nil { // a value is asked for the format regex
 			return nil, new(expression.Set).Check(text)
 		}
-		return newPattern(expressions, text)
+		if err := expressions.Check(text); err != nil {
+			return nil, err
+		}
+		if _, err := expression.Compile(text); err != nil {
+			return nil, err
+		}
+		return &pattern{text: text, instructions: expressions.Instructions(text)}, nil
 	})
 	if err := c.AddResource(schemaAddress, plain(tree)); err != nil {
 		return nil, nil, []Issue{{Message: "not a JSON Schema"}}
@@ -173,16 +179,6 @@ func (p *pattern) tooLong(text string) bool {
 	return p.most != nil && len(text) > *p.most && utf8.RuneCountInString(text) > *p.most
 }
 
-func newPattern(of *expression.Set, text string) (*pattern, error) {
-	if err := of.Check(text); err != nil {
-		return nil, err
-	}
-	if _, err := expression.Compile(text); err != nil {
-		return nil, err
-	}
-	return &pattern{text: text, instructions: of.Instructions(text)}, nil
-}
-
 // matching is how many steps it takes to match a text.
 func matching(re jsonschema.Regexp, text string) int {
 	p, ours := re.(*pattern)
@@ -215,8 +211,8 @@ func (s *Schema) CheckWithin(budget *Budget, n *jsontree.Node) []Issue {
 	if err == nil {
 		return nil
 	}
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
 		return []Issue{{Code: problem.InvalidField, Message: "does not fit the schema"}}
 	}
 	var count violationCount
@@ -230,9 +226,7 @@ func (s *Schema) CheckWithin(budget *Budget, n *jsontree.Node) []Issue {
 // nowhere is the loader of a compiler that must not read files or the network.
 type nowhere struct{}
 
-var errElsewhere = errors.New("outside the schema")
-
-func (nowhere) Load(string) (any, error) { return nil, errElsewhere }
+func (nowhere) Load(string) (any, error) { return nil, errors.New("outside the schema") }
 
 // compileIssues says in our words why a schema does not compile.
 func compileIssues(tree *jsontree.Node, err error) []Issue {

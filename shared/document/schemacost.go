@@ -361,22 +361,16 @@ func (m *meter) own(s *jsonschema.Schema, n *jsontree.Node, at *place) int {
 		steps += len(s.PatternProperties) * size
 	case jsontree.Array:
 		if s.UniqueItems {
-			if steps += parts(n, maxSteps*unequalAStep) * eachDiffers(len(n.Items)) / unequalAStep; steps <= maxSteps {
+			looks := 10 // at each item, by an index
+			if len(n.Items) <= fewItems {
+				looks = len(n.Items) // all are compared with one another
+			}
+			if steps += parts(n, maxSteps*unequalAStep) * looks / unequalAStep; steps <= maxSteps {
 				steps += collisions(n.Items)
 			}
 		}
 	}
 	return steps
-}
-
-// eachDiffers is how often each of so many items is looked at to find two that
-// are the same: a few are all compared with one another, of more there is an
-// index.
-func eachDiffers(items int) int {
-	if items <= fewItems {
-		return items
-	}
-	return 10
 }
 
 // parts counts the nodes of a value, and what its texts come to, up to a number.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -89,12 +90,9 @@ func (t translator) causes(err *jsonschema.ValidationError) []Issue {
 // alternatives reports the one form that was meant, when only one has the
 // right JSON type; all the others would only be noise.
 func (t translator) alternatives(err *jsonschema.ValidationError, keyword string) []Issue {
-	var meant []*jsonschema.ValidationError
-	for _, cause := range err.Causes {
-		if !otherType(cause, len(err.InstanceLocation)) {
-			meant = append(meant, cause)
-		}
-	}
+	meant := slices.DeleteFunc(slices.Clone(err.Causes), func(cause *jsonschema.ValidationError) bool {
+		return otherType(cause, len(err.InstanceLocation))
+	})
 	if len(meant) == 1 {
 		return t.all(meant[0])
 	}
@@ -108,11 +106,7 @@ func otherType(err *jsonschema.ValidationError, depth int) bool {
 	}
 	switch err.ErrorKind.(type) {
 	case *kind.Group, *kind.AllOf, *kind.Reference:
-		for _, cause := range err.Causes {
-			if otherType(cause, depth) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(err.Causes, func(cause *jsonschema.ValidationError) bool { return otherType(cause, depth) })
 	}
 	return false
 }

@@ -250,11 +250,8 @@ func differing(was, is *jsontree.Node, pointer string) []string {
 	for _, p := range after.list {
 		all = append(all, differing(before.at[p.Name], p.Value, pointer+p.step)...)
 	}
-	for _, p := range before.list {
-		if after.at[p.Name] == nil {
-			all = append(all, pointer)
-			break
-		}
+	if slices.ContainsFunc(before.list, func(p part) bool { return after.at[p.Name] == nil }) {
+		all = append(all, pointer)
 	}
 	return all
 }

@@ -1,6 +1,9 @@
 package project
 
 import (
+	"cmp"
+	"slices"
+
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
@@ -83,12 +86,8 @@ func Evaluated(key string, tree *jsontree.Node, view *document.Document, everywh
 func EvaluatedScope(scope *jsontree.Node) *jsontree.Node { return without(withheld, scope) }
 
 func delivered(key string, view *document.Document, rules *jsontree.Node) *jsontree.Node {
-	id := view.ID
-	if id == "" {
-		id = key
-	}
 	return jsontree.NewObject(
-		jsontree.Field("id", jsontree.NewString(id)),
+		jsontree.Field("id", jsontree.NewString(cmp.Or(view.ID, key))),
 		jsontree.Field("key", jsontree.NewString(key)),
 		jsontree.Field("type", jsontree.NewString(string(view.Type))),
 		jsontree.Field("valueType", jsontree.NewString(string(view.ValueType))),
@@ -111,14 +110,11 @@ func defaultRules(tree *jsontree.Node) *jsontree.Node {
 var null, _ = jsontree.Parse([]byte("null"))
 
 func comparesWithConfidential(scope *jsontree.Node) bool {
-	for _, rule := range scope.Get("rules").Elements() {
-		for _, criterion := range rule.Get("criteria").Elements() {
-			if confidential(criterion.Get("valueToMatch")) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(scope.Get("rules").Elements(), func(rule *jsontree.Node) bool {
+		return slices.ContainsFunc(rule.Get("criteria").Elements(), func(criterion *jsontree.Node) bool {
+			return confidential(criterion.Get("valueToMatch"))
+		})
+	})
 }
 
 // without leaves out the content of those values that are hidden. What it

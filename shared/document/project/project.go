@@ -136,12 +136,18 @@ func DetailConfig(tree *jsontree.Node, commit Commit) ConfigDetail {
 }
 
 func detailOf(tree *jsontree.Node, d *document.Document, commit Commit) FlagDetail {
+	variants := []VariantDetail{}
+	for _, variant := range tree.Get("variants").Elements() {
+		name, _ := variant.Get("name").Text()
+		description, _ := variant.Get("description").Text()
+		variants = append(variants, VariantDetail{name, description, variant.Get("value")})
+	}
 	return FlagDetail{
 		Item:            itemOf(d),
 		ReadyForCleanup: d.ReadyForCleanup,
 		Default:         RuleList{some(document.StoredRules(tree.Get("default")))},
 		Environments:    storedEnvironments(tree),
-		Variants:        storedVariants(tree),
+		Variants:        variants,
 		Commit:          commit,
 	}
 }
@@ -154,16 +160,6 @@ func storedEnvironments(tree *jsontree.Node) []EnvironmentRules {
 		}
 	}
 	return environments
-}
-
-func storedVariants(tree *jsontree.Node) []VariantDetail {
-	variants := []VariantDetail{}
-	for _, variant := range tree.Get("variants").Elements() {
-		name, _ := variant.Get("name").Text()
-		description, _ := variant.Get("description").Text()
-		variants = append(variants, VariantDetail{name, description, variant.Get("value")})
-	}
-	return variants
 }
 
 // SegmentSummary is a row of the list of segments.
