@@ -60,8 +60,6 @@ type operation struct {
 // writes reports whether the operation can change something.
 func (o *operation) writes() bool { return o.Method != http.MethodGet && !o.safe }
 
-var methods = []string{"get", "put", "post", "delete", "patch"}
-
 func readDescription(tree *jsontree.Node) *description {
 	d := &description{tree: tree, changes: map[string]*body{},
 		operations: map[string]*operation{endpoints.DocsFile.Operation: {Endpoint: endpoints.DocsFile}}} // which is not described
@@ -70,7 +68,7 @@ func readDescription(tree *jsontree.Node) *description {
 		if p.Value.Get("servers") != nil { // beside the API
 			path = p.Name
 		}
-		for _, method := range methods {
+		for _, method := range []string{"get", "put", "post", "delete", "patch"} {
 			if node := p.Value.Get(method); node != nil {
 				o := d.operation(node)
 				o.Method, o.Path = strings.ToUpper(method), path

@@ -19,8 +19,6 @@ const (
 	truncatedHeader   = "Idempotency-Truncated"
 )
 
-const maxIdempotencyKey = 255
-
 func (c *call) dryRun() bool { return c.query["dryRun"] == "true" }
 
 // idempotencyKey is the key of a write that may be sent again, "" where there is
@@ -34,7 +32,7 @@ func (c *call) idempotencyKey() string {
 	switch {
 	case len(keys) > 1:
 		problem = "there are several headers Idempotency-Key; send it once"
-	case len(keys[0]) == 0 || len(keys[0]) > maxIdempotencyKey || strings.ContainsFunc(keys[0], func(r rune) bool { return r <= ' ' || r > '~' }):
+	case len(keys[0]) == 0 || len(keys[0]) > 255 || strings.ContainsFunc(keys[0], func(r rune) bool { return r <= ' ' || r > '~' }):
 		problem = "an Idempotency-Key is 1 to 255 visible ASCII characters, such as a UUID; draw one for each request, and send the same request again under the same"
 	}
 	if problem != "" {

@@ -11,12 +11,10 @@ import (
 	"svc.example/svc/shared/negotiation"
 )
 
-const referenceTag = "reference"
-
 // Reference is the description itself, for programs and for people. It needs
 // no key and no control.Service.
 func Reference() Group {
-	return Group{referenceTag, map[string]handler{
+	return Group{"reference", map[string]handler{
 		"getOpenAPI": func(_ context.Context, c *call) (any, error) {
 			return c.steady("application/json", func() []byte { return c.stamped().Encode() }), nil
 		},
@@ -82,8 +80,6 @@ func (s *server) address(path, public string) string {
 	return path
 }
 
-const storedConfigPath = "/schemas/v1/stored-config.json"
-
 // storedConfigSchema is the schema under the name by which $schema finds it.
 func (s *server) storedConfigSchema() []byte {
 	text := document.SchemaJSON()
@@ -91,6 +87,6 @@ func (s *server) storedConfigSchema() []byte {
 	if err != nil || s.options.PublicURL == "" {
 		return text
 	}
-	tree.Set("$id", jsontree.NewString(s.options.PublicURL+storedConfigPath))
+	tree.Set("$id", jsontree.NewString(s.options.PublicURL+"/schemas/v1/stored-config.json"))
 	return tree.Encode()
 }

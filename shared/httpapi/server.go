@@ -360,16 +360,11 @@ func (c *call) find() error {
 	}
 	slices.Sort(taken)
 	c.header.Set("Allow", strings.Join(taken, ", "))
-	return fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", inWords(taken), brief(method))
-}
-
-// inWords is a list of names as a sentence has it.
-func inWords(names []string) string {
-	last := len(names) - 1
-	if last == 0 {
-		return names[0]
+	words := taken[0]
+	if last := len(taken) - 1; last > 0 {
+		words = strings.Join(taken[:last], ", ") + " and " + taken[last]
 	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", words, brief(method))
 }
 
 // panicError is a panic on its way to the log.
