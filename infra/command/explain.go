@@ -33,8 +33,8 @@ func haveCredentials(ctx context.Context, cfg aws.Config) error {
 
 // explain puts what AWS answers into words that can be acted on.
 func (s *session) explain(err error) error {
-	var said smithy.APIError
-	if !errors.As(err, &said) {
+	said, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
 		return err
 	}
 	switch said.ErrorCode() {

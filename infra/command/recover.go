@@ -46,8 +46,6 @@ TMPDIR.`,
 	return cmd
 }
 
-const shownSubject = 60
-
 func (s *session) printTips(tips []admin.Tip, all bool) error {
 	rivals := 0
 	rows := [][]string{{"COMMITTED", "COMMIT", "COMMITS", "AUTHOR", "STATE", "MESSAGE"}}
@@ -68,7 +66,7 @@ func (s *session) printTips(tips []admin.Tip, all bool) error {
 		}
 		subject := []rune(t.Subject)
 		rows = append(rows, []string{t.At.UTC().Format(time.RFC3339), t.SHA, fmt.Sprint(t.Commits), terminal.Printable(t.Author), state,
-			terminal.Printable(string(subject[:min(len(subject), shownSubject)]))})
+			terminal.Printable(string(subject[:min(len(subject), 60)]))})
 	}
 	if rivals > 0 && !all {
 		fmt.Fprintf(s.Stderr, "%d commits that lost a race are not shown; svcadmin tips --all shows them\n", rivals)
