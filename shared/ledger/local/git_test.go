@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -178,6 +179,37 @@ func holdBranch(t testing.TB, l *Ledger) string {
 	f := must.Get(os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666))(t)
 	must.Do(t, f.Close())
 	return lock
+}
+
+// TestAStaleMultiPackIsGoneOnceTheLedgerIsClosed: git may have written it at the last moment,
+// and finds no object for which it names a pack that is gone.
+func TestAStaleMultiPackIsGoneOnceTheLedgerIsClosed(t *testing.T) {
+	t.Parallel()
+	l := started(t)
+	g := gitIn(t, l.Repository())
+	index := filepath.Join(g.dir, "objects/pack/multi-pack-index")
+	for i := range 2 {
+		write(t, l, "flag", strconv.Itoa(i))
+		g.run("repack", "-d", "-q")
+	}
+	g.run("multi-pack-index", "write")
+	names, err := os.ReadFile(index)
+	must(t, err)
+	must(t, l.Close())
+	g.run("multi-pack-index", "verify") // one that holds is git's
+
+	l = opened(t, filepath.Dir(g.dir), Options{})
+	g.run("repack", "-a", "-d", "-q")
+	must(t, os.WriteFile(index, names, 0o600))
+	must(t, l.Close())
+	if _, err := os.Stat(index); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a multi-pack-index of packs that are gone is left: %v", err)
+	}
+	g.run("fsck", "--strict")
+
+	l = opened(t, filepath.Dir(g.dir), Options{})
+	must(t, os.WriteFile(index, []byte("MIDX"), 0o600))
+	must(t, l.Close()) // which a damaged one does not keep from
 }
 
 func TestGitsLockIsWaitedForAndNeverBroken(t *testing.T) {

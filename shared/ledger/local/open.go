@@ -222,8 +222,12 @@ func (l *Ledger) Objects() *disk.Objects { return l.objects }
 // Repository is the directory of the bare repository.
 func (l *Ledger) Repository() string { return l.branch.git }
 
-// Close lets go of the data directory.
+// Close lets go of the data directory. An index of several packs that git has written at the
+// last moment is left only if it holds: nobody else would look.
 func (l *Ledger) Close() error {
+	if l.objects != nil && l.CheckLock() == nil {
+		l.logWarn(l.objects.DropStaleMultiPack(context.Background()))
+	}
 	l.cache.close()
 	err := errors.Join(l.registry.Close(), l.branch.loose.Close())
 	if l.serving != nil {

@@ -21,7 +21,10 @@
 //   - A pack that has lost its index gets it again (IndexAgain): git gc deletes an index
 //     for garbage if it has not seen the pack beside it, and never the pack.
 //   - A pack that a multi-pack-index names is left to git, which finds objects through
-//     it alone.
+//     it alone. Git may still list packs, and write that file once Compact has deleted
+//     some of them: DropStaleMultiPack deletes it. Where no process is left to call that,
+//     git cannot read what it looks for in those packs until the file is gone, and
+//     git gc may delete the only copy once somebody has deleted the .keep files.
 //
 // One commit is one pack, so their number grows until Compact is called: let
 // the owner call it every hundred commits or so. It leaves a number of packs
