@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/filelock"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/regularfile"
 	"svc.example/svc/shared/statedir"
 )
 
@@ -56,7 +57,7 @@ type content struct {
 
 // Text is the file as it is; nil where there is none.
 func (f File) Text() ([]byte, error) {
-	file, err := os.Open(f.Path)
+	file, err := regularfile.Open(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

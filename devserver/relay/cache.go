@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/filelock"
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/regularfile"
 	"svc.example/svc/shared/sdkapi"
 )
 
@@ -122,7 +123,7 @@ func (c *cache) keys() (records []access.KeyRecord, err error) {
 }
 
 func (c *cache) read(path string, most int64) (content []byte, at time.Time, err error) {
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, at, nil
 	}

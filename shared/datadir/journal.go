@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/regularfile"
 	"svc.example/svc/shared/statedir"
 	"svc.example/svc/shared/workspace"
 )
@@ -106,7 +107,7 @@ func readJournal(in inside) (j journal, err error) {
 	if err != nil {
 		return journal{}, nil // there is no place for any
 	}
-	text, err := os.ReadFile(path)
+	text, err := regularfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
 		return journal{}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/regularfile"
 )
 
 // ErrHeld is the error of Try where another process has the lock.
@@ -23,8 +24,11 @@ var polls = backoff.Backoff{First: 400 * time.Microsecond, Max: 40 * time.Millis
 
 // Await takes the lock on the file of a path, which it makes if it is not there,
 // once others have let go of it. It is let go by Close. Where ctx ends first the
-// error is ErrHeld.
+// error is ErrHeld. What is there and no file, such as a link, is refused.
 func Await(ctx context.Context, path string) (lock io.Closer, err error) {
+	if err := regularfile.Check(path); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err

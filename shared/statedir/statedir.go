@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"svc.example/svc/shared/regularfile"
 )
 
 // Of is the folder. It need not be there yet.
@@ -73,10 +75,10 @@ func secret(getenv func(string) string) ([]byte, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, "secret")
-	text, err := os.ReadFile(path)
+	text, err := regularfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeSecret(dir, path); err == nil {
-			text, err = os.ReadFile(path)
+			text, err = regularfile.Read(path)
 		}
 	}
 	if err == nil && len(text) != secretBytes {

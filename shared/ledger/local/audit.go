@@ -16,6 +16,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/regularfile"
 )
 
 // auditName is the file that tells what was done to the registry: a line of
@@ -65,7 +66,7 @@ func (r *registryStore) Trail(_ context.Context, newest int) ([]access.Entry, er
 // EachAudit calls for the entries of the audit trail up to an access version, oldest
 // first, each as it is stored: for so many of the newest, 0 for all.
 func EachAudit(dir string, version int64, newest int, each func(version int64, line []byte) error) error {
-	f, err := os.Open(filepath.Join(dir, auditName))
+	f, err := regularfile.Open(filepath.Join(dir, auditName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -432,3 +432,22 @@ func TestACacheThatCannotBeWritten(t *testing.T) {
 	write(t, l, "a", "2")
 	agree(t, l, 2)
 }
+
+// TestACacheIsWrittenThroughNoLink: a data directory may have come with files.
+func TestACacheIsWrittenThroughNoLink(t *testing.T) {
+	dir, elsewhere := created(t), filepath.Join(t.TempDir(), "elsewhere")
+	next := filepath.Join(dir, cacheName+".next")
+	if err := os.Symlink(elsewhere, next); err != nil {
+		t.Skip(err)
+	}
+	l, err := Open(background, dir, Options{})
+	if err == nil {
+		err = l.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), next+" is no file but a link") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(elsewhere); err == nil {
+		t.Error("a file is made elsewhere")
+	}
+}

@@ -1,15 +1,14 @@
 package local
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/regularfile"
 )
 
 // Operation is a step on the file system.
@@ -67,17 +66,8 @@ func (s filesystem) open(path string) (*os.File, error) {
 	if err := s.before(OpRead, path); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
-		return nil, errors.Join(cmp.Or(err, error(&fs.PathError{Op: "open", Path: path, Err: errNoFile})), f.Close())
-	}
-	return f, nil
+	return regularfile.Open(path)
 }
-
-var errNoFile = errors.New("it is no file")
 
 var errTooLarge = errors.New("the file is too large")
 

@@ -194,22 +194,22 @@ func TestAStaleMultiPackIsGoneOnceTheLedgerIsClosed(t *testing.T) {
 	}
 	g.run("multi-pack-index", "write")
 	names, err := os.ReadFile(index)
-	must(t, err)
-	must(t, l.Close())
+	must.Do(t, err)
+	must.Do(t, l.Close())
 	g.run("multi-pack-index", "verify") // one that holds is git's
 
 	l = opened(t, filepath.Dir(g.dir), Options{})
 	g.run("repack", "-a", "-d", "-q")
-	must(t, os.WriteFile(index, names, 0o600))
-	must(t, l.Close())
+	must.Do(t, os.WriteFile(index, names, 0o600))
+	must.Do(t, l.Close())
 	if _, err := os.Stat(index); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a multi-pack-index of packs that are gone is left: %v", err)
 	}
 	g.run("fsck", "--strict")
 
 	l = opened(t, filepath.Dir(g.dir), Options{})
-	must(t, os.WriteFile(index, []byte("MIDX"), 0o600))
-	must(t, l.Close()) // which a damaged one does not keep from
+	must.Do(t, os.WriteFile(index, []byte("MIDX"), 0o600))
+	must.Do(t, l.Close()) // which a damaged one does not keep from
 }
 
 func TestGitsLockIsWaitedForAndNeverBroken(t *testing.T) {

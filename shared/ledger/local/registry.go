@@ -6,12 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/regularfile"
 )
 
 const (
@@ -51,14 +50,12 @@ func OpenRegistry(dir string) (*Registry, error) {
 	return r, nil
 }
 
-// refuseForeign refuses what is no file where svc writes into one: a link, whose target may
-// be anything of the user's, and a pipe, which is waited for. A data directory may have come
-// with other files.
+// refuseForeign refuses what is no file where svc writes into one. A data directory may have
+// come with other files.
 func refuseForeign(dir string) error {
-	for _, path := range []string{serveLock, writeLock, writeTurn, auditName, cacheName, filepath.Base(DatabaseIn(dir).Path)} {
-		path = filepath.Join(dir, path)
-		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-			return fmt.Errorf("%s is no file but a link, a pipe or the like, and svc writes into it: look who has put it there, and remove it", terminal.Escape(path))
+	for _, name := range []string{serveLock, writeLock, writeTurn, auditName, cacheName, cacheName + ".next", filepath.Base(DatabaseIn(dir).Path)} {
+		if err := regularfile.Check(filepath.Join(dir, name)); err != nil {
+			return err
 		}
 	}
 	return nil
