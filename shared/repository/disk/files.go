@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/util"
 
+	"svc.example/svc/shared/regularfile"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -58,7 +59,14 @@ func (f folder) Create(path string) (billy.File, error) {
 	return f.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-func (f folder) Open(path string) (billy.File, error) { return f.OpenFile(path, os.O_RDONLY, 0) }
+// Open waits for no pipe: the repository may be another's.
+func (f folder) Open(path string) (billy.File, error) {
+	opened, err := regularfile.Open(f.at(path))
+	if err != nil {
+		return nil, err
+	}
+	return file{opened}, nil
+}
 
 func (f folder) OpenFile(path string, flag int, mode os.FileMode) (billy.File, error) {
 	opened, err := os.OpenFile(f.at(path), flag, mode)
