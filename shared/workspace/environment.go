@@ -52,21 +52,19 @@ func typeOf(name string) string {
 	return "development"
 }
 
-// compareEnvironments is the order in which environments are listed:
-// development, test, staging, production, then unknown types;
-// alphabetical within one.
-func compareEnvironments(a, b Environment) int {
+// SortEnvironments puts environments into the order in which they are listed:
+// development, test, staging, production, then unknown types; alphabetical within one.
+func SortEnvironments(all []Environment) {
 	rank := func(e Environment) int {
 		if i := slices.Index(knownTypes, e.Type); i >= 0 {
 			return i
 		}
 		return len(knownTypes)
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+	slices.SortStableFunc(all, func(a, b Environment) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+	})
 }
-
-// SortEnvironments puts environments into the order in which they are listed.
-func SortEnvironments(all []Environment) { slices.SortStableFunc(all, compareEnvironments) }
 
 // readEnvironments reads the environments of a workspace file. A name that is
 // no slug is read as it is: older workspaces have them.

@@ -242,7 +242,7 @@ func (r *reader) end() {
 		for name := range r.entries {
 			r.ws.Environments = append(r.ws.Environments, Environment{Name: name, Type: typeOf(name)})
 		}
-		slices.SortStableFunc(r.ws.Environments, compareEnvironments)
+		SortEnvironments(r.ws.Environments)
 	}
 	if r.serving {
 		r.problems.add(Circles(&r.ws)...)

@@ -34,9 +34,12 @@ func References(ws *Workspace, paths ...string) map[string][]Reference {
 		wanted[folder][key], keys[key] = path, true
 	}
 	found := map[string][]Reference{}
+	if len(keys) == 0 {
+		return found
+	}
 	for i := range ws.Items {
 		stored := &ws.Items[i]
-		if len(keys) == 0 || !mayName(stored.Text, keys) {
+		if !mayName(stored.Text, keys) {
 			continue
 		}
 		item := stored.Read()

@@ -34,7 +34,13 @@ func (v *verifier) verify() {
 		f := item.file()
 		v.reported(issues)
 		v.add(Error, f, document.Validate(item.Tree)...)
-		v.add(Error, f, placeIssues(item)...)
+		if key := item.View.Key; key != "" && key != item.Key {
+			v.add(Error, f, document.Issue{Code: problem.KeyMismatch, Pointer: "/key",
+				Message: fmt.Sprintf("the key is %s, but the file is named %q: the name of the file is the key", terminal.Quote(key), item.Key+extension)})
+		}
+		if FolderOf(item.View.Type) != "" { // another type is no type at all, says Validate
+			v.add(Error, f, typeIssues(item)...)
+		}
 		v.add(Error, f, v.index.referenceIssues(item)...)
 		v.add(Error, f, schemaIssues(v.ws, item, new(document.Budget), everywhere)...)
 		_, usable := Unservable(item)
@@ -210,28 +216,20 @@ func (v *verifier) declaration() {
 	var issues []document.Issue
 	_, read := readEnvironments(f.tree)
 	v.reported(read)
-	if environments := f.tree.Get("environments"); environments != nil {
-		for i, entry := range environments.Items {
-			if issue := nameIssue(entry, "/environments/"+strconv.Itoa(i)); issue.Message != "" {
-				issues = append(issues, issue)
-			}
+	for i, entry := range f.tree.Get("environments").Elements() {
+		pointer := "/environments/" + strconv.Itoa(i)
+		name, bare := entry.Text()
+		if !bare {
+			pointer += "/name"
+			name, _ = entry.Get("name").Text()
+		}
+		if message := SlugProblem(name); message != "" && name != "" && name != document.DefaultScope { // said by Read
+			issues = append(issues, document.Issue{Code: problem.InvalidEnvironmentName, Pointer: pointer, Message: message})
 		}
 	}
 	v.add(Error, f, append(issues, referencesIssue(f.tree)...)...)
 	v.add(Warning, f, misspelt(f.tree, "", fileShape)...)
 	v.byteOrderMark(f)
-}
-
-func nameIssue(entry *jsontree.Node, pointer string) document.Issue {
-	name, bare := entry.Text()
-	if !bare {
-		pointer += "/name"
-		name, _ = entry.Get("name").Text()
-	}
-	if name == "" || name == document.DefaultScope {
-		return document.Issue{} // said by Read
-	}
-	return document.Issue{Code: problem.InvalidEnvironmentName, Pointer: pointer, Message: SlugProblem(name)}
 }
 
 func (v *verifier) schema(s *Schema) {
@@ -257,19 +255,6 @@ func (v *verifier) byteOrderMark(f file) {
 	if bytes.HasPrefix(f.text, byteOrderMark) {
 		v.add(Warning, f, document.Issue{Code: problem.ByteOrderMark, Message: "begins with a byte order mark; save it as UTF-8 without one, other tools refuse it"})
 	}
-}
-
-// placeIssues compares what a document says of itself with where it stands.
-func placeIssues(item *Item) []document.Issue {
-	var issues []document.Issue
-	if key := item.View.Key; key != "" && key != item.Key {
-		issues = append(issues, document.Issue{Code: problem.KeyMismatch, Pointer: "/key",
-			Message: fmt.Sprintf("the key is %s, but the file is named %q: the name of the file is the key", terminal.Quote(key), item.Key+extension)})
-	}
-	if FolderOf(item.View.Type) != "" { // another type is no type at all, says Validate
-		issues = append(issues, typeIssues(item)...)
-	}
-	return issues
 }
 
 // typeIssues compares a document's type with its folder.
