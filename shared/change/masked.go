@@ -1,6 +1,8 @@
 package change
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -57,12 +59,8 @@ func (b *batch) mask(path string, v edit.Version, version func(string, *jsontree
 // matches can be asked of every context.
 func (p *plan) compared() (before, after map[string][]byte) {
 	before, after = map[string][]byte{}, map[string][]byte{}
-	operands := map[string]*jsontree.Node{}
-	for mark, value := range p.masked {
-		if strings.HasSuffix(mark, "/valueToMatch") {
-			operands[mark] = value
-		}
-	}
+	operands := maps.Clone(p.masked)
+	maps.DeleteFunc(operands, func(mark string, _ *jsontree.Node) bool { return !strings.HasSuffix(mark, "/valueToMatch") })
 	shown := func(path string, text []byte) []byte {
 		if len(operands) == 0 || text == nil {
 			return text
@@ -117,12 +115,7 @@ func (a *attempt) written(tree *jsontree.Node) func(pointer string) bool {
 		places = append(places, fallbackPointer(tree, scope))
 	}
 	return func(pointer string) bool {
-		for _, place := range places {
-			if strings.HasPrefix(pointer, place) {
-				return true
-			}
-		}
-		return a.own.all
+		return a.own.all || slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(pointer, place) })
 	}
 }
 

@@ -191,12 +191,8 @@ func rolloutIssues(rollout *jsontree.Node) []document.Issue {
 // issues are what is wrong with a level's PATCH whatever is stored.
 func (p LogLevelPatch) issues() []document.Issue {
 	issues := tokenIssues(p.ExpectedCommitSHA)
-	level := ""
-	if p.Level != nil {
-		level = *p.Level
-	}
 	if p.Level != nil || !refusal.HasIssueAt(p.Malformed, "/level") {
-		_, err := edit.SetLevel(jsontree.NewObject(), document.DefaultScope, "", level)
+		_, err := edit.SetLevel(jsontree.NewObject(), document.DefaultScope, "", textOr(p.Level, ""))
 		issues = append(issues, requestIssues(err)...)
 	}
 	for _, optional := range []struct {

@@ -30,31 +30,20 @@ func (b *batch) check() {
 	if len(b.plan.final) > 1 {
 		verify.Together()
 	}
-	var gone []string
-	var schemas []string
+	var named []string // by others, maybe
 	for _, a := range b.plan.final {
-		switch {
-		case a.gone:
-			gone = append(gone, a.path)
-		case a.write.t == workspace.SchemaType:
-			schemas = append(schemas, a.path)
+		if a.gone || a.write.t == workspace.SchemaType {
+			named = append(named, a.path)
 		}
 	}
-	var bound map[string][]workspace.Reference
-	if len(schemas) > 0 {
-		bound = workspace.References(b.after, schemas...)
-	}
-	var references map[string][]workspace.Reference
-	if len(gone) > 0 {
-		references = workspace.References(b.after, gone...)
-	}
+	references := workspace.References(b.after, named...)
 	for _, a := range b.plan.final {
 		var err error
 		switch {
 		case a.gone:
 			err = a.unreferenced(references[a.path])
 		case a.write.t == workspace.SchemaType:
-			err = a.verifyBound(bound[a.path])
+			err = a.verifyBound(references[a.path])
 		default:
 			err = a.verify(verify)
 		}
