@@ -222,3 +222,31 @@ func TestConsoleListsManyEnvironments(t *testing.T) {
 		p.quiet(t)
 	}
 }
+
+// What a text holds leaves what stands beside it as it is, and where an item was deleted the way
+// back leads to no dialog that would delete it again.
+func TestConsoleKeepsToItsPlace(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/other.json": boolFlag("other", `, "description": "\u202eabc"`)}))
+	p := openConsole(t, w, desk, "#/flags", w.key(t, "Ada", "protected_engineer"))
+	p.visit(t, "#/flags/other")
+	p.says(t, "main h1", "other")
+	if got := call[string](t, p.tab, `() => [...document.querySelectorAll(".heading .note, .key, .value")].map((e) => getComputedStyle(e).display === "inline" ? getComputedStyle(e).unicodeBidi : "isolate").find((one) => one !== "isolate") ?? "isolate"`); got != "isolate" {
+		t.Errorf("a text is %s", got)
+	}
+	p.click(t, ".heading .actions button:last-child:not(.small)")
+	p.click(t, "dialog .danger:not([disabled])")
+	p.says(t, "main h1", "Flags")
+	p.wait(t, ".notice a")
+	if call[int](t, p.tab, `() => document.querySelector(".notice a").getClientRects().length`) != 1 {
+		t.Error("the link of a notice is broken")
+	}
+	p.back(t)
+	p.says(t, "main", "There is nothing here")
+	p.gone(t, "dialog")
+	p.visit(t, "#/contexts")
+	eventually(t, "the choice of an environment fits", func() (any, bool) {
+		got := call[[]float64](t, p.tab, `() => [document.querySelector(".choice select")?.getBoundingClientRect().right ?? 9999, document.querySelector(".filters")?.getBoundingClientRect().right ?? 0]`)
+		return got, got[0] <= got[1]+1
+	})
+}

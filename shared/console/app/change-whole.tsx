@@ -5,7 +5,7 @@ import { useState } from "./lib";
 import { get, tokenGiven } from "./api";
 import { itemPath, Review } from "./review";
 import type { Proposal } from "./review";
-import { place, go, address } from "./router";
+import { place, instead, address } from "./router";
 import { shut } from "./form";
 
 /** Undo, restore and delete. */
@@ -59,7 +59,7 @@ export function Whole({
         renew={renew}
         cancel={shut}
         proposal={proposal}
-        done={() => (query.has("delete") ? go(address([family])) : shut())}
+        done={() => (query.has("delete") ? instead(address([family])) : shut())}
       />
     </>
   );
