@@ -223,8 +223,8 @@ func TestConsoleListsManyEnvironments(t *testing.T) {
 	}
 }
 
-// What a text holds leaves what stands beside it as it is, and where an item was deleted the way
-// back leads to no dialog that would delete it again.
+// What a text holds leaves what stands beside it as it is, where an item was deleted the way
+// back leads to no dialog that would delete it again, and a segment tells who uses it.
 func TestConsoleKeepsToItsPlace(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/other.json": boolFlag("other", `, "description": "\u202eabc"`)}))
@@ -244,6 +244,10 @@ func TestConsoleKeepsToItsPlace(t *testing.T) {
 	p.back(t)
 	p.says(t, "main", "There is nothing here")
 	p.gone(t, "dialog")
+	p.visit(t, "#/segments/beta-testers")
+	p.says(t, ".rules", "in it")
+	p.click(t, "[aria-labelledby=used-in] button")
+	p.says(t, ".used", "search.suggestions")
 	p.visit(t, "#/contexts")
 	eventually(t, "the choice of an environment fits", func() (any, bool) {
 		got := call[[]float64](t, p.tab, `() => [document.querySelector(".choice select")?.getBoundingClientRect().right ?? 9999, document.querySelector(".filters")?.getBoundingClientRect().right ?? 0]`)

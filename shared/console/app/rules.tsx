@@ -63,12 +63,15 @@ export const Who = ({ rule, only }: { rule: Rule; only?: boolean }) => (
   </div>
 );
 
+/** Membership: what is served is whether somebody is in a segment. */
 export function Rules({
   rules,
   otherwise = "The default rules decide.",
+  membership,
 }: {
   rules: Rule[];
   otherwise?: string;
+  membership?: boolean;
 }) {
   return (
     <ol class="rules">
@@ -76,7 +79,13 @@ export function Rules({
         <li class={isFallback(rule) ? "fallback" : ""}>
           <Who rule={rule} only={i === 0} />
           <div class="gets">
-            <Served value={rule.value} />
+            {membership && !isSplit(rule.value) ? (
+              <span class={`value bool ${rule.value.value}`}>
+                {rule.value.value === true ? "in it" : "not in it"}
+              </span>
+            ) : (
+              <Served value={rule.value} />
+            )}
           </div>
         </li>
       ))}

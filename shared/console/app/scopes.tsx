@@ -5,6 +5,7 @@ import type { Detail, Environment } from "./answers";
 import { Rules, rulesIn, stateOf } from "./rules";
 import { open } from "./router";
 import { Icon } from "./icons";
+import { UsedIn } from "./used-in";
 import { Status, Stored } from "./words";
 
 /** What the button does beside the rules: a switch is there for all or nothing. */
@@ -21,13 +22,14 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
           <header>
             <h2>Who is in it</h2>
           </header>
-          <Rules rules={item.default?.rules ?? []} otherwise="not in it" />
+          <Rules rules={item.default?.rules ?? []} otherwise="not in it" membership />
           <footer>
             <button type="button" onClick={() => open({ edit: "default", kind: "rules" })}>
               Edit rules
             </button>
           </footer>
         </section>
+        <UsedIn segment={item.key} />
       </div>
     );
   const [word, kind] = deed(family, item);
