@@ -172,6 +172,7 @@ func TestReadmePictures(t *testing.T) {
 		p.says(t, ".here .tried .matched", "user.plan is enterprise")
 		call[bool](t, p.tab, `() => { document.activeElement.blur(); scrollTo(0, 0); return true }`)
 		p.picture(t, filepath.Join(folder, "why-"+scheme+".png"))
+		s.height = 900
 		p = openConsole(t, w, s, "#/flags/new-checkout", key)
 		p.click(t, `[aria-label="Roll out in production"]`)
 		p.write(t, `[aria-label="Percent of true"]`, "25")

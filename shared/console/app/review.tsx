@@ -171,6 +171,16 @@ export function Review({
         ) : (
           outcome && (
             <div class={current ? "" : "stale"}>
+              {!nothing && outcome.impact && Object.keys(outcome.impact).length > 0 && (
+                <>
+                  <h3>Who is affected</h3>
+                  <div class="impacts">
+                    {Object.entries(outcome.impact).map(([name, impact]) => (
+                      <Impact environment={name} impact={impact} />
+                    ))}
+                  </div>
+                </>
+              )}
               <h3>What changes</h3>
               {nothing ? (
                 <p class="note">Nothing: it is already like this.</p>
@@ -195,16 +205,6 @@ export function Review({
                   <p>{warning.message}</p>
                 </div>
               ))}
-              {!nothing && outcome.impact && Object.keys(outcome.impact).length > 0 && (
-                <>
-                  <h3>Who is affected</h3>
-                  <div class="impacts">
-                    {Object.entries(outcome.impact).map(([name, impact]) => (
-                      <Impact environment={name} impact={impact} />
-                    ))}
-                  </div>
-                </>
-              )}
               {!nothing &&
                 before !== undefined &&
                 (outcome.document || proposal.method !== "POST") && (
