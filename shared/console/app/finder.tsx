@@ -1,4 +1,5 @@
 // Finds items and views by name.
+import { matching, wordsOf } from "./search";
 import { families, refresh, signOut, lists } from "./workspace";
 import { tokenGiven } from "./api";
 import { address, close, instead } from "./router";
@@ -47,7 +48,7 @@ function commands(): Choice[] {
     {
       icon: "activity",
       name: "Refresh",
-      note: "Refresh",
+      note: "Load everything again",
       text: "refresh reload ask again",
       run: refresh,
     },
@@ -57,7 +58,7 @@ function commands(): Choice[] {
           {
             icon: "leave",
             name: "Sign out",
-            note: "Sign out",
+            note: "Forget the key",
             text: "sign out forget the key",
             run: signOut,
           },
@@ -67,15 +68,14 @@ function commands(): Choice[] {
 
 /** @returns best first */
 function find(words: string): Choice[] {
-  const parts = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const parts = wordsOf(words);
   const fits = (text: string) => parts.every((part) => text.includes(part));
   const found = commands().filter((command) => fits(command.text));
   if (!parts.length) return found;
   const first = [] as Choice[],
     later = [] as Choice[];
   for (const [family, list] of Object.entries(lists)) {
-    for (const row of list.value.rows) {
-      if (!fits(row.text ?? "")) continue;
+    for (const row of matching(list.value.rows, parts)) {
       const best = row.key.toLowerCase().startsWith(parts[0]);
       if ((best ? first : later).length < mostShown)
         (best ? first : later).push({

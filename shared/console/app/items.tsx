@@ -19,18 +19,18 @@ import { selected, select } from "./selection";
 import { Selected } from "./selected";
 import { Bulk } from "./bulk";
 import { Coming } from "./parts";
+import { matching, wordsOf } from "./search";
 import { useColumns, Columns } from "./columns";
 
 function filtered(rows: Row[], query: URLSearchParams) {
-  const words = (query.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(query.get("q") ?? "");
   const tag = query.get("tag"),
     status = query.get("status"),
     type = query.get("type"),
     where = query.get("in");
   if (!words.length && !tag && !status && !type) return rows;
-  return rows.filter(
+  return matching(rows, words).filter(
     (row) =>
-      words.every((word) => row.text?.includes(word)) &&
       (!tag || row.tags?.includes(tag)) &&
       (!type || row.valueType === type) &&
       (!status ||

@@ -1,0 +1,21 @@
+// Which rows of a list somebody looks for.
+import type { Row } from "./answers";
+
+export const wordsOf = (typed: string) => typed.toLowerCase().split(/\s+/).filter(Boolean);
+
+/** Whether a text has the letters of a word in their order. */
+export function inOrder(word: string, text: string) {
+  let at = 0;
+  for (const letter of word) {
+    at = text.indexOf(letter, at) + 1;
+    if (!at) return false;
+  }
+  return true;
+}
+
+/** The rows with all words in them or, where none has, those whose key has their letters. */
+export function matching(rows: Row[], words: string[]): Row[] {
+  const exact = rows.filter((row) => words.every((word) => row.text?.includes(word)));
+  if (exact.length || !words.length) return exact;
+  return rows.filter((row) => words.every((word) => inOrder(word, row.key.toLowerCase())));
+}
