@@ -2,8 +2,12 @@ package browsertest
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // plans is a text flag of three values, all of which some get.
@@ -253,4 +257,22 @@ func TestConsoleKeepsToItsPlace(t *testing.T) {
 		got := call[[]float64](t, p.tab, `() => [document.querySelector(".choice select")?.getBoundingClientRect().right ?? 9999, document.querySelector(".filters")?.getBoundingClientRect().right ?? 0]`)
 		return got, got[0] <= got[1]+1
 	})
+}
+
+// What a program is shown with is what reads the flag.
+func TestConsoleTellsHowCodeReadsAFlag(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openConsole(t, w, desk, "#/flags/pricing.headline", w.key(t, "Ada", "protected_engineer"))
+	p.click(t, ".in-code summary")
+	p.says(t, ".in-code pre", `getStringValue("pricing.headline", "")`)
+	p.click(t, ".in-code .segmented button:last-child")
+	p.says(t, ".in-code pre", "curl")
+	script := call[string](t, p.tab, `() => document.querySelector(".in-code pre").innerText`)
+	cmd := exec.Command(testenv.Program(t, "your system's package", "sh"), "-c", script)
+	cmd.Env = append(os.Environ(), "SVC_SDK_KEY="+w.applicationKey(t, "public", "production"))
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), `"value":"Simple pricing"`) && !strings.Contains(string(out), `"value":"Pay for what you use"`) && !strings.Contains(string(out), `"value":"Start free"`) {
+		t.Errorf("%s\n%v: %s", script, err, out)
+	}
+	p.quiet(t)
 }

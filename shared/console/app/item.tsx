@@ -17,6 +17,7 @@ import { Evaluate } from "./evaluate";
 import { Evaluations } from "./evaluations";
 import { Here } from "./override-here";
 import { Scopes } from "./scopes";
+import { InCode } from "./in-code";
 import { Change } from "./change";
 
 /** What there is of an item. */
@@ -144,6 +145,9 @@ export function Item({
             <Here key={itemKey} item={data} family={family} />
           )}
           <Scopes family={family} item={data} />
+          {(family === "flags" || (family === "configs" && data.sendToClientSdk)) && (
+            <InCode item={data} />
+          )}
         </>
       ) : (
         !problem && <Coming />
