@@ -20,7 +20,7 @@
 //   - The page's policy allows its own files and the API's address, nothing
 //     inline, and no text to become HTML or script.
 //   - What is in documents is shown as text.
-//   - All files together are less than 150 KB as gzip, and few.
+//   - All files together are less than 100 KB as gzip, and few.
 //   - What is at an address with the digest of the files in it never changes.
 //   - A test in devserver/browsertest has tsc check the types, and Prettier the
 //     layout: npx prettier --write ../../shared/console/app, there, lays files out.
