@@ -6,11 +6,8 @@ import { address, open } from "./router";
 import { Messages } from "./messages";
 import { Time } from "./time";
 
-/**
- * Of is how many of the items that are shown were changed by the same commit, told of
- * the first of them.
- */
-export function One({ entry, of }: { entry: Entry; of: number }) {
+/** Several: it is the first of the entries of a commit that changed several items. */
+export function One({ entry, several }: { entry: Entry; several: boolean }) {
   const family = familyOf(entry.type);
   return (
     <li>
@@ -36,11 +33,11 @@ export function One({ entry, of }: { entry: Entry; of: number }) {
             <a href={address([family, entry.key], { undo: entry.sha })}>Undo</a>
           </>
         )}
-        {(of > 1 || (!entry.key && !entry.type)) && (
+        {(several || !entry.key) && (
           <>
             {" "}
             <button type="button" class="link" onClick={() => open({ undo: entry.sha })}>
-              Undo all{of > 1 ? ` ${of}` : ""}
+              Undo all
             </button>
           </>
         )}

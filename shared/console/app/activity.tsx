@@ -27,14 +27,8 @@ export function Activity() {
     refine({ author: event.target.value });
     timer.current = setTimeout(setAuthor, 300, event.target.value);
   };
-  const first: Map<string, Entry> = new Map(),
-    number: Map<string, number> = new Map();
-  for (const entry of entries) {
-    if (!first.has(entry.sha)) first.set(entry.sha, entry);
-    number.set(entry.sha, (number.get(entry.sha) ?? 0) + 1);
-  }
-  const together = (entry: Entry) =>
-    first.get(entry.sha) === entry ? (number.get(entry.sha) ?? 1) : 1;
+  const several = (entry: Entry, at: number) =>
+    entries[at - 1]?.sha !== entry.sha && entries[at + 1]?.sha === entry.sha;
   const undone = query.get("undo");
   const days: [string, Entry[]][] = [];
   for (const entry of entries) {
@@ -96,7 +90,11 @@ export function Activity() {
           <h2>{day}</h2>
           <ol class="feed">
             {list.map((entry) => (
-              <One key={entry.sha + entry.key} entry={entry} of={together(entry)} />
+              <One
+                key={entry.sha + entry.key}
+                entry={entry}
+                several={several(entry, entries.indexOf(entry))}
+              />
             ))}
           </ol>
         </section>
