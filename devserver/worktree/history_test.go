@@ -114,6 +114,16 @@ func TestWhatAnAnswerNamesCanBeUndone(t *testing.T) {
 				t.Errorf("%q", p.read(flagPath))
 			}
 		},
+		"a change set as a whole": func(p *page) {
+			all := p.must("POST", "/v1/changes", `{"operations": [
+				{"op": "create", "type": "feature_flag", "body": {"key": "a"}},
+				{"op": "patch", "type": "feature_flag", "key": "new-checkout", "environment": "production", "body": {"enabled": true}}]}`)
+			p.must("POST", "/v1/flags", `{"key": "made"}`)
+			p.must("POST", "/v1/changes", fmt.Sprintf(`{"operations": [{"op": "revert", "commitSha": %q, "mode": "undo"}]}`, all["commitSha"]))
+			if p.read(flagPath) != flagText || there(p, "feature-flags/a.json") || !there(p, "feature-flags/made.json") {
+				t.Errorf("%q", p.read(flagPath))
+			}
+		},
 		"a change set": func(p *page) {
 			all := p.must("POST", "/v1/changes", `{"operations": [
 				{"op": "create", "type": "feature_flag", "body": {"key": "a"}},

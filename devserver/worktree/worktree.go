@@ -295,6 +295,18 @@ func (w *Worktree) Recurrences(path, revision string) []time.Time {
 	return w.history.recurrences(path, revision)
 }
 
+// Together implements change.Recurring.
+func (w *Worktree) Together(commit string) (paths []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.history.changes {
+		if c.head == commit {
+			paths = append(paths, c.path)
+		}
+	}
+	return paths
+}
+
 // Past implements control.Repository: the whole of the directory is known as it is now
 // and as it is served, and no more.
 func (w *Worktree) Past(_ context.Context, _ repository.Head, revision string) (*repository.Snapshot, error) {

@@ -145,31 +145,48 @@ func RevertCommit(r Reversion) Operation {
 
 // parts are the reversions of the items that the commit touched.
 func (r Reversion) parts(ctx context.Context, b *batch) ([]write, error) {
-	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
-		return b.state.Repository.History(ctx, b.head.Snapshot.Head, page)
-	}
-	commit, err := feed.Find(ctx, history, r.CommitSHA, repository.Page{Limit: maxLookedThrough})
+	touched, err := b.touchedBy(ctx, r.CommitSHA)
 	if err != nil {
 		return nil, err
 	}
-	if commit == nil {
-		return nil, fault.New(fault.NotFound, "the latest commits do not have %s; GET /activity lists them", r.CommitSHA)
-	}
 	var parts []write
-	for _, touch := range commit.Touched {
-		folder, key, found := workspace.SplitPath(touch.Path)
+	for _, path := range touched {
+		folder, key, found := workspace.SplitPath(path)
 		t, reverts := folder.Type()
 		switch {
 		case found && reverts:
 			parts = append(parts, revert(t, key, r))
-		case found || touch.Path == workspace.File:
-			return nil, fault.New(fault.Unprocessable, "the commit %s also changed %s, which is not taken back with the items; undo them one by one", r.CommitSHA, terminal.Quote(touch.Path))
+		case found || path == workspace.File:
+			return nil, fault.New(fault.Unprocessable, "the commit %s also changed %s, which is not taken back with the items; undo them one by one", r.CommitSHA, terminal.Quote(path))
 		}
 	}
 	if len(parts) == 0 {
 		return nil, fault.New(fault.Unprocessable, "the commit %s did not touch any item: there is nothing to undo", r.CommitSHA)
 	}
 	return parts, nil
+}
+
+// touchedBy are the paths of the files that a commit changed, one of the latest.
+func (b *batch) touchedBy(ctx context.Context, sha string) (paths []string, err error) {
+	if repo, may := b.state.Repository.(Recurring); may {
+		if paths = repo.Together(sha); len(paths) > 0 {
+			return paths, nil
+		}
+	}
+	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
+		return b.state.Repository.History(ctx, b.head.Snapshot.Head, page)
+	}
+	commit, err := feed.Find(ctx, history, sha, repository.Page{Limit: maxLookedThrough})
+	if err != nil {
+		return nil, err
+	}
+	if commit == nil {
+		return nil, fault.New(fault.NotFound, "the latest commits do not have %s; GET /activity lists them", sha)
+	}
+	for _, touch := range commit.Touched {
+		paths = append(paths, touch.Path)
+	}
+	return paths, nil
 }
 
 // reversion is what one try to revert has read.

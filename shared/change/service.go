@@ -28,6 +28,8 @@ type Recurring interface {
 	// Recurrences are the times of the commits of a file that an id is of, which may be
 	// abbreviated, where these are several.
 	Recurrences(path, revision string) []time.Time
+	// Together are the files that the change sets changed whose answer has named an id.
+	Together(commit string) []string
 }
 
 // SavedContexts finds saved example contexts. What fails for a while only wraps
