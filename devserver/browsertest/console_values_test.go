@@ -12,7 +12,7 @@ import (
 
 // plans is a text flag of three values, all of which some get.
 const plans = `{"key": "plans", "type": "feature_flag", "valueType": "string", "access": "standard",
-	"variants": [{"value": {"type": "string", "value": "a"}}, {"value": {"type": "string", "value": "b"}}, {"value": {"type": "string", "value": "c"}}],
+	"variants": [{"value": {"type": "string", "value": "a"}}, {"value": {"type": "string", "value": "b"}, "x": 1.0, "name": "B"}, {"value": {"type": "string", "value": "c"}}],
 	"default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"hashByPropertyName": "user.key", "weightedValues": [
 		{"weight": 50000, "value": {"type": "string", "value": "a"}}, {"weight": 50000, "value": {"type": "string", "value": "b"}}]}}}]}}`
 
@@ -183,7 +183,7 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 	p.says(t, "dialog .rule-changes", "first")
 	p.apply(t)
 	file := w.fileOf(t, "feature-flags/plans.json")
-	if !strings.Contains(file, `"variants":[{"value":{"type":"string","value":"first"}},{"value":{"type":"string","value":"b"}}]`) || !strings.Contains(file, `{"weight":50000,"value":{"type":"string","value":"first"}}`) {
+	if !strings.Contains(file, `"variants":[{"value":{"type":"string","value":"first"}},{"value":{"type":"string","value":"b"},"x":1.0,"name":"B"}]`) || !strings.Contains(file, `{"weight":50000,"value":{"type":"string","value":"first"}}`) {
 		t.Errorf("%s", file)
 	}
 	p.quiet(t)

@@ -1,5 +1,5 @@
 // The values that a flag may serve, as fields.
-import { Field, valueOf } from "./values";
+import { Field, textOf, valueOf } from "./values";
 import { Icon } from "./icons";
 
 export type VariantDraft = {
@@ -19,15 +19,18 @@ export function wrongVariants(drafts: VariantDraft[], type: string): string | un
     : undefined;
 }
 
-/** Variants as they are stored. */
+/** Variants as they are stored: what nobody touched stays as it was written. */
 export const variantsOf = (drafts: VariantDraft[], type: string) =>
   drafts.map(({ source, text, name, description }) => {
+    const kept = source && textOf(type, source.value?.value) === text;
+    if (kept && name === (source.name ?? "") && description === (source.description ?? ""))
+      return source;
     const { name: _, description: __, ...rest } = source ?? {};
     return {
       ...(name.trim() && { name: name.trim() }),
       ...(description.trim() && { description: description.trim() }),
       ...rest,
-      value: { ...source?.value, type, value: valueOf(type, text).value },
+      value: kept ? source.value : { ...source?.value, type, value: valueOf(type, text).value },
     };
   });
 
