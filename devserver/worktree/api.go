@@ -143,13 +143,13 @@ func (a *API) routes(service *control.Service) (routes []router.Route, notFound 
 // address, behind #token=, which only who started the server was told.
 func (a *API) Token() string { return a.tree.key.Reveal() }
 
-// Beside serves the API below /v1 and the console, and everything else as next does:
+// Beside serves the API below /v1, the schema of documents and the console, and everything else as next does:
 // pages of other origins may read that, and nothing of this.
 func (a *API) Beside(next http.Handler) http.Handler {
 	next = a.clients.watch(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
-		case path == "/v1" || strings.HasPrefix(path, "/v1/"):
+		case path == "/v1" || strings.HasPrefix(path, "/v1/") || path == "/schemas/v1/stored-config.json":
 			a.ServeHTTP(w, r)
 		case path == "/" || path == "/console" || strings.HasPrefix(path, "/console/"):
 			if f := a.ownHost(r); f != nil { // the console is there under the server's own names alone

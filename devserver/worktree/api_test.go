@@ -133,6 +133,8 @@ func TestOnlyTheOwnPageIsAnswered(t *testing.T) {
 		{"the reference by a rebound name", "GET", "/v1/docs", "evil.test:6580", http.Header{}, 421},
 		{"the description for another origin", "GET", "/v1/openapi.json", own, http.Header{"Origin": {"http://evil.test"}}, 403},
 		{"no token at a path without anything", "GET", "/v1/nothing", own, http.Header{}, 401},
+		{"the schema of documents", "GET", "/schemas/v1/stored-config.json", own, http.Header{"Authorization": {bearer}}, 200},
+		{"no token for the schema of documents", "GET", "/schemas/v1/stored-config.json", own, http.Header{}, 401},
 		{"no token to write", "PATCH", "/v1/flags/new-checkout/environments/development", own, http.Header{"Origin": {"http://" + own}}, 401},
 		{"no token for overrides", "PUT", "/v1/overrides", own, http.Header{"Origin": {"http://" + own}}, 401},
 		{"another token", "GET", "/v1/flags", own, http.Header{"Authorization": {bearer + "x"}}, 401},
