@@ -68,6 +68,10 @@ export function useKeep(about: string, work: any) {
     if (work === undefined) begun.delete(named(about));
     else begun.set(named(about), work);
   });
+  /** Keeps what is written last, though the form may be gone already. */
+  const keep = (work: any) => {
+    if (!ended.current) begun.set(named(about), work);
+  };
   /** It is applied. */
   const done = () => {
     ended.current = true;
@@ -90,7 +94,7 @@ export function useKeep(about: string, work: any) {
     }
     done();
   };
-  return { done, cancel };
+  return { keep, done, cancel };
 }
 
 const same = (a: any, b: any) => JSON.stringify(a) === JSON.stringify(b);
@@ -117,8 +121,13 @@ export function useBegun<T extends Record<string, any>>(about: string, fresh: ()
   const untouched = Object.keys(first).every(
     (name) => name === "seen" || same(first[name], work[name]),
   );
-  const ends = useKeep(about, untouched ? undefined : work);
-  const set = (more: Partial<T>) => setWork((before) => ({ ...before, ...more }));
+  const { keep, ...ends } = useKeep(about, untouched ? undefined : work);
+  const last = useRef(work);
+  last.current = work;
+  const set = (more: Partial<T>) => {
+    keep((last.current = { ...last.current, ...more }));
+    setWork(last.current);
+  };
   const restart = () => {
     setWork(first);
     setResumed(false);

@@ -126,7 +126,11 @@ export function Targeting({
   const same =
     made.length === now.rules.length && made.every((one, i) => one.made === now.rules[i]);
   const ends = useKeep(about, same ? undefined : work);
-  const rework = (next: RuleDraft[]) => setWork({ ...work, drafts: next });
+  const rework = (drafts: RuleDraft[]) => {
+    const next = { ...work, drafts };
+    ends.keep(next);
+    setWork(next);
+  };
   const done = () => {
       ends.done();
       shut();
@@ -161,16 +165,16 @@ export function Targeting({
     const inside = active?.closest(".fields, .edit")
       ? [
           ...(list.current?.querySelectorAll(
-            `#rule-${draft.id} :is(input, select, textarea, button)`,
+            `#rule-${draft.id} :is(input, select, textarea, [contenteditable], button)`,
           ) ?? []),
         ].indexOf(active)
       : -1;
     if (inside >= 0)
       requestAnimationFrame(() =>
         (
-          list.current?.querySelectorAll(`#rule-${draft.id} :is(input, select, textarea, button)`)[
-            inside
-          ] as HTMLElement | undefined
+          list.current?.querySelectorAll(
+            `#rule-${draft.id} :is(input, select, textarea, [contenteditable], button)`,
+          )[inside] as HTMLElement | undefined
         )?.focus(),
       );
     else
@@ -204,7 +208,7 @@ export function Targeting({
     };
     rework([...drafts, draft]);
     open(new Set([...opened, draft.id]));
-    focus(`#rule-${draft.id} .fields :is(input, select, textarea)`);
+    focus(`#rule-${draft.id} .fields :is(input, select, textarea, [contenteditable])`);
   };
   const toggle = (draft: RuleDraft) =>
     open(
