@@ -84,6 +84,7 @@ export function Review({
     outcome?: Outcome;
     refusal?: Refusal;
   });
+  const [compared, compare] = useState(false); // two long documents take a while
   const [applying, setApplying] = useState(false);
   const [unsure, setUnsure] = useState(""); // what was applied, perhaps: its answer got lost
   const attempt = useRef({ of: "", key: "" } as { of: string; key: string });
@@ -208,9 +209,9 @@ export function Review({
               {!nothing &&
                 before !== undefined &&
                 (outcome.document || proposal.method !== "POST") && (
-                  <details>
+                  <details onToggle={(event: any) => compare(event.currentTarget.open)}>
                     <summary>{servedHere ? "File" : "JSON"} diff</summary>
-                    <Difference before={before} after={outcome.document ?? null} />
+                    {compared && <Difference before={before} after={outcome.document ?? null} />}
                   </details>
                 )}
             </div>
