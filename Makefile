@@ -22,7 +22,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 # base64 of {"user":{"key":"user-1","plan":"pro"}}
 TOKEN = eyJ1c2VyIjp7ImtleSI6InVzZXItMSIsInBsYW4iOiJwcm8ifX0
 
-.PHONY: help run test quick check tools standins bench bench-cost pictures fuzz dist npm address release-dry-run build svcadmin clean functions sam-local deploy
+.PHONY: help run test quick check tools standins bench bench-cost console pictures fuzz dist npm address release-dry-run build svcadmin clean functions sam-local deploy
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -143,6 +143,9 @@ bench: $(BROWSER)/node_modules/.package-lock.json ## measure evaluations, polls 
 
 bench-cost: ## what requests to the hosted service take and cost
 	SVC_TEST_FULL=1 go test -count=1 -v -run '^TestCosts$$' ./infra/apitest
+
+console: $(BROWSER)/node_modules/.package-lock.json ## bundle the console and its editor again, after an edit
+	go test ./shared/console -run Bundle -record -count=1
 
 pictures: ## take the pictures of the console that the README shows, with Chromium
 	@mkdir -p devserver/pictures

@@ -27,6 +27,9 @@ for system in linux darwin windows; do
   cp -R "$to/saved/." "$to/licenses/"
   rm -rf "$to/saved" "$to/log"
 done
-mkdir "$to/licenses/go" "$to/licenses/swagger-ui" # which no module brings
+mkdir "$to/licenses/go" "$to/licenses/swagger-ui" "$to/licenses/console" # which no module brings
 cp "$GOROOT/LICENSE" "$to/licenses/go/"
 cp shared/httpapi/swaggerui/{LICENSE,NOTICE} "$to/licenses/swagger-ui/"
+for script in console editor; do
+  gzip -dc "shared/console/bundle/$script.js.LICENSE.txt.gz" >"$to/licenses/console/$script.txt"
+done

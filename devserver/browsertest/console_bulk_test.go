@@ -72,14 +72,14 @@ func TestConsoleChangesSeveralItems(t *testing.T) {
 	// What a schema does not allow is told at the value's field.
 	p.visit(t, "#/configs/home.banner?edit=default&kind=value")
 	p.says(t, "dialog summary", "What the schema banner allows")
-	p.write(t, "dialog textarea", `{"text": 5}`)
+	p.write(t, jsonEditor, `{"text": 5}`)
 	p.says(t, "dialog .field .problem", "/text: ")
-	p.write(t, "dialog textarea", `{"text": "Hello!"}`)
+	p.write(t, jsonEditor, `{"text": "Hello!"}`)
 	p.gone(t, "dialog .field .problem")
 	p.apply(t)
 	p.says(t, ".scope .rules", "Hello!")
 	p.visit(t, "#/configs/home.banner?schema=1")
 	p.says(t, "dialog h2", "banner")
-	p.write(t, "dialog textarea", `{"type": "object", "required": ["nothing-has-it"]}`)
+	p.write(t, jsonEditor, `{"type": "object", "required": ["nothing-has-it"]}`)
 	p.says(t, "dialog .box", "nothing-has-it")
 }

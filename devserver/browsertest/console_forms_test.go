@@ -23,14 +23,14 @@ func config(key, valueType, value string) string {
 // focused is the text of the field that has the focus.
 func (p docsPage) focused(t *testing.T) string {
 	t.Helper()
-	return call[string](t, p.tab, `() => document.activeElement?.value ?? "no field"`)
+	return call[string](t, p.tab, textIn, "")
 }
 
 // holds waits until a field has a text.
 func (p docsPage) holds(t *testing.T, selector, want string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%s holds %q", selector, want), func() (any, bool) {
-		got := call[string](t, p.tab, `(selector) => document.querySelector(selector)?.value ?? "no field"`, selector)
+		got := call[string](t, p.tab, textIn, selector)
 		return fmt.Sprintf("%q", got), got == want
 	})
 }
@@ -89,11 +89,11 @@ func (p docsPage) drawnOnce(t *testing.T) {
 type form struct{ name, place, field string }
 
 var forms = []form{
-	{"a document", "#/configs/text/document?raw=1", "dialog textarea"},
+	{"a document", "#/configs/text/document?raw=1", jsonEditor},
 	{"a value", "#/configs/text?edit=default&kind=value", "dialog .field :is(input, textarea)"},
 	{"a new flag", "#/flags?new=1", "dialog .field:last-of-type :is(input, textarea)"},
 	{"a logger", "#/log-levels/log-level.storefront?edit=default&kind=value", `dialog input`},
-	{"a schema", "#/configs/text?schema=1", "dialog textarea"},
+	{"a schema", "#/configs/text?schema=1", jsonEditor},
 }
 
 // What is typed is there again however a form was left, and Cancel can be undone.
@@ -128,7 +128,7 @@ func TestConsoleKeepsWhatIsTypedInAForm(t *testing.T) {
 		p.holds(t, form.field, text)
 		p.click(t, "dialog .resumed button")
 		p.gone(t, "dialog .resumed")
-		if got := call[string](t, p.tab, `(selector) => document.querySelector(selector).value`, form.field); got == text {
+		if got := call[string](t, p.tab, textIn, form.field); got == text {
 			t.Errorf("%s, begun anew, holds %q", form.name, got)
 		}
 		p.write(t, form.field, text)
@@ -145,7 +145,7 @@ func TestConsoleTellsWhatWasDoneBesideWorkThatLayAside(t *testing.T) {
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/configs/text/document", key)
 	p.visit(t, "#/configs/text/document?raw=1")
-	p.write(t, "dialog textarea", config("text", "string", `"mine"`))
+	p.write(t, jsonEditor, config("text", "string", `"mine"`))
 	p.says(t, "dialog .messages", "mine")
 	p.press(t, escape)
 	p.gone(t, "dialog")
@@ -160,7 +160,7 @@ func TestConsoleTellsWhatWasDoneBesideWorkThatLayAside(t *testing.T) {
 	p.wait(t, "#key")
 	p.signIn(t, key)
 	p.wait(t, forms[0].field)
-	if got := call[string](t, p.tab, `(selector) => document.querySelector(selector).value`, forms[0].field); strings.Contains(got, "mine") {
+	if got := call[string](t, p.tab, textIn, forms[0].field); strings.Contains(got, "mine") {
 		t.Error("a document of a workspace is kept over a reload")
 	}
 	p.reload(t) // nobody asks

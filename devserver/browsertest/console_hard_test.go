@@ -108,7 +108,7 @@ func TestConsoleOfADirectoryShowsWhatIsHostileAsText(t *testing.T) {
 	as := "?context=" + url.QueryEscape(context)
 	for _, view := range []struct{ place, drawn string }{
 		{"#/flags" + as, ".row .value"}, {"#/flags/evil" + as, ".here summary"}, {"#/flags/evil/why" + as, ".tried li"}, {"#/flags/evil/document", ".document pre"}, {"#/flags/evil/history", ".timeline li, .empty"},
-		{"#/flags/evil?edit=default", ".review .note, .review h3"}, {"#/flags/evil?edit=default&kind=rules", ".draft"}, {"#/flags/evil?raw=1", "dialog textarea"}, {"#/flags/evil?override=evil", "dialog .override"},
+		{"#/flags/evil?edit=default", ".review .note, .review h3"}, {"#/flags/evil?edit=default&kind=rules", ".draft"}, {"#/flags/evil?raw=1", jsonEditor}, {"#/flags/evil?override=evil", "dialog .override"},
 		{"#/flags/evil?delete=1", ".review h3, .review .box"}, {"#/configs" + as, ".row .value"}, {"#/configs/evil-config" + as, ".here-now"}, {"#/segments", ".row"}, {"#/segments/evil-segment", ".scope"}, {"#/segments/evil-segment?edit=default&kind=rules", ".draft"},
 		{"#/overrides", ".empty, .feed li"}, {"#/problems", ".feed li"}, {"#/clients", ".feed li"}, {"#/activity", ".feed li, .empty"}, {"#/flags?find=1", "#choices li"},
 		{"#/flags/" + url.PathEscape(evil), ".empty"}, {"#/flags?override=" + url.QueryEscape(evil), ".row"}, {"#/contexts/user/" + url.PathEscape(evil), ".got li"}, {"#/" + url.PathEscape(evil), ".empty"},

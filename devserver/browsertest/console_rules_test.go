@@ -23,9 +23,9 @@ func (p docsPage) chord(t *testing.T, modifiers int64, key string, code int64) {
 }
 
 const (
-	keySpace, keyDown = 32, 40
-	alt, shift        = 1, 8
-	escape            = "\u001b"
+	keySpace, keyDown   = 32, 40
+	alt, control, shift = 1, 2, 8
+	escape              = "\u001b"
 )
 
 // tabTo presses the tab key until what a selector names has the focus.

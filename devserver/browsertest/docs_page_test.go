@@ -183,15 +183,27 @@ func (p docsPage) click(t *testing.T, selector string) {
 	})
 }
 
+// textIn is what stands in a field, or in the console's editor for JSON, which has on its
+// element what CodeMirror's own findFromDOM goes by.
+const textIn = `(selector) => {
+	const field = selector ? document.querySelector(selector) : document.activeElement;
+	return field?.cmTile?.root.view.state.doc.toString() ?? field?.value ?? "no field";
+}`
+
 // write replaces what stands in a field, as pasting does.
 func (p docsPage) write(t *testing.T, selector, text string) {
 	t.Helper()
 	p.click(t, selector)
-	call[bool](t, p.tab, `(selector) => { document.querySelector(selector).select(); return true }`, selector)
+	call[bool](t, p.tab, `(selector) => {
+		const field = document.querySelector(selector), editor = field.cmTile?.root.view;
+		if (editor) editor.dispatch({ selection: { anchor: 0, head: editor.state.doc.length } });
+		else field.select();
+		return true;
+	}`, selector)
 	if _, err := chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
 		t.Fatal(err)
 	}
-	got := call[string](t, p.tab, `(selector) => document.querySelector(selector).value`, selector)
+	got := call[string](t, p.tab, textIn, selector)
 	if got != text {
 		t.Fatalf("%s holds %q, not %q", selector, got, text)
 	}

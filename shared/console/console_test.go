@@ -137,20 +137,29 @@ func TestTheConsoleIsSmall(t *testing.T) {
 	page := ask("", "GET", "/console/", "Accept-Encoding: gzip")
 	total := len(body(t, page))
 	folder, _, _ := strings.Cut(files(t)[0], "/")
-	for _, path := range append(files(t), folder+"/console.js.LICENSE.txt") {
+	size := func(path string) int {
 		a := ask("", "GET", "/console/"+path, "Accept-Encoding: gzip")
 		packed := body(t, a)
 		if a.StatusCode != 200 || len(packed) > 8<<10 && a.Header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %s, %v", path, a.Status, a.Header)
 		}
-		total += len(packed)
+		return len(packed)
 	}
-	t.Logf("%d bytes as gzip", total)
+	for _, path := range append(files(t), folder+"/console.js.LICENSE.txt") {
+		total += size(path)
+	}
+	editor := size(folder+"/editor.js") + size(folder+"/editor.js.LICENSE.txt")
+	t.Logf("%d bytes as gzip, and %d of the editor", total, editor)
 	if most := 100_000; total > most {
 		t.Errorf("the console is %d bytes as gzip, more than %d: what has become that large?", total, most)
 	}
-	if licences := body(t, ask("", "GET", "/console/"+folder+"/console.js.LICENSE.txt")); !strings.Contains(licences, "Jason Miller") {
-		t.Error("the licence of Preact is missing")
+	if most := 150_000; editor >= most { // which is loaded when somebody edits JSON
+		t.Errorf("the editor is %d bytes as gzip, not less than %d: what has become that large?", editor, most)
+	}
+	for name, author := range map[string]string{"console.js": "Jason Miller", "editor.js": "Marijn Haverbeke"} {
+		if licences := body(t, ask("", "GET", "/console/"+folder+"/"+name+".LICENSE.txt")); !strings.Contains(licences, author) {
+			t.Errorf("the licence of %s is missing beside %s", author, name)
+		}
 	}
 }
 
@@ -198,35 +207,56 @@ func TestOddRequests(t *testing.T) {
 var record = flag.Bool("record", false, "make the bundle of what is in app")
 
 const (
-	howToRecord = "npm ci in devserver/browsertest, then go test ./shared/console -run Bundle -record"
+	howToRecord = "make console"
 	packages    = "../../devserver/browsertest/node_modules"
 )
 
-// vendored are the packages that are in the bundle, and their licences.
-var vendored = []struct{ name, licence string }{
-	{"preact", "MIT"}, {"@preact/signals", "MIT"}, {"@preact/signals-core", "MIT"},
+type vendored struct{ name, licence string }
+
+// scripts are the bundles: what each is made of, and the packages that are in it. The
+// editor is minified, for it is large and mostly others' work.
+var scripts = map[string]struct {
+	about, entry, sources string
+	minified              bool
+	packages              []vendored
+}{
+	"console.js": {"svc console", "app/main.tsx", "app", false, []vendored{
+		{"preact", "MIT"}, {"@preact/signals", "MIT"}, {"@preact/signals-core", "MIT"},
+	}},
+	"editor.js": {"svc console, its editor", "app/editor/editor.ts", "app/editor", true, []vendored{
+		{"@codemirror/autocomplete", "MIT"}, {"@codemirror/commands", "MIT"}, {"@codemirror/lang-json", "MIT"}, {"@codemirror/language", "MIT"},
+		{"@codemirror/lint", "MIT"}, {"@codemirror/state", "MIT"}, {"@codemirror/streamparser", "MIT"}, {"@codemirror/view", "MIT"},
+		{"@lezer/common", "MIT"}, {"@lezer/highlight", "MIT"}, {"@lezer/json", "MIT"}, {"@lezer/lr", "MIT"},
+		{"@marijn/find-cluster-break", "MIT"}, {"crelt", "MIT"}, {"style-mod", "MIT"}, {"w3c-keyname", "MIT"},
+	}},
 }
 
-// TestTheBundleIsMadeOfTheSources needs no npm: the bundle names the sources that
-// it was made of, and the style sheet is in it as it is.
+// TestTheBundleIsMadeOfTheSources needs no npm: the bundles name the sources that
+// they were made of, and the style sheet is in it as it is.
 func TestTheBundleIsMadeOfTheSources(t *testing.T) {
 	if *record {
 		t.Skip("the bundle is made by the next test")
 	}
-	if script := unpacked(t, "console.js"); !bytes.Contains(script, []byte(" "+sources(t)+"\n")) {
-		t.Errorf("bundle/console.js.gz was made of other scripts than those in app. Make it again:\n  %s", howToRecord)
+	for name, s := range scripts {
+		if script := unpacked(t, name); !bytes.Contains(script, []byte(" "+sources(t, s.sources)+"\n")) {
+			t.Errorf("bundle/%s.gz was made of other scripts than those in %s. Make it again:\n  %s", name, s.sources, howToRecord)
+		}
 	}
 	if style := read(t, "app/style.css"); !bytes.Equal(unpacked(t, "style.css"), style) {
 		t.Errorf("bundle/style.css.gz is not app/style.css. Make it again:\n  %s", howToRecord)
 	}
 }
 
-// TestTheBundleIsWhatThePackagesMake bundles again: nobody has edited the bundle, and
-// the packages in it are those that devserver/browsertest pins.
+// TestTheBundleIsWhatThePackagesMake bundles again: nobody has edited the bundles, and
+// the packages in them are those that devserver/browsertest pins.
 func TestTheBundleIsWhatThePackagesMake(t *testing.T) {
 	testenv.File(t, "run `make test`, or npm ci in devserver/browsertest", filepath.Join(packages, ".package-lock.json"))
 	testenv.Program(t, "on Debian, apt-get install nodejs", "node") // esbuild's command is a script
-	for name, want := range map[string][]byte{"console.js": bundled(t), "console.js.LICENSE.txt": licences(t), "style.css": read(t, "app/style.css")} {
+	made := map[string][]byte{"style.css": read(t, "app/style.css")}
+	for name := range scripts {
+		made[name], made[name+".LICENSE.txt"] = bundled(t, name), licences(t, name)
+	}
+	for name, want := range made {
 		if *record {
 			must.Do(t, os.WriteFile("bundle/"+name+".gz", packed(t, want), 0o666))
 		} else if !bytes.Equal(unpacked(t, name), want) {
@@ -235,32 +265,40 @@ func TestTheBundleIsWhatThePackagesMake(t *testing.T) {
 	}
 }
 
-// bundled is the program as one script that is not minified, so that a browser's tools
-// show something that can be read.
-func bundled(t *testing.T) []byte {
+// bundled is a bundle as one script. That of the console is not minified, so that a
+// browser's tools show something that can be read.
+func bundled(t *testing.T, name string) []byte {
 	t.Helper()
-	with := make([]string, len(vendored))
-	for i, p := range vendored {
-		with[i] = p.name + " " + version(t, p.name) + " (" + p.licence + ")"
+	s := scripts[name]
+	with := make([]string, len(s.packages))
+	for i, p := range s.packages {
+		with[i] = p.name + " " + version(t, p) + " (" + p.licence + ")"
 	}
-	banner := "/*! svc console, with " + strings.Join(with, ", ") + ": see console.js.LICENSE.txt.\n * Made of shared/console/app, whose scripts are " + sources(t) + "\n */"
-	cmd := exec.Command(filepath.Join(packages, ".bin", "esbuild"), "--bundle", "--format=esm", "--preserve-symlinks", "--target=es2022", "--charset=utf8",
-		"--legal-comments=none", "--log-level=warning", "--banner:js="+banner, "app/main.tsx")
+	banner := "/*! " + s.about + ", with " + strings.Join(with, ", ") + ": see " + name + ".LICENSE.txt.\n * Made of shared/console/" + s.sources + ", whose scripts are " + sources(t, s.sources) + "\n */"
+	script := filepath.Join(t.TempDir(), name)
+	meta := script + ".json"
+	cmd := exec.Command(filepath.Join(packages, ".bin", "esbuild"), "--bundle", "--outfile="+script, "--metafile="+meta, "--format=esm", "--preserve-symlinks", "--target=es2022", "--charset=utf8",
+		"--legal-comments=none", "--log-level=warning", fmt.Sprint("--minify=", s.minified), "--banner:js="+banner, s.entry)
 	where := must.Get(filepath.Abs(packages))(t)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+where)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("esbuild: %v\n%s", err, &stderr)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("esbuild: %v\n%s", err, out)
 	}
-	return out
+	var made struct{ Inputs map[string]any }
+	must.Do(t, json.Unmarshal(read(t, meta), &made))
+	for input := range made.Inputs {
+		_, path, _ := strings.Cut(input, "/node_modules/")
+		if of := func(p vendored) bool { return strings.HasPrefix(path, p.name+"/") }; path != "" && !slices.ContainsFunc(s.packages, of) {
+			t.Errorf("%s is in %s, and its package is not named there", path, name)
+		}
+	}
+	return read(t, script)
 }
 
-// sources is a hash over the scripts in app.
-func sources(t *testing.T) string {
+// sources is a hash over the scripts in a folder.
+func sources(t *testing.T, folder string) string {
 	t.Helper()
-	names, err := filepath.Glob("app/*.ts*") // sorted
+	names, err := filepath.Glob(folder + "/*.ts*") // sorted
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
@@ -271,25 +309,23 @@ func sources(t *testing.T) string {
 	return fmt.Sprintf("%x", all.Sum(nil)[:16])
 }
 
-func licences(t *testing.T) []byte {
+func licences(t *testing.T, name string) []byte {
 	t.Helper()
 	var all bytes.Buffer
-	for _, p := range vendored {
-		fmt.Fprintf(&all, "%s %s\n\n%s\n\n", p.name, version(t, p.name), read(t, filepath.Join(packages, p.name, "LICENSE")))
+	for _, p := range scripts[name].packages {
+		fmt.Fprintf(&all, "%s %s\n\n%s\n\n", p.name, version(t, p), read(t, filepath.Join(packages, p.name, "LICENSE")))
 	}
 	return all.Bytes()
 }
 
-func version(t *testing.T, name string) string {
+func version(t *testing.T, of vendored) string {
 	t.Helper()
 	var p struct{ Version, License string }
-	if err := json.Unmarshal(read(t, filepath.Join(packages, name, "package.json")), &p); err != nil || p.Version == "" {
-		t.Fatal(name, err)
+	if err := json.Unmarshal(read(t, filepath.Join(packages, of.name, "package.json")), &p); err != nil || p.Version == "" {
+		t.Fatal(of.name, err)
 	}
-	for _, v := range vendored {
-		if v.name == name && v.licence != p.License {
-			t.Errorf("%s is under the licence %s, not %s", name, p.License, v.licence)
-		}
+	if of.licence != p.License {
+		t.Errorf("%s is under the licence %s, not %s", of.name, p.License, of.licence)
 	}
 	return p.Version
 }

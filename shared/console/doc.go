@@ -8,11 +8,15 @@
 // requests, each of which somebody pays for where it is hosted, and svc has the
 // files in it only as gzip, as nearly every browser takes them.
 //
-// The bundle is recorded: nobody needs npm to build svc. A test fails when it is
-// not what the sources make. Whoever changes app, or takes a new version of a
-// package (npm install it in devserver/browsertest), makes it again:
+// The editor for JSON, app/editor, is a bundle of its own, minified, with CodeMirror: a
+// browser loads it when somebody edits JSON for the first time. Where it cannot be had,
+// the plain field that stands in its place until then stays.
 //
-//	go test ./shared/console -run Bundle -record
+// The bundles are recorded: nobody needs npm to build svc. A test fails when they are
+// not what the sources make. Whoever changes app, or takes a new version of a
+// package (npm install it in devserver/browsertest), makes them again:
+//
+//	make console
 //
 // What must stay true:
 //
@@ -20,7 +24,9 @@
 //   - The page's policy allows its own files and the API's address, nothing
 //     inline, and no text to become HTML or script.
 //   - What is in documents is shown as text.
-//   - All files together are less than 100 KB as gzip, and few.
+//   - All files that the page loads at first are less than 100 KB as gzip, and few; the
+//     editor is less than 150 KB.
+//   - While somebody types into a large text nothing reads all of it: that waits for a pause.
 //   - What is at an address with the digest of the files in it never changes.
 //   - A test in devserver/browsertest has tsc check the types, and Prettier the
 //     layout: npx prettier --write ../../shared/console/app, there, lays files out.

@@ -1,8 +1,14 @@
 // Edits a document as JSON.
 import type { Family } from "./workspace";
 import { useForm } from "./form";
+import { get } from "./api";
+import { useMemo, useState } from "./lib";
 import { valueOf, Field } from "./values";
+import type { Mark } from "./editor/editor";
 import { Review, itemPath } from "./review";
+
+/** The schema of documents, as the server publishes it. */
+const documentSchema = () => get("../schemas/v1/stored-config.json");
 
 /**
  * The document itself: rules, variants and whatever else there is. What the
@@ -27,7 +33,8 @@ export function Raw({
   } = useForm(family, itemKey, stored, "document", () => ({
     text: JSON.stringify(stored.document, null, 2),
   }));
-  const { value, problem } = valueOf("json", text);
+  const { value, problem } = useMemo(() => valueOf("json", text), [text]);
+  const [marks, mark] = useState([] as Mark[]);
   return (
     <>
       <form class="form raw" onSubmit={(event: Event) => event.preventDefault()}>
@@ -38,6 +45,8 @@ export function Raw({
           text={text}
           set={(text: string) => set({ text })}
           problem={problem}
+          marks={marks}
+          schema={documentSchema}
           autofocus
         />
       </form>
@@ -47,6 +56,7 @@ export function Raw({
         before={seen?.document}
         renew={renew}
         {...ends}
+        tell={mark}
         proposal={{
           method: "PUT",
           path: `${itemPath(family, itemKey)}/document`,

@@ -6,10 +6,11 @@ import { useForm } from "./form";
 import { fallbackOf, rulesIn } from "./rules";
 import { isSplit, armsOf } from "./rule-lists";
 import { textOf, choicesOf, valueOf, Field } from "./values";
-import { useState } from "./lib";
+import { useMemo, useState } from "./lib";
 import { Rollout, wrongShares } from "./rollout";
 import type { Arm } from "./rollout";
-import { Allowed, inValue } from "./schema";
+import { Allowed, inValue, useSchemaOf } from "./schema";
+import type { Mark } from "./editor/editor";
 import { Inherits } from "./inherits";
 import { secret } from "./drafts";
 import { Stored } from "./words";
@@ -50,14 +51,15 @@ export function Edit({
     },
   );
   const { kind, text, arms, replace, from } = work;
-  const [told, tell] = useState(""); // what the API says of the value
+  const [told, tell] = useState([] as Mark[]); // what the API says of the value
   const document = seen?.document,
     type = document?.valueType;
   const { rules, inherited } = rulesIn(document ?? {}, scope);
   const now = fallbackOf(rules)?.value;
-  const choices = choicesOf(document ?? {});
+  const choices = choicesOf(document ?? {}),
+    schema = useSchemaOf(document);
 
-  const single = valueOf(type, text),
+  const single = useMemo(() => valueOf(type, text), [type, text]),
     several = arms.map((arm) => valueOf(type, arm.text));
   const twice = new Set(arms.map((arm) => arm.text)).size < arms.length;
   const bad =
@@ -104,7 +106,7 @@ export function Edit({
                 aria-pressed={kind === name ? "true" : "false"}
                 onClick={() => {
                   set({ kind: name });
-                  tell("");
+                  tell([]);
                 }}
               >
                 {word}
@@ -142,7 +144,9 @@ export function Edit({
               text={text}
               set={(text: string) => set({ text })}
               choices={choices}
-              problem={single.problem ?? (told || undefined)}
+              problem={single.problem ?? wordsOf(told)}
+              marks={told}
+              schema={schema}
               autofocus
             />
             {document?.schemaKey && <Allowed schemaKey={document.schemaKey} />}
@@ -167,11 +171,7 @@ export function Edit({
         renew={renew}
         {...ends}
         tell={(issues: (Issue & { warning?: boolean })[]) =>
-          tell(
-            kind === "value"
-              ? inValue(issues.filter((one) => !one.warning && /\/value(\/|$)/.test(one.path)))
-              : "",
-          )
+          tell(kind === "value" ? inValue(issues) : [])
         }
         proposal={
           kind === "copy"
@@ -194,6 +194,11 @@ export function Edit({
     </>
   );
 }
+
+/** What is said of a value, below its field. */
+const wordsOf = (marks: Mark[]) =>
+  marks.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("\n") ||
+  undefined;
 
 /** Whether a served value is one that a field may begin with. */
 const shown = (now: any): now is Value => now && !isSplit(now) && !secret(now);

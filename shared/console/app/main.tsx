@@ -54,7 +54,9 @@ function signOut() {
 function App() {
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
-      const typing = (event.target as HTMLElement).closest?.("input, textarea, select");
+      const typing = (event.target as HTMLElement).closest?.(
+        "input, textarea, select, [contenteditable]",
+      );
       if (
         (event.key === "k" && (event.ctrlKey || event.metaKey)) ||
         (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey)

@@ -2,6 +2,7 @@
 import type { Detail } from "./answers";
 import { isSplit } from "./rule-lists";
 import { textOf, choicesOf, valueOf, Field } from "./values";
+import { useSchemaOf } from "./schema";
 import { keyOf, useText } from "./as";
 import { contextOf } from "./evaluate";
 import { useBegun } from "./begun";
@@ -61,7 +62,8 @@ export function Form({ asked }: { asked: string }) {
       ? `${lists.flags.value.rows.includes(row) ? "flags" : "configs"}/${encodeURIComponent(key)}`
       : "",
   );
-  const choices = detail && choicesOf(detail);
+  const choices = detail && choicesOf(detail),
+    schema = useSchemaOf(detail);
   const known = detail ? valuesIn(detail) : [];
   const text = typed ?? choices?.at(-1)?.text ?? (type === "bool" ? "true" : known[0]);
   const [problem, tell] = useState("");
@@ -139,6 +141,7 @@ export function Form({ asked }: { asked: string }) {
               set={(typed: string) => set({ typed })}
               autofocus={Boolean(asked)}
               suggested="known-here"
+              schema={schema}
             />
             {type === "string" && !choices ? (
               known.length > 1 && (

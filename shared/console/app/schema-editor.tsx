@@ -1,7 +1,13 @@
 // Edits the schema of a config.
 import { useBegun } from "./begun";
+import { useMemo, useState } from "./lib";
+import { loadEditor } from "./json-text";
+import type { Mark } from "./editor/editor";
 import { valueOf, Field } from "./values";
 import { Review } from "./review";
+
+/** What a schema may say. */
+const keywords = () => loadEditor().then((it) => it.keywords);
 
 const blank = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -34,7 +40,8 @@ export function Editor({
     seen: { config, schema },
   }));
   const bound = seen.config.document.schemaKey;
-  const { value, problem } = valueOf("json", text);
+  const { value, problem } = useMemo(() => valueOf("json", text), [text]);
+  const [marks, mark] = useState([] as Mark[]);
   const wrong =
     problem ??
     (value && typeof value === "object" && !Array.isArray(value)
@@ -75,6 +82,8 @@ export function Editor({
           text={text}
           set={(text: string) => set({ text })}
           problem={wrong}
+          marks={marks}
+          schema={keywords}
           autofocus
         />
       </form>
@@ -82,6 +91,14 @@ export function Editor({
         family="configs"
         itemKey=""
         before={seen.schema?.document ?? null}
+        tell={(issues) =>
+          mark(
+            issues.flatMap(({ path, ...rest }) => {
+              const within = path.match(/^\/operations\/0\/document(\/.*)?$/);
+              return within ? [{ ...rest, path: within[1] ?? "" }] : [];
+            }),
+          )
+        }
         renew={() =>
           read().then(
             (seen) => set({ seen }),

@@ -1,18 +1,19 @@
 // The JSON Schema that the values of a config have to fit: schema=1 in the query.
 import { useGet } from "./workspace";
 import type { Issue } from "./answers";
-import { useState, useEffect } from "./lib";
+import { useState, useEffect, useMemo } from "./lib";
 import { get } from "./api";
 import { Dialog } from "./dialog";
 import { Problem } from "./problem";
 import { Coming } from "./parts";
 import { Editor } from "./schema-editor";
 
-const path = (key: string) => `schemas/${encodeURIComponent(key)}/document`;
+/** Where a schema is read. */
+export const schemaPath = (key: string) => `schemas/${encodeURIComponent(key)}/document`;
 
 /** What a schema allows, to be read beside a value. */
 export function Allowed({ schemaKey }: { schemaKey: string }) {
-  const { data } = useGet(path(schemaKey));
+  const { data } = useGet(schemaPath(schemaKey));
   return data ? (
     <details>
       <summary>What the schema {schemaKey} allows</summary>
@@ -23,21 +24,30 @@ export function Allowed({ schemaKey }: { schemaKey: string }) {
   ) : null;
 }
 
+/** What reads the schema that a config's values have to fit, if there is one. */
+export const useSchemaOf = (document: any) => {
+  const key = document?.schemaKey;
+  return useMemo(
+    () => key && (() => get(schemaPath(key)).then((stored) => stored.document)),
+    [key],
+  );
+};
+
 /** The problems of a value with its schema or type, by where they are in it. */
-export const inValue = (issues: Issue[]) =>
+export const inValue = (issues: (Issue & { warning?: boolean })[]) =>
   issues
-    .map(({ path, message }) => {
-      const within = path.match(/\/value\/value(\/.*)$/)?.[1] ?? path.match(/^\/value(\/.*)$/)?.[1];
-      return within ? `${within}: ${message}` : message;
-    })
-    .join("\n");
+    .filter((one) => !one.warning && /\/value(\/|$)/.test(one.path))
+    .map(({ path, message }) => ({
+      path: path.match(/\/value\/value(\/.*)$/)?.[1] ?? path.match(/^\/value(\/.*)$/)?.[1] ?? "",
+      message,
+    }));
 
 export function Schema({ itemKey, shut }: { itemKey: string; shut: () => void }) {
   const [state, set] = useState({} as { config?: any; schema?: any; problem?: any });
   const read = async () => {
     const config = await get(`configs/${encodeURIComponent(itemKey)}/document`),
       key = config.document.schemaKey;
-    return { config, schema: key ? await get(path(key)) : null };
+    return { config, schema: key ? await get(schemaPath(key)) : null };
   };
   useEffect(() => {
     read().then(set, (problem) => set({ problem }));

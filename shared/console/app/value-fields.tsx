@@ -4,6 +4,7 @@ import type { RuleDraft } from "./drafts";
 import type { Family } from "./workspace";
 import type { Found } from "./targeting";
 import { choicesOf, Field } from "./values";
+import { useSchemaOf } from "./schema";
 import { Served } from "./rules";
 import { Rollout, wrongShares } from "./rollout";
 import { Findings } from "./criterion";
@@ -28,7 +29,8 @@ export function ValueFields({
 }) {
   const { value } = draft,
     { problem, problems } = servedOf(value, type),
-    choices = choicesOf(document);
+    choices = choicesOf(document),
+    schema = useSchemaOf(document);
   const change = (more: Partial<RuleDraft["value"]>) => set({ ...value, ...more, touched: true });
   if (value.kind === "kept" && value.source)
     return (
@@ -101,6 +103,7 @@ export function ValueFields({
           set={(text: string) => change({ text })}
           choices={choices}
           problem={problem}
+          schema={schema}
           unlabelled
         />
       )}

@@ -2,6 +2,8 @@
 import { parse } from "./api";
 import { useId } from "./lib";
 import { useFirst } from "./dialog";
+import { JSONText } from "./json-text";
+import type { Mark } from "./editor/editor";
 
 /** @returns a number that keeps its spelling */
 const number = (text: string): any => parse(text);
@@ -112,6 +114,8 @@ export function Field({
   suggested,
   note,
   unlabelled,
+  marks,
+  schema,
 }: {
   type: string;
   text: string | undefined;
@@ -123,6 +127,10 @@ export function Field({
   suggested?: string;
   note?: string;
   unlabelled?: boolean;
+  /** what the server says of JSON, by where it is in it */
+  marks?: Mark[];
+  /** reads the JSON Schema that JSON has to fit */
+  schema?: () => Promise<unknown>;
 }) {
   const id = useId(),
     first = useFirst(autofocus);
@@ -148,7 +156,12 @@ export function Field({
   if (type === "bool" && !choices) choices = [{ text: "true" }, { text: "false" }];
   return (
     <div class="field">
-      <label for={id} class={unlabelled ? "hidden" : ""}>
+      <label
+        for={id}
+        id={`${id}-label`}
+        class={unlabelled ? "hidden" : ""}
+        onClick={() => document.getElementById(id)?.focus()} // it may be no field of the browser's
+      >
         {label}
       </label>
       {choices ? (
@@ -168,7 +181,13 @@ export function Field({
             </option>
           ))}
         </select>
-      ) : type === "json" || type === "string_list" || type === "string" ? (
+      ) : type === "json" ? (
+        <JSONText
+          {...{ id, set, problem, marks, schema, autofocus }}
+          text={text ?? ""}
+          rows={lines}
+        />
+      ) : type === "string_list" || type === "string" ? (
         <textarea rows={lines} spellcheck={false} {...on} />
       ) : (
         <input
