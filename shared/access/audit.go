@@ -41,6 +41,7 @@ const (
 	PrincipalDisabled  Action = "principal.disabled"
 	PrincipalEnabled   Action = "principal.enabled"
 	RolesChanged       Action = "principal.roles"
+	IdentityChanged    Action = "principal.identity"
 	WorkspaceChanged   Action = "workspace.changed"
 	EnvironmentAdded   Action = "environment.added"
 	EnvironmentRemoved Action = "environment.removed"
@@ -55,14 +56,23 @@ func changes(before, after State) []Change {
 		c := Change{Subject: string(p.ID), Name: p.Name, Kind: string(p.Type)}
 		was := before.principal(p.ID)
 		if was == nil {
-			c.Action, c.After = PrincipalCreated, p.Roles
+			c.Action, c.After = PrincipalCreated, p.given()
 			found = append(found, c)
+			if p.Identity != (Identity{}) {
+				c.Action, c.After = IdentityChanged, p.Identity.words()
+				found = append(found, c)
+			}
 			continue
 		}
-		if !slices.Equal(was.Roles, p.Roles) {
+		if before, after := was.given(), p.given(); !slices.Equal(before, after) {
 			roles := c
-			roles.Action, roles.Before, roles.After = RolesChanged, was.Roles, p.Roles
+			roles.Action, roles.Before, roles.After = RolesChanged, before, after
 			found = append(found, roles)
+		}
+		if was.Identity != p.Identity {
+			identity := c
+			identity.Action, identity.Before, identity.After = IdentityChanged, was.Identity.words(), p.Identity.words()
+			found = append(found, identity)
 		}
 		if p.Disabled != was.Disabled {
 			c.Action = PrincipalEnabled
@@ -75,7 +85,7 @@ func changes(before, after State) []Change {
 	for _, k := range after.Keys {
 		c := Change{Subject: string(k.ID), Name: k.Name, Kind: string(k.Kind), Owner: k.PrincipalID}
 		switch was := before.key(k.ID); {
-		case was == nil:
+		case was == nil || was.Digest != k.Digest:
 			c.Action, c.After = KeyCreated, k.limits()
 		case !k.RevokedAt.IsZero() && was.RevokedAt.IsZero():
 			c.Action = KeyRevoked
@@ -88,6 +98,22 @@ func changes(before, after State) []Change {
 		found = append(found, Change{Action: WorkspaceChanged, Subject: after.Workspace.ID, Before: was, After: is})
 	}
 	return found
+}
+
+// given are the roles of a principal, and those that an issuer's claims give, as such.
+func (p Principal) given() []string {
+	roles := slices.Clone(p.Roles)
+	for _, role := range p.Claimed {
+		roles = append(roles, role+" (claimed)")
+	}
+	return roles
+}
+
+func (i Identity) words() []string {
+	if i == (Identity{}) {
+		return nil
+	}
+	return []string{i.Subject + " of " + i.Issuer}
 }
 
 func (r KeyRecord) limits() []string {
@@ -123,6 +149,8 @@ func (c Change) Words() string {
 		return "enabled: " + what
 	case RolesChanged:
 		return fmt.Sprintf("roles of %s: %s, before %s", what, list(c.After), list(c.Before))
+	case IdentityChanged:
+		return fmt.Sprintf("%s signs in as: %s, before %s", what, list(c.After), list(c.Before))
 	case EnvironmentAdded:
 		return "environment added: " + what + and(c.After)
 	case EnvironmentRemoved:

@@ -14,7 +14,7 @@
 //
 // The text of a key is
 //
-//	svc_<uk|sa|pk|sk>_<workspace id><principal id><key id>_<secret><checksum>
+//	svc_<uk|sa|pk|sk|cs|ot>_<workspace id><principal id><key id>_<secret><checksum>
 //
 // with three ids of 16 characters (80 random bits, lower-case Crockford
 // base32), a secret of 43 characters (32 random bytes, base62, zero-padded) and
@@ -22,7 +22,7 @@
 // always KeyLength characters, all of them letters, digits or underscores, so
 // that a double click selects a key and a scanner finds it:
 //
-//	svc_(uk|sa|pk|sk)_[0-9a-hjkmnp-tv-z]{48}_[0-9A-Za-z]{49}
+//	svc_(uk|sa|pk|sk|cs|ot)_[0-9a-hjkmnp-tv-z]{48}_[0-9A-Za-z]{49}
 //
 // Stored and handed-out keys depend on this format; a test pins it.
 //
@@ -41,6 +41,15 @@
 //   - What an edit did is found by comparing the states before and after it,
 //     and stored with it: the trail tells exactly the edits that were stored.
 //   - A principal that exists keeps its roles when another key is issued for it.
+//
+// A session of somebody who has signed in is a key like any other, in a cookie: authenticated
+// in the same read, and ended by its revocation or its expiry. What must stay true of sessions:
+//
+//   - A one-time key signs in once: the edit that makes the session revokes it.
+//   - Whom an issuer tells of is known by issuer and subject alone. An e-mail address links
+//     nobody to a principal that is there.
+//   - What refreshes a session is sealed by the session's own secret, which is stored nowhere.
+//   - Each person has a bounded number of sessions; a new one takes the place of an old one.
 //
 // The package reads no clock and no random source: both are arguments.
 package access

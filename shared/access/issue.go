@@ -11,8 +11,10 @@ import (
 
 // KeyRequest says which key is to be issued.
 type KeyRequest struct {
-	Kind        Kind
-	Name        string
+	Kind Kind
+	Name string
+	// Principal is whose key it is, where they are known; else the name and the address say so.
+	Principal   ID
 	Email       string        // of the person, for a user key
 	Roles       []string      // of a principal that is new
 	Environment string        // which an SDK key reads
@@ -31,7 +33,7 @@ func (q KeyRequest) Check() error {
 		{sdk && q.Environment == "", errors.New("an SDK key reads one environment: name it with --environment")},
 		{!sdk && q.Environment != "", errors.New("only SDK keys (public, secret) have an environment")},
 		{sdk && len(q.Roles) > 0, errors.New("an SDK key edits nothing, so it has no role")},
-		{q.Kind != KindUser && q.Email != "", errOnlyUsers},
+		{!q.Kind.person() && q.Email != "", errOnlyUsers},
 		{q.Expires < 0, errors.New("--expires lies in the past")},
 	} {
 		if problem.is {
@@ -55,7 +57,7 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 	}
 	p := Principal{Type: PrincipalServiceAccount, Name: PlainName(q.Name), Email: q.Email, Roles: q.Roles}
 	switch {
-	case q.Kind == KindUser:
+	case q.Kind.person():
 		p.Type = PrincipalUser
 	case q.Kind.Delivers():
 		p.Name = "applications" // which edit nothing
@@ -64,10 +66,18 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 		return Key{}, Principal{}, err
 	}
 	err = r.edit(ctx, func(s *State, again bool) error {
-		if again && s.key(key.ID()) != nil {
+		if again && s.holds(key) {
 			return nil
 		}
-		if same := s.same(p); same == nil {
+		if q.Principal != "" {
+			known := s.principal(q.Principal)
+			if known == nil {
+				return notFound("principal", q.Principal)
+			}
+			if owner = *known; owner.Type != p.Type {
+				return fmt.Errorf("%s is no %s", owner.Name, strings.ReplaceAll(string(p.Type), "_", " "))
+			}
+		} else if same := s.same(p); same == nil {
 			owner = p
 			if err := s.addPrincipal(p); err != nil {
 				return err
@@ -76,19 +86,70 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 			return fmt.Errorf("%s is there already and %w (%s)", owner.Name, ErrOtherRoles, strings.Join(owner.Roles, ", "))
 		}
 		var err error
-		if key, err = NewKey(r.random, q.Kind, ID(s.Workspace.ID), owner.ID); err != nil {
-			return err
-		}
-		record := RecordOf(key, PlainName(q.Name), r.now().UTC().Truncate(time.Second))
-		record.Environment = q.Environment
-		if q.Expires > 0 {
-			record.ExpiresAt = record.CreatedAt.Add(q.Expires)
-		}
-		s.Keys = append(s.Keys, record)
-		return nil
+		key, err = r.addKey(s, owner, q)
+		return err
 	})
 	if err != nil {
 		return Key{}, owner, err
 	}
 	return key, owner, nil
+}
+
+// holds reports whether a key has been added.
+func (s *State) holds(key Key) bool {
+	k := s.key(key.ID())
+	return k != nil && key.Matches(k.Digest)
+}
+
+// addKey adds the record of a new key. Those that people sign in with are many, and of use
+// for hours: a person has some places for them, and a new one takes that of one which has
+// ended or, where none has, the oldest.
+func (r *Registry) addKey(s *State, owner Principal, q KeyRequest) (Key, error) {
+	now := r.now().UTC().Truncate(time.Second)
+	var place *KeyRecord
+	if q.Kind.SignsIn() {
+		place = s.place(owner.ID, q.Kind, now)
+	}
+	key, err := NewKey(r.random, q.Kind, ID(s.Workspace.ID), owner.ID)
+	if err != nil {
+		return Key{}, err
+	}
+	if place == nil {
+		s.Keys = append(s.Keys, KeyRecord{})
+		place = &s.Keys[len(s.Keys)-1]
+	} else {
+		key.id = place.ID
+	}
+	*place = RecordOf(key, PlainName(q.Name), now)
+	place.Environment = q.Environment
+	if q.Expires > 0 {
+		place.ExpiresAt = now.Add(q.Expires)
+	}
+	return key, nil
+}
+
+// places is how many sessions, and how many one-time keys, a person may have.
+const places = 20
+
+// place is the record whose place a new key of a person may take; nil while there is room
+// for another.
+func (s *State) place(owner ID, kind Kind, now time.Time) *KeyRecord {
+	var oldest *KeyRecord
+	count := 0
+	for i := range s.Keys {
+		k := &s.Keys[i]
+		if k.PrincipalID != owner || k.Kind != kind {
+			continue
+		}
+		if k.LiveAt(now) != nil {
+			return k
+		}
+		if count++; oldest == nil || k.CreatedAt.Before(oldest.CreatedAt) {
+			oldest = k
+		}
+	}
+	if count < places {
+		return nil
+	}
+	return oldest
 }

@@ -1,8 +1,12 @@
 package access
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -167,6 +171,57 @@ func (k Key) Digest() Digest {
 func (k Key) Matches(stored Digest) bool {
 	digest := k.Digest()
 	return k.secret != nil && subtle.ConstantTimeCompare(digest[:], stored[:]) == 1
+}
+
+// Seal encrypts a text so that only who holds the key can read it; "" stays "". The secret is
+// 256 random bits, of which HKDF makes a key for this alone.
+func (k Key) Seal(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	sealer, err := k.sealer()
+	if err != nil {
+		return "", err
+	}
+	return base64.RawStdEncoding.EncodeToString(sealer.Seal(nil, nil, []byte(text), []byte(k.id))), nil
+}
+
+// Unseal reads what Seal has made.
+func (k Key) Unseal(sealed string) (string, error) {
+	if sealed == "" {
+		return "", nil
+	}
+	sealer, err := k.sealer()
+	if err != nil {
+		return "", err
+	}
+	bytes, err := base64.RawStdEncoding.DecodeString(sealed)
+	if err != nil {
+		return "", errSealed
+	}
+	text, err := sealer.Open(nil, nil, bytes, []byte(k.id))
+	if err != nil {
+		return "", errSealed
+	}
+	return string(text), nil
+}
+
+var errSealed = errors.New("this was not sealed by that key")
+
+func (k Key) sealer() (cipher.AEAD, error) {
+	if k.secret == nil {
+		return nil, errSealed
+	}
+	secret := k.secret()
+	derived, err := hkdf.Key(sha256.New, secret[:], nil, "svc: sealed by a key", secretBytes)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // String is a placeholder that names the kind and the id but not the secret.

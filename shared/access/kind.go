@@ -3,12 +3,15 @@ package access
 // Kind is what a key is for.
 type Kind string
 
-// The four kinds of key.
+// The kinds of key. A session is a key in a cookie, of a person who has signed in; a
+// one-time key is what an address holds that signs a person in, once.
 const (
 	KindUser           Kind = "user"
 	KindServiceAccount Kind = "service_account"
 	KindPublicSDK      Kind = "public_sdk"
 	KindSecretSDK      Kind = "secret_sdk"
+	KindSession        Kind = "session"
+	KindOneTime        Kind = "one_time"
 )
 
 const prefixLength = len("svc_uk_")
@@ -18,6 +21,8 @@ var prefixByKind = map[Kind]string{
 	KindServiceAccount: "svc_sa_",
 	KindPublicSDK:      "svc_pk_",
 	KindSecretSDK:      "svc_sk_",
+	KindSession:        "svc_cs_",
+	KindOneTime:        "svc_ot_",
 }
 
 // Prefix is how the text of such a key begins; empty for an unknown kind.
@@ -27,10 +32,16 @@ func (k Kind) Prefix() string {
 
 // Manages reports whether such a key may use the control plane.
 func (k Kind) Manages() bool {
-	return k == KindUser || k == KindServiceAccount
+	return k == KindUser || k == KindServiceAccount || k == KindSession
 }
 
 // Delivers reports whether such a key may use the delivery API.
 func (k Kind) Delivers() bool {
 	return k == KindPublicSDK || k == KindSecretSDK
 }
+
+// SignsIn reports whether such a key is made by signing in, or for it, and by nothing else.
+func (k Kind) SignsIn() bool { return k == KindSession || k == KindOneTime }
+
+// person reports whether such a key is a person's.
+func (k Kind) person() bool { return k == KindUser || k.SignsIn() }

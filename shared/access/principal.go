@@ -25,12 +25,23 @@ type Principal struct {
 	Email    string   `json:"email,omitempty"`
 	Roles    []string `json:"roles"`
 	Disabled bool     `json:"disabled,omitempty"`
+	// Identity is whom a person signs in as at an issuer of OpenID Connect, and Claimed are
+	// the roles that the issuer's claims gave them when they were read last.
+	Identity Identity `json:"identity,omitzero"`
+	Claimed  []string `json:"claimedRoles,omitempty"`
+}
+
+// Identity is a person as an issuer knows them: an e-mail address may pass from one to
+// another, a subject never does.
+type Identity struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
 }
 
 // EffectiveRoles lists the principal's roles, member among them, in
 // alphabetical order.
 func (p Principal) EffectiveRoles() []string {
-	roles := append([]string{RoleMember}, p.Roles...)
+	roles := slices.Concat([]string{RoleMember}, p.Roles, p.Claimed)
 	slices.Sort(roles)
 	return slices.Compact(roles)
 }
@@ -72,7 +83,7 @@ func (p Principal) Check() error {
 	if p.Type != PrincipalUser && p.Email != "" {
 		problems = append(problems, errOnlyUsers)
 	}
-	return errors.Join(append(problems, CheckRoles(p.Roles))...)
+	return errors.Join(append(problems, CheckRoles(slices.Concat(p.Roles, p.Claimed)))...)
 }
 
 // CheckRoles names all that are no roles.

@@ -51,6 +51,10 @@ type KeyRecord struct {
 	CreatedAt   time.Time `json:"createdAt"`
 	ExpiresAt   time.Time `json:"expiresAt,omitzero"`
 	RevokedAt   time.Time `json:"revokedAt,omitzero"`
+	// Refresh is what asks the issuer of a session's person for their claims again, sealed by
+	// the session's secret, and RefreshedAt is when they were read last.
+	Refresh     string    `json:"refresh,omitempty"`
+	RefreshedAt time.Time `json:"refreshedAt,omitzero"`
 }
 
 // RecordOf is the record of a key made now. The caller adds an environment or

@@ -118,7 +118,7 @@ func (s State) clone() State {
 	s.Keys = slices.Clone(s.Keys)
 	s.Principals = slices.Clone(s.Principals)
 	for i, p := range s.Principals {
-		s.Principals[i].Roles = slices.Clone(p.Roles)
+		s.Principals[i].Roles, s.Principals[i].Claimed = slices.Clone(p.Roles), slices.Clone(p.Claimed)
 	}
 	return s
 }

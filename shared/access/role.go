@@ -23,6 +23,7 @@ const (
 const (
 	nonprotected       = ".nonprotected"
 	organizationPrefix = "org."
+	organization       = Permission(organizationPrefix + "*")
 )
 
 // RoleMember is the role that every principal has.
@@ -36,7 +37,7 @@ type role struct {
 
 var known = map[string]role{
 	RoleMember:           {"reads everything, edits nothing; everybody has it", nil},
-	"admin":              {"manages the organization, edits nothing", []Permission{"org.*"}},
+	"admin":              {"manages the organization, edits nothing", []Permission{organization}},
 	"support":            {"edits items of the access tier support", []Permission{EditSupport}},
 	"engineer":           {"edits items of the tiers support and standard (new ones are), protected environments too", []Permission{EditSupport, EditStandard}},
 	"protected_engineer": {"edits everything", []Permission{EditSupport, EditStandard, EditProtected}},
@@ -68,4 +69,10 @@ func Permissions(roles []string) []Permission {
 	}
 	slices.Sort(granted)
 	return slices.Compact(granted)
+}
+
+// Administers reports whether a person with these roles manages people, keys, service
+// accounts and environments, once signed in: no key does.
+func Administers(roles []string) bool {
+	return slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(known[role].permissions, organization) })
 }

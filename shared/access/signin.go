@@ -1,0 +1,177 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// SessionFor is how long somebody stays signed in.
+	SessionFor = 8 * time.Hour
+	// OneTimeFor is how long an address that signs a person in can be used.
+	OneTimeFor = 10 * time.Minute
+)
+
+// Why somebody is not signed in.
+var (
+	ErrDisabled   = errors.New("the principal is disabled")
+	ErrNotInvited = errors.New("nobody has let this person in")
+	ErrLinked     = errors.New("somebody else signs in as that already")
+)
+
+// SignIn makes a session for the person of a one-time key, which it spends. The reason to
+// refuse a key is ErrNotFound, one of KeyRecord.Admits, or ErrDisabled.
+func (r *Registry) SignIn(ctx context.Context, oneTime Key) (session Key, owner Principal, err error) {
+	return r.startSession(ctx, "one-time address", nil, func(s *State) (*Principal, error) {
+		record := s.key(oneTime.ID())
+		if record == nil || oneTime.Kind() != KindOneTime {
+			return nil, ErrNotFound
+		}
+		now := r.now()
+		if err := record.Admits(oneTime, now); err != nil {
+			return nil, err
+		}
+		record.RevokedAt = now.UTC().Truncate(time.Second)
+		return s.principal(record.PrincipalID), nil
+	})
+}
+
+// Arrival is a person whom an issuer has told of.
+type Arrival struct {
+	Identity
+	Name, Email string
+	// Claimed are the roles that the issuer's claims give.
+	Claimed []string
+	// Welcome: they are added if nobody is known by their identity.
+	Welcome bool
+	// Refresh asks the issuer for their claims again; "" if nothing does.
+	Refresh string
+}
+
+// Arrive makes a session for a person of an issuer. Whom it does not know and may not add is
+// ErrNotInvited.
+func (r *Registry) Arrive(ctx context.Context, a Arrival) (session Key, owner Principal, err error) {
+	id, err := NewID(r.random)
+	if err != nil {
+		return Key{}, Principal{}, err
+	}
+	return r.startSession(ctx, a.Issuer, &a.Refresh, func(s *State) (*Principal, error) {
+		p := s.identified(a.Identity)
+		if p == nil {
+			if !a.Welcome {
+				return nil, ErrNotInvited
+			}
+			if err := s.addPrincipal(Principal{Type: PrincipalUser, ID: id, Name: PlainName(a.Name), Email: a.Email, Identity: a.Identity}); err != nil {
+				return nil, err
+			}
+			p = &s.Principals[len(s.Principals)-1]
+		}
+		return p, p.claim(a.Claimed)
+	})
+}
+
+// startSession makes a session for whom find finds. The audit trail tells that they did it.
+func (r *Registry) startSession(ctx context.Context, by string, refresh *string, find func(s *State) (*Principal, error)) (session Key, owner Principal, err error) {
+	of := r.By("")
+	err = of.edit(ctx, func(s *State, again bool) error {
+		if again && s.holds(session) {
+			return nil
+		}
+		p, err := find(s)
+		switch {
+		case err != nil:
+			return err
+		case p == nil:
+			return ErrNotFound
+		case p.Disabled:
+			return ErrDisabled
+		}
+		owner, of.by = *p, p.Words()
+		if session, err = r.addKey(s, owner, KeyRequest{Kind: KindSession, Name: by, Expires: SessionFor}); err != nil || refresh == nil {
+			return err
+		}
+		return s.key(session.ID()).refreshed(session, *refresh, r.now())
+	})
+	if err != nil {
+		return Key{}, Principal{}, err
+	}
+	return session, owner, nil
+}
+
+// Words name a principal for people: a name is nobody's alone.
+func (p Principal) Words() string { return fmt.Sprintf("%s (%s)", p.Name, p.ID) }
+
+// Refreshed notes what the issuer of a session's person says of them now.
+func (r *Registry) Refreshed(ctx context.Context, session Key, claimed []string, refresh string) error {
+	return r.edit(ctx, func(s *State, _ bool) error {
+		if !s.holds(session) {
+			return ErrNotFound
+		}
+		record := s.key(session.ID())
+		if err := record.refreshed(session, refresh, r.now()); err != nil {
+			return err
+		}
+		return s.principal(record.PrincipalID).claim(claimed)
+	})
+}
+
+// refreshed notes when claims were read, and what asks for them the next time.
+func (k *KeyRecord) refreshed(session Key, refresh string, now time.Time) (err error) {
+	k.RefreshedAt = now.UTC().Truncate(time.Second)
+	k.Refresh, err = session.Seal(refresh)
+	return err
+}
+
+// claim gives a principal the roles of an issuer's claims in the place of those it has of them.
+func (p *Principal) claim(roles []string) error {
+	if !slices.Equal(p.Claimed, roles) {
+		p.Claimed = slices.Clone(roles)
+	}
+	return CheckRoles(roles)
+}
+
+// SetIdentity says whom a person signs in as; the zero Identity is nobody.
+func (r *Registry) SetIdentity(ctx context.Context, id ID, identity Identity) error {
+	return r.edit(ctx, func(s *State, _ bool) error {
+		p := s.principal(id)
+		if p == nil {
+			return notFound("principal", id)
+		}
+		if p.Type != PrincipalUser {
+			return errors.New("only a user signs in")
+		}
+		if other := s.identified(identity); other != nil && other != p {
+			return fmt.Errorf("%w: %s", ErrLinked, other.Words())
+		}
+		if p.Identity != identity {
+			p.Identity, p.Claimed = identity, nil
+		}
+		return nil
+	})
+}
+
+// identified finds the person of an identity.
+func (s *State) identified(identity Identity) *Principal {
+	if identity == (Identity{}) {
+		return nil
+	}
+	if i := slices.IndexFunc(s.Principals, func(p Principal) bool { return p.Identity == identity }); i >= 0 {
+		return &s.Principals[i]
+	}
+	return nil
+}
+
+// EndSessions revokes the sessions and one-time keys of a principal.
+func (r *Registry) EndSessions(ctx context.Context, id ID) error {
+	return r.edit(ctx, func(s *State, _ bool) error {
+		for i := range s.Keys {
+			if k := &s.Keys[i]; k.PrincipalID == id && k.Kind.SignsIn() && k.RevokedAt.IsZero() {
+				k.RevokedAt = r.now().UTC().Truncate(time.Second)
+			}
+		}
+		return nil
+	})
+}
