@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"what was made once is found":         madeOnce,
 		"keys are authenticated":              authenticate,
 		"a revocation bites at once":          revocation,
+		"somebody signs in":                   signIn,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(newBench(t, open(t))) })
@@ -313,4 +314,45 @@ func revocation(b *bench) {
 	}
 	other := must.Get(b.Authenticator.Authenticate(background, b.key, ""))(b)
 	must.Do(b, other.Key.LiveAt(time.Now()))
+}
+
+func signIn(b *bench) {
+	oneTime := func() access.Key {
+		key, _, err := b.Registry.IssueKey(background, access.KeyRequest{Kind: access.KindOneTime, Name: "Ada", Principal: b.key.Principal(), Expires: access.OneTimeFor})
+		must.Do(b, err)
+		return key
+	}
+	admitted := func(session access.Key) bool {
+		entry := must.Get(b.Authenticator.Authenticate(background, session, ""))(b)
+		return entry.Principal.ID == b.key.Principal() && entry.Key.Admits(session, time.Now()) == nil
+	}
+	var all sync.WaitGroup
+	made, shared := make(chan access.Key, 8), oneTime()
+	for range cap(made) {
+		all.Go(func() {
+			if session, _, err := b.Registry.SignIn(background, shared); err == nil {
+				made <- session
+			} else if !errors.Is(err, access.ErrKeyRevoked) {
+				b.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if len(made) != 1 {
+		b.Fatalf("a one-time key has signed in %d times", len(made))
+	}
+	oldest := <-made
+	if !admitted(oldest) {
+		b.Error("the session is not admitted")
+	}
+	for n := range 21 {
+		session, _, err := b.Registry.SignIn(background, oneTime())
+		must.Do(b, err)
+		if !admitted(session) {
+			b.Errorf("session %d is not admitted", n)
+		}
+	}
+	if admitted(oldest) {
+		b.Error("there is no bound on sessions")
+	}
 }
