@@ -40,7 +40,10 @@ type apiFlags struct {
 	contextDays int
 }
 
-const defaultData = ".svc-data"
+const (
+	defaultData = ".svc-data"
+	apiPort     = 6581
+)
 
 // exposedWarning is for a server that takes keys where other machines reach it.
 const exposedWarning = "warning: other machines can reach this address, and keys cross the network unencrypted; put a reverse proxy with TLS in front"
@@ -74,7 +77,7 @@ runs.`,
 	flags.StringVar(&f.data, "data", defaultData, "data directory; created on the first start")
 	flags.StringVar(&f.imported, "import", "", "config directory or git repository that the first start imports (default samples)")
 	flags.StringVar(&f.workspace, "workspace", "", "name of the workspace that the first start creates (default the directory's)")
-	f.listenFlags.add(cmd, 6581, "")
+	f.listenFlags.add(cmd, apiPort, "")
 	flags.StringVar(&f.publicURL, "public-url", "", "address that clients use, when a proxy stands in front (default where it listens)")
 	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "with one key of the REST API")
 	rateFlags(flags, &f.polls, "poll", sdkapi.DefaultPolls, "with one SDK key; a public key is counted for each address")
@@ -223,6 +226,11 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 	if first == nil {
 		fmt.Fprintf(&b, "Keys         svc key create creates one, svc key list shows them\n")
 		return b.String()
+	}
+	if in.Person(in.Stdout) { // neither does what signs somebody in belong into a log
+		fmt.Fprintf(&b, "Sign in      %s\n             (as %s, once, within 10 minutes; svc login prints another)\n", cli.SignInAddress(f.publicURL, first.OneTime), first.Principal.Name)
+	} else {
+		fmt.Fprintf(&b, "Sign in      svc login prints an address that does, once\n")
 	}
 	key, roles := first.Key.Reveal(), strings.Join(first.Principal.Roles, ", ")
 	if !in.Person(in.Stdout) { // a key does not belong into a log

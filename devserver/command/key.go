@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/embedded"
+	"svc.example/svc/devserver/server"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/cli"
@@ -24,7 +25,7 @@ func dataFlag(cmd *cobra.Command, data *string) {
 func dataCommands(in Invocation) []*cobra.Command {
 	var data string
 	return cli.Settings{
-		Caller: in.Caller, Program: "svc", Where: "a data directory",
+		Caller: in.Caller, Program: "svc", Where: "a data directory", Address: server.URL("127.0.0.1", apiPort),
 		Note:    "It works while svc api serves the directory, and takes effect with the next request.",
 		Stopped: "\n\nIt works on the data directory of svc api, which has to be stopped for it.",
 		Flags:   func(cmd *cobra.Command) { dataFlag(cmd, &data) },

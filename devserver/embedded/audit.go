@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ledger/revwalk"
@@ -24,11 +25,16 @@ func Audit(ctx context.Context, dir string, newest int) ([]audit.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	events, err := auditOf(ctx, registry.Registry, filepath.Join(dir, local.RepositoryName), newest)
+	return events, errors.Join(err, registry.Close())
+}
+
+func auditOf(ctx context.Context, registry *access.Registry, git string, newest int) ([]audit.Event, error) {
 	entries, err := registry.Audit(ctx, newest)
-	if err = errors.Join(err, registry.Close()); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	environments, err := environmentEvents(ctx, filepath.Join(dir, local.RepositoryName))
+	environments, err := environmentEvents(ctx, git)
 	return audit.Events(entries, environments, newest), err
 }
 

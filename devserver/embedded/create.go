@@ -35,15 +35,17 @@ type Creation struct {
 	Progress func(done, total int64)
 }
 
-// Bootstrap is the first key of a workspace, shown once.
+// Bootstrap is the first key of a workspace, and what signs its owner in to the console, shown
+// once.
 type Bootstrap struct {
 	Key       access.Key
+	OneTime   access.Key
 	Principal access.Principal
 	Workspace access.ID
 }
 
-// bootstrapRole may edit everything.
-const bootstrapRole = "protected_engineer"
+// bootstrapRoles may edit everything, and manage people and keys.
+var bootstrapRoles = []string{"admin", "protected_engineer"}
 
 // Create makes a data directory with a workspace and a first key. It is made
 // beside its place and moved there when it is complete.
@@ -91,8 +93,11 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	}
 	b.Workspace = access.ID(record.ID)
 	b.Key, b.Principal, err = registry.By(c.By).IssueKey(ctx, access.KeyRequest{
-		Kind: access.KindUser, Name: "bootstrap", Email: "bootstrap@localhost", Roles: []string{bootstrapRole},
+		Kind: access.KindUser, Name: "bootstrap", Email: "bootstrap@localhost", Roles: bootstrapRoles,
 	})
+	if err == nil {
+		b.OneTime, _, err = registry.By(c.By).IssueKey(ctx, access.KeyRequest{Kind: access.KindOneTime, Name: "first start", Principal: b.Principal.ID, Expires: access.OneTimeFor})
+	}
 	err = errors.Join(err, registry.Close())
 	if err == nil && c.KeepKey {
 		err = writeNew(filepath.Join(dir, FirstKeyName), b.Key.Reveal()+"\n", 0o600)

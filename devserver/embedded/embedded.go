@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/devserver/monitor"
 	"svc.example/svc/devserver/prereceive"
+	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/control"
@@ -19,11 +20,13 @@ import (
 	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/settings"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/earlier"
@@ -148,13 +151,30 @@ func (s *Service) route(options Options) error {
 		Polls: options.Polls, Telemetry: options.Telemetry, Anonymous: anonymous, Proxies: options.Proxies,
 		Streams: s.streams,
 	})...)
-	routes = append(routes, console.Routes(false, "")...)
+	pages, _, err := httpapi.Routes(httpapi.Options{
+		Service: s.service, BasePath: httpapi.ConsolePath + "/v1", PublicURL: options.PublicURL, Logger: options.Logger, KeptAnswers: keptAnswers,
+		Limit: options.Limit, Anonymous: anonymous, Proxies: options.Proxies, Console: &httpapi.Console{Stores: s.settings, Workspace: s.workspace},
+	}, append(httpapi.ForPages(), httpapi.Sessions(), httpapi.SettingsGroup())...)
+	if err != nil {
+		return err
+	}
+	routes = append(append(routes, console.Routes(false, "")...), pages...)
 	routes, notFound = options.Monitor.Routes(routes, notFound)
 	if s.streams != nil {
 		options.Monitor.Gauge("svc_event_streams", "Event streams that are open.", nil, func() float64 { return float64(s.streams.Open()) })
 	}
 	s.handler = router.New(routes, notFound)
 	return nil
+}
+
+// settings are the stores of the workspace's settings.
+func (s *Service) settings(ctx context.Context, _ string) (settings.Stores, error) {
+	registry := s.ledger.Registry().Registry
+	record, err := registry.Workspace(ctx)
+	return settings.Stores{Registry: registry, Workspace: provision.New(record, s.ledger, s.repo), Now: time.Now,
+		Audit: func(ctx context.Context, newest int) ([]audit.Event, error) {
+			return auditOf(ctx, registry, s.ledger.Repository(), newest)
+		}}, err
 }
 
 // counted counts the commits of a repository, and those that another one was before.

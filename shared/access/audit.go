@@ -37,6 +37,7 @@ type Action string
 const (
 	KeyCreated         Action = "key.created"
 	KeyRevoked         Action = "key.revoked"
+	KeyEnds            Action = "key.ends"
 	PrincipalCreated   Action = "principal.created"
 	PrincipalDisabled  Action = "principal.disabled"
 	PrincipalEnabled   Action = "principal.enabled"
@@ -89,6 +90,8 @@ func changes(before, after State) []Change {
 			c.Action, c.After = KeyCreated, k.limits()
 		case !k.RevokedAt.IsZero() && was.RevokedAt.IsZero():
 			c.Action = KeyRevoked
+		case !k.ExpiresAt.Equal(was.ExpiresAt):
+			c.Action, c.Before, c.After = KeyEnds, was.limits(), k.limits()
 		default:
 			continue
 		}
@@ -127,6 +130,12 @@ func (r KeyRecord) limits() []string {
 	return limits
 }
 
+// signing are the words of keys that people sign in with.
+var signing = map[Kind]map[Action]string{
+	KindSession: {KeyCreated: "signed in by ", KeyRevoked: "signed out, who had signed in by "},
+	KindOneTime: {KeyCreated: "sign-in address made: ", KeyRevoked: "sign-in address used or ended: "},
+}
+
 // Words say what was done in a line.
 func (c Change) Words() string {
 	what := c.Subject
@@ -137,10 +146,18 @@ func (c Change) Words() string {
 	list := func(words []string) string { return cmp.Or(strings.Join(words, ", "), "none") }
 	and := func(words []string) string { return strings.Join(append([]string{""}, words...), ", ") }
 	switch c.Action {
+	case KeyCreated, KeyRevoked:
+		if words := signing[Kind(c.Kind)][c.Action]; words != "" {
+			return words + what + and(c.After)
+		}
+	}
+	switch c.Action {
 	case KeyCreated:
 		return fmt.Sprintf("%s key made: %s%s", kind, what, and(c.After))
 	case KeyRevoked:
 		return fmt.Sprintf("%s key revoked: %s", kind, what)
+	case KeyEnds:
+		return fmt.Sprintf("%s key %s: %s", kind, what, list(c.After))
 	case PrincipalCreated:
 		return fmt.Sprintf("%s added: %s, %s", kind, what, list(c.After))
 	case PrincipalDisabled:

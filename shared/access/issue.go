@@ -95,6 +95,53 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 	return key, owner, nil
 }
 
+// ErrOver: a key has ended, so nothing can go on in its place.
+var ErrOver = errors.New("this key has ended already; make a new one")
+
+// RotateKey issues a key like another one, which ends after the overlap, unless it ends before.
+func (r *Registry) RotateKey(ctx context.Context, id ID, overlap time.Duration) (key Key, owner Principal, err error) {
+	err = r.edit(ctx, func(s *State, again bool) error {
+		if again && s.holds(key) {
+			return nil
+		}
+		old := s.key(id)
+		if old == nil {
+			return notFound("key", id)
+		}
+		now := r.now().UTC().Truncate(time.Second)
+		if old.LiveAt(now) != nil {
+			return ErrOver
+		}
+		q := KeyRequest{Kind: old.Kind, Name: old.Name, Environment: old.Environment}
+		if !old.ExpiresAt.IsZero() {
+			q.Expires = old.ExpiresAt.Sub(old.CreatedAt)
+		}
+		if end := now.Add(overlap); old.ExpiresAt.IsZero() || end.Before(old.ExpiresAt) {
+			old.ExpiresAt = end
+		}
+		owner = *s.principal(old.PrincipalID)
+		var err error
+		key, err = r.addKey(s, owner, q)
+		return err
+	})
+	if err != nil {
+		return Key{}, Principal{}, err
+	}
+	return key, owner, nil
+}
+
+// Key returns the record of one key.
+func (r *Registry) Key(ctx context.Context, id ID) (KeyRecord, error) {
+	s, err := r.store.Load(ctx)
+	if err != nil {
+		return KeyRecord{}, err
+	}
+	if k := s.key(id); k != nil {
+		return *k, nil
+	}
+	return KeyRecord{}, notFound("key", id)
+}
+
 // holds reports whether a key has been added.
 func (s *State) holds(key Key) bool {
 	k := s.key(key.ID())

@@ -35,15 +35,15 @@ func kindWord(kind access.Kind) string {
 	return string(kind)
 }
 
-// newKey makes the command key: create, list, revoke.
+// newKey makes the command key: create, list, rotate, revoke.
 func newKey(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
-		Short: "Create, list and revoke keys",
-		Long:  "Create, list and revoke keys of " + s.Where + ".\n" + s.Note,
+		Short: "Create, list, rotate and revoke keys",
+		Long:  "Create, list, rotate and revoke keys of " + s.Where + ".\n" + s.Note,
 	}
 	s.Flags(cmd)
-	cmd.AddCommand(newKeyCreate(s), newKeyList(s), newKeyRevoke(s))
+	cmd.AddCommand(newKeyCreate(s), newKeyList(s), newKeyRotate(s), newKeyRevoke(s))
 	return cmd
 }
 
@@ -206,6 +206,9 @@ func keyRows(ctx context.Context, r *access.Registry) ([]keyRow, error) {
 	}
 	rows := []keyRow{}
 	for _, key := range keys {
+		if key.Kind.SignsIn() {
+			continue
+		}
 		row := keyRow{key.ID, kindWord(key.Kind), key.Name, key.Environment, []string{}, key.CreatedAt, key.ExpiresAt, key.RevokedAt, used[key.ID]}
 		if i := slices.IndexFunc(principals, func(p access.Principal) bool { return p.ID == key.PrincipalID }); i >= 0 && principals[i].Roles != nil {
 			row.Roles = principals[i].Roles
@@ -230,6 +233,52 @@ func (s Settings) printKeys(rows []keyRow) error {
 	return Table(s.Stdout, table)
 }
 
+func newKeyRotate(s Settings) *cobra.Command {
+	var overlap time.Duration
+	cmd := &cobra.Command{
+		Use:   "rotate <id>",
+		Short: "Make a key in the place of another, which goes on for a while",
+		Long: `Make a key in the place of another: of the same kind, owner, name and environment.
+The old one goes on for --overlap, so that the new one can be rolled out, and then
+ends by itself. Standard output is exactly the new key.`,
+		Example: "  " + s.Program + " key rotate wzzzhtxfhrjg4fpc --overlap 24h",
+		Args:    Arguments("key list shows the ids"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := s.keyID(args[0])
+			if err != nil {
+				return err
+			}
+			return s.Registry(cmd, func(r *access.Registry) error {
+				key, _, err := r.RotateKey(cmd.Context(), id, overlap)
+				if err != nil {
+					return err
+				}
+				record, err := r.Key(cmd.Context(), key.ID())
+				return errors.Join(err, ShowKey(s.Stdout, s.Stderr, key, record.Name))
+			})
+		},
+	}
+	overlap = 24 * time.Hour
+	cmd.Flags().Func("overlap", "how long the old key goes on, a `time` such as 12h or 7d (default 24h)", func(text string) (err error) {
+		overlap, err = lifetime(text)
+		return err
+	})
+	return cmd
+}
+
+// keyID is the id of a key that is named by it, or by the key itself: of a leaked one there
+// may be nothing else.
+func (s Settings) keyID(named string) (access.ID, error) {
+	if key, err := access.ParseKey(named); err == nil {
+		return key.ID(), nil
+	}
+	id, err := access.ParseID(named)
+	if err != nil {
+		return "", Usagef("that is not the id of a key: %s key list shows them", s.Program)
+	}
+	return id, nil
+}
+
 func newKeyRevoke(s Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke <id>",
@@ -238,11 +287,9 @@ func newKeyRevoke(s Settings) *cobra.Command {
 		Example: "  " + s.Program + " key revoke wzzzhtxfhrjg4fpc",
 		Args:    Arguments("key list shows the ids"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := access.ParseID(args[0])
-			if key, isKey := access.ParseKey(args[0]); isKey == nil { // of a leaked key there may be nothing else
-				id = key.ID()
-			} else if err != nil {
-				return Usagef("that is not the id of a key: %s key list shows them", s.Program)
+			id, err := s.keyID(args[0])
+			if err != nil {
+				return err
 			}
 			return s.Registry(cmd, func(r *access.Registry) error {
 				record, err := r.RevokeKey(cmd.Context(), id, time.Now().UTC().Truncate(time.Second))

@@ -16,6 +16,8 @@ type Settings struct {
 	// directory". Note ends the help of each group on them, and Stopped that of the
 	// commands that change a workspace in its stores.
 	Where, Note, Stopped string
+	// Address is where people open the console, as far as that is known.
+	Address string
 	// Flags adds the flags that say of which workspace the commands speak.
 	Flags func(cmd *cobra.Command)
 	// Registry calls work with the registry that the flags name.
@@ -31,9 +33,9 @@ type Settings struct {
 	Notes func(files map[string][]byte) []string
 }
 
-// Commands are those of every program: key, principal, audit, environment and apply.
+// Commands are those of every program: key, login, principal, audit, environment and apply.
 func (s Settings) Commands() []*cobra.Command {
-	return []*cobra.Command{newKey(s), newPrincipal(s), newAudit(s), newEnvironment(s), newApply(s)}
+	return []*cobra.Command{newKey(s), newLogin(s), newPrincipal(s), newAudit(s), newEnvironment(s), newApply(s)}
 }
 
 // on makes a command's function of work on the workspace.

@@ -48,6 +48,3 @@ func (p *Service) DeliveryOf(ctx context.Context, text string) (*Delivery, error
 
 // Head is the version of the workspace that the session reads.
 func (s *Session) Head() repository.Head { return s.caller.entry.Head }
-
-// Key is the record of the key that was accepted.
-func (s *Session) Key() access.KeyRecord { return s.caller.entry.Key }

@@ -140,6 +140,9 @@ func (s *Session) repository(ctx context.Context) (Repository, error) {
 // Principal is the one that the key acts as.
 func (s *Session) Principal() access.Principal { return s.caller.entry.Principal }
 
+// Key is the record of the key, or of the session, that the request brought.
+func (s *Session) Key() access.KeyRecord { return s.caller.entry.Key }
+
 // Whoami is the principal and the workspace behind a key.
 type Whoami struct {
 	WorkspaceID string          `json:"workspaceId"`

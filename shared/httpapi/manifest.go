@@ -59,11 +59,12 @@ const (
 )
 
 // authenticate says whose request it is.
-func (c *call) authenticate(key string, unreadable error) (control.Caller, error) {
+func (c *call) authenticate() (control.Caller, error) {
+	keys, key, unreadable := c.credential()
 	once := c.idempotencyKey()
 	c.unconditional()
 	for waits := 0; ; waits++ {
-		caller, err := c.guard.Authenticate(c.request, managementKeys, key, unreadable, once)
+		caller, err := c.guard.Authenticate(c.request, keys, key, unreadable, once)
 		if err == nil || !c.here.manifests() {
 			return caller, err
 		}

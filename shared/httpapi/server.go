@@ -60,6 +60,8 @@ type Options struct {
 	// MaxAnswer is how many bytes of body a GET may be answered with, as they
 	// are sent; 0 for any number.
 	MaxAnswer int
+	// Console makes the routes the page's; nil makes them the REST API's.
+	Console *Console
 	// Logger is told of what went wrong on our side; nil for nobody.
 	Logger *slog.Logger
 	// Now is the rate limit's time; nil for the clock.
@@ -82,6 +84,11 @@ type handler func(ctx context.Context, c *call) (any, error)
 // All are the groups.
 func All() []Group {
 	return []Group{Workspace(), Flags(), Configs(), LogLevels(), Segments(), Changes(), Activity(), Contexts(), Reference()}
+}
+
+// ForPages are the groups that the console's page asks with a session: all but the reference.
+func ForPages() []Group {
+	return slices.DeleteFunc(All(), func(g Group) bool { return g.tag == Reference().tag })
 }
 
 // New serves groups of the API. It fails for a base path that it cannot have.
@@ -157,14 +164,20 @@ func newServer(options Options, groups []Group) (*server, error) {
 		ours[g.tag] = true
 		maps.Copy(s.handlers, g.handlers)
 	}
-	for _, o := range s.description.operations {
-		if !ours[o.Group] {
-			continue
+	descriptions := []*description{s.description}
+	if options.Console != nil {
+		descriptions = append(descriptions, consoleDescribed())
+	}
+	for _, d := range descriptions {
+		for _, o := range d.operations {
+			if !ours[o.Group] {
+				continue
+			}
+			if s.paths[o.Path] == nil {
+				s.paths[o.Path] = operations{}
+			}
+			s.paths[o.Path][o.Method] = o
 		}
-		if s.paths[o.Path] == nil {
-			s.paths[o.Path] = operations{}
-		}
-		s.paths[o.Path][o.Method] = o
 	}
 	return s, nil
 }
@@ -283,23 +296,17 @@ func held(work handler) handler {
 // the session.
 func (c *call) admit() (err error) {
 	c.query, c.issues = c.operation.readQuery(c.request.URL.RawQuery)
+	if c.options.Console != nil {
+		if err := c.fromThePage(); err != nil {
+			return err
+		}
+	}
 	if c.operation.Keys == endpoints.NoKey {
 		if err := c.stranger(); err != nil {
 			return err
 		}
-	} else {
-		key, unreadable := bearer(c.request.Header)
-		caller, err := c.authenticate(key, unreadable)
-		if err != nil {
-			return err
-		}
-		use := control.Read
-		if c.operation.writes() {
-			use = control.Write
-		}
-		if c.session, err = c.options.Service.Open(caller, use); err != nil {
-			return err
-		}
+	} else if err := c.open(); err != nil {
+		return err
 	}
 	if c.operation.body == nil {
 		if !c.operation.writes() {
@@ -331,6 +338,26 @@ func (c *call) admit() (err error) {
 	issues, err := c.operation.body.check(c.body)
 	c.issues = jsontree.Bounded(append(c.issues, issues...))
 	return err
+}
+
+// open opens the session of whose request it is.
+func (c *call) open() error {
+	use := control.Read
+	if c.operation.writes() {
+		use = control.Write
+	}
+	for again := false; ; again = true {
+		caller, err := c.authenticate()
+		if err != nil {
+			return err
+		}
+		if c.session, err = c.options.Service.Open(caller, use); err != nil {
+			return err
+		}
+		if changed, err := c.refreshed(); err != nil || !changed || again {
+			return err
+		}
+	}
 }
 
 // stranger counts a request that needs no key, or gets no further than its
@@ -389,6 +416,10 @@ func (c *call) refusal(err error) *answer {
 	case fault.Unavailable:
 		c.log(slog.LevelWarn, err, f)
 	case fault.Unauthorized:
+		if c.options.Console != nil {
+			envelope.Details = c.ways()
+			break
+		}
 		c.header.Set("WWW-Authenticate", `Bearer realm="svc"`)
 	}
 	var told any = envelope

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,8 +30,16 @@ type EnvironmentEdit struct {
 	Add                 bool
 	Type                string
 	Protected, Archived *bool
+	Position            *int   // among all, from 0
 	Did                 string // ends the commit's message: archived
 }
+
+// Refused is an edit that the workspace does not allow as it is, in words.
+type Refused struct{ Message string }
+
+func (r *Refused) Error() string { return r.Message }
+
+func refused(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
 // ErrUnchanged: everything is so already, and nothing was written.
 var ErrUnchanged = errors.New("this is so already; nothing was changed")
@@ -76,7 +85,7 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 	ws, problems := workspace.Read(files)
 	for _, p := range problems {
 		if p.File == workspace.File {
-			return nil, fmt.Errorf("the workspace file cannot be edited as it is: %s", p)
+			return nil, refused("the workspace file cannot be edited as it is: %s", p)
 		}
 	}
 	tree := declaration(ws)
@@ -84,18 +93,18 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 	known, found := ws.Environment(e.Name)
 	switch {
 	case e.Add && found && !known.Archived:
-		return nil, fmt.Errorf("there is an environment %q already", e.Name)
+		return nil, refused("there is an environment %q already", e.Name)
 	case e.Add && found:
-		return nil, fmt.Errorf("the environment %q is archived; bring it back with: environment unarchive %s", e.Name, e.Name)
+		return nil, refused("the environment %q is archived; bring it back with: environment unarchive %s", e.Name, e.Name)
 	case !e.Add && !found:
-		return nil, fmt.Errorf("there is no environment %q; the workspace has %s", e.Name, nameAll(ws))
+		return nil, refused("there is no environment %q; the workspace has %s", e.Name, nameAll(ws))
 	}
 	if e.Add {
 		if problem := workspace.SlugProblem(e.Name); problem != "" {
-			return nil, errors.New(problem)
+			return nil, refused("%s", problem)
 		}
 		if len(list.Items) >= workspace.MaxEnvironments {
-			return nil, fmt.Errorf("the workspace has %d environments, archived ones included, and can have no more; remove one that nobody uses from %s", len(list.Items), workspace.File)
+			return nil, refused("the workspace has %d environments, archived ones included, and can have no more; remove one that nobody uses from %s", len(list.Items), workspace.File)
 		}
 		list.Items = append(list.Items, e.edited(jsontree.NewString(e.Name)))
 		return tree.Encode(), nil
@@ -103,6 +112,11 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 	for i, entry := range list.Items {
 		if nameOf(entry) == e.Name {
 			list.Items[i] = e.edited(entry)
+			if e.Position != nil {
+				moved, others := list.Items[i], slices.Delete(list.Items, i, i+1)
+				list.Items = slices.Insert(others, min(max(*e.Position, 0), len(others)), moved)
+			}
+			break
 		}
 	}
 	return tree.Encode(), nil

@@ -4,7 +4,8 @@ import { signal } from "./lib";
 import { sentence } from "./words";
 import { token } from "./token";
 
-const base = new URL("../v1/", document.baseURI);
+const keyed = new URL("../v1/", document.baseURI),
+  own = new URL("api/", document.baseURI); // asked with a session, which the browser keeps
 
 const environment = document.querySelector('meta[name="svc-environment"]')?.getAttribute("content");
 
@@ -16,8 +17,28 @@ export const servedHere = environment ?? "";
 
 let bearer = tokenGiven ? token : "";
 
+/** Stands for the session in the place of a key. */
+export const session = "session";
+
 /** Whether there is something to ask the server with. */
 export const hasKey = () => bearer !== "";
+
+/** Whether somebody is signed in, in the place of a key that was pasted. */
+export const signedIn = () => bearer === session;
+
+/** How a path is asked: that of the REST API, or one of the page's own behind a slash. */
+function asked(path: string): [URL, RequestInit & { headers: Record<string, string> }] {
+  if (bearer !== session && !path.startsWith("/"))
+    return [
+      new URL(path, keyed),
+      {
+        credentials: "omit",
+        headers: bearer ? { Authorization: `Bearer ${bearer}` } : {},
+      },
+    ];
+  const url = new URL(path.startsWith("/") ? path.slice(1) : `v1/${path}`, own);
+  return [url, { credentials: "same-origin", headers: { "Svc-Console": "1" } }];
+}
 
 /** Why the server is away, in words: it doesn't answer, or says that it cannot. "" while it is there. */
 export const away = signal("");
@@ -106,13 +127,14 @@ async function send(
   for (let attempt = 0; ; attempt++) {
     let response;
     try {
-      response = await fetch(new URL(path, base), {
+      const [url, how] = asked(path);
+      response = await fetch(url, {
         ...options,
+        ...how,
         method,
         cache: "no-store",
-        credentials: "omit",
         redirect: "error",
-        headers: { Authorization: `Bearer ${bearer}`, ...options.headers },
+        headers: { ...how.headers, ...options.headers },
       });
     } catch (error) {
       if ((error as Error).name === "AbortError") throw error;
@@ -137,7 +159,7 @@ async function send(
       await hold(sentence(refusal.message), Math.min(30, again));
       continue;
     }
-    if (status === 401) refusedKey.value = refusal.message;
+    if (status === 401 && bearer && path !== "/session") refusedKey.value = refusal.message;
     if (status >= 502) lost(told ? "" : refusal.message);
     throw refusal;
   }
@@ -157,11 +179,8 @@ async function lost(why: string) {
   for (let wait = 500; ; wait = Math.min(8000, wait * 1.6)) {
     if (was) await pause(wait);
     // With a key this reads the workspace's record, and shows whether its store is there.
-    const response = await fetch(new URL(bearer ? "whoami" : "openapi.json", base), {
-      cache: "no-store",
-      credentials: "omit",
-      headers: bearer ? { Authorization: `Bearer ${bearer}` } : {},
-    }).catch(() => null);
+    const [url, how] = asked(bearer ? "whoami" : "openapi.json");
+    const response = await fetch(url, { ...how, cache: "no-store" }).catch(() => null);
     if (response && response.status < 502) break;
     const body = await response?.json().catch(() => null);
     was = true;

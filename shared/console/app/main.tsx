@@ -1,21 +1,12 @@
 // The console's frame: the ways between its views, and which one is shown.
-import {
-  families,
-  useGet,
-  workspace,
-  signOut as forgetKey,
-  who,
-  refresh,
-  look,
-  signIn,
-  loadLists,
-} from "./workspace";
+import { families, useGet, workspace, who, refresh, look, signIn, loadLists } from "./workspace";
 import { tokenGiven, hasKey, servedHere, away, refusedKey, held, epoch } from "./api";
 import { forgetBegun } from "./begun";
 import { useEffect, effect, render } from "./lib";
 import { openPalette, Palette } from "./palette";
 import { place, address, carried } from "./router";
 import { SignIn } from "./signin";
+import { me, oneTimeKey, resume, signOut as endSession } from "./session";
 import { Icon } from "./icons";
 import { Clock } from "./time";
 import { View } from "./views";
@@ -48,7 +39,7 @@ function Number({ view }: { view: string }) {
 
 function signOut() {
   forgetBegun();
-  forgetKey();
+  endSession();
 }
 
 function App() {
@@ -91,7 +82,7 @@ function App() {
       link = nav?.querySelector("[aria-current]") as HTMLElement | null;
     if (nav && link) nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
   }, [current, shown]);
-  if (!who.value || refusedKey.value)
+  if (!who.value || refusedKey.value || oneTimeKey.value)
     return tokenGiven && hasKey() && !refusedKey.value ? (
       <main key="blank" class="blank">
         <h1>{away.value ? "Waiting for the server…" : "Opening…"}</h1>
@@ -137,7 +128,11 @@ function App() {
                 {who.value.principal.name}
               </span>
               <span class="note">
-                {who.value.principal.type === "user" ? "your key" : "service account"}
+                {me.value
+                  ? me.value.principal.email || "signed in"
+                  : who.value.principal.type === "user"
+                    ? "your key"
+                    : "service account"}
               </span>
             </p>
             <button
@@ -181,5 +176,7 @@ effect(() => {
     signIn("").catch(() => {}); // and again once the server is back
   else if (!first && who.peek()) loadLists();
 });
+
+if (!tokenGiven && !oneTimeKey.peek()) resume();
 
 render(<App />, document.getElementById("console") as HTMLElement);

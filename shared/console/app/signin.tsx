@@ -2,6 +2,7 @@
 import { useRef, useState } from "./lib";
 import { signIn, who } from "./workspace";
 import { tokenGiven, refusedKey, held } from "./api";
+import { me, oneTimeKey, resume, spend, ways } from "./session";
 import type { Refusal } from "./api";
 import { isBegun, reload } from "./begun";
 import { keepToken, tokenIn } from "./token";
@@ -28,9 +29,10 @@ function Note() {
   if (!tokenGiven)
     return (
       <>
-        It is kept in this tab's memory, until you close or reload it. The first start of{" "}
-        <code>svc api</code> tells you one, or the file it is in, and <code>svc key create</code>{" "}
-        makes another; of a hosted workspace, <code>svcadmin key create</code>.
+        It is kept in this tab's memory, until you close or reload it. To stay signed in, open an
+        address that <code>svc login</code> prints on the server, or that an administrator makes for
+        you. <code>svc key create</code> makes a key; of a hosted workspace,{" "}
+        <code>svcadmin key create</code>.
       </>
     );
   return (
@@ -42,7 +44,101 @@ function Note() {
   );
 }
 
+/** What a page shows before anybody is known. */
+function Card({
+  title,
+  children,
+  submit,
+}: {
+  title: string;
+  children: any;
+  submit: (event: Event) => void;
+}) {
+  return (
+    <main class="blank">
+      <form class="signin" onSubmit={submit}>
+        <p class="brand">
+          <i aria-hidden="true" />
+          svc
+        </p>
+        <h1>{title}</h1>
+        {children}
+      </form>
+    </main>
+  );
+}
+
+/** Spends the key of an address that signs somebody in, once they say so. */
+function OneTime() {
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    await spend().catch((error: Refusal) => setProblem(sentence(error.message)));
+    setBusy(false);
+  };
+  const instead = () => {
+    oneTimeKey.value = "";
+    if (!who.peek()) resume();
+  };
+  return (
+    <Card title="Sign in" submit={submit}>
+      <p class="note">
+        The address that you have opened signs one person in, once. If it was made for you, go on.
+      </p>
+      {problem && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <button class="primary" disabled={busy || problem !== ""} autofocus>
+        {busy ? "Signing in…" : "Sign in"}
+      </button>
+      {problem && (
+        <button type="button" onClick={instead}>
+          Sign in another way
+        </button>
+      )}
+    </Card>
+  );
+}
+
+/** The ways to sign in: the organization's provider, an address from somebody, or a key. */
 export function SignIn() {
+  const [keyWanted, wantKey] = useState(false);
+  if (oneTimeKey.value) return <OneTime />;
+  const how = ways.value;
+  if (how === "asking" && !tokenGiven)
+    return (
+      <main class="blank">
+        <h1>Opening…</h1>
+      </main>
+    );
+  const issuer = how && how !== "asking" && how.issuer;
+  if (!issuer || keyWanted) return <WithKey />;
+  const leave = (event: Event) => {
+    event.preventDefault();
+    location.assign(new URL("api/oidc/start", document.baseURI));
+  };
+  return (
+    <Card title="Sign in" submit={leave}>
+      {refusedKey.value && (
+        <p class="problem" role="alert">
+          Your session is over. {sentence(refusedKey.value)}
+        </p>
+      )}
+      <button class="primary" autofocus>
+        Sign in with {new URL(issuer).host}
+      </button>
+      <button type="button" onClick={() => wantKey(true)}>
+        Use a key instead
+      </button>
+    </Card>
+  );
+}
+
+function WithKey() {
   const field = useRef(null as HTMLInputElement | null);
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
@@ -65,48 +161,43 @@ export function SignIn() {
       setBusy(false);
       return field.current?.select();
     }
+    me.value = null;
     if (!tokenGiven) return;
     keepToken(key);
     if (again) reload(); // to the server that was started anew
   };
-  const why = problem || (refusedKey.value && `${words.lost} ${sentence(refusedKey.value)}`);
+  const lost = me.value ? "Your session is over." : words.lost;
+  const why = problem || (refusedKey.value && `${lost} ${sentence(refusedKey.value)}`);
   return (
-    <main class="blank">
-      <form class="signin" onSubmit={submit}>
-        <p class="brand">
-          <i aria-hidden="true" />
-          svc
+    <Card title={words.title} submit={submit}>
+      <label for="key">{words.label}</label>
+      <input
+        id="key"
+        ref={field}
+        type="password"
+        autocomplete="off"
+        spellcheck={false}
+        autofocus
+        required
+        aria-describedby={`key-note${why ? " key-problem" : ""}`}
+        aria-invalid={why ? "true" : undefined}
+      />
+      {why && (
+        <p class="problem" id="key-problem" role="alert">
+          {why}
         </p>
-        <h1>{words.title}</h1>
-        <label for="key">{words.label}</label>
-        <input
-          id="key"
-          ref={field}
-          type="password"
-          autocomplete="off"
-          spellcheck={false}
-          autofocus
-          required
-          aria-describedby={`key-note${why ? " key-problem" : ""}`}
-          aria-invalid={why ? "true" : undefined}
-        />
-        {why && (
-          <p class="problem" id="key-problem" role="alert">
-            {why}
-          </p>
-        )}
-        {held.value && (
-          <p class="note" role="status">
-            {held.value}
-          </p>
-        )}
-        <p class="note" id="key-note">
-          <Note />
+      )}
+      {held.value && (
+        <p class="note" role="status">
+          {held.value}
         </p>
-        <button class="primary" disabled={busy}>
-          {busy ? "Asking…" : "Open"}
-        </button>
-      </form>
-    </main>
+      )}
+      <p class="note" id="key-note">
+        <Note />
+      </p>
+      <button class="primary" disabled={busy}>
+        {busy ? "Asking…" : "Open"}
+      </button>
+    </Card>
   );
 }

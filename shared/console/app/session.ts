@@ -1,0 +1,77 @@
+// Who is signed in: a session that the browser keeps in a cookie, which this page cannot read.
+import { signal } from "./lib";
+import { change, get, session, tokenGiven } from "./api";
+import type { Refusal } from "./api";
+import { signIn, signOut as forget } from "./workspace";
+
+/** What the server says of a session. */
+export interface Session {
+  principal: {
+    id: string;
+    type: string;
+    name: string;
+    email?: string;
+    roles: string[];
+    linked: boolean;
+  };
+  administers: boolean;
+  expiresAt: string;
+  issuer: string | null;
+}
+
+/** How people sign in here; null: with a key alone. */
+export interface Ways {
+  issuer: string;
+  private: boolean;
+}
+
+/** The session; null for none. */
+export const me = signal(null as Session | null);
+
+/** How to sign in, as long as nobody is; "asking" until that is known. */
+export const ways = signal("asking" as Ways | null | "asking");
+
+/** Takes the key out of an address that signs somebody in: it is spent by a click alone. */
+function take(): string {
+  const key = /^#sign-in=(svc_ot_\w+)$/.exec(location.hash)?.[1] ?? "";
+  if (key) history.replaceState(history.state, "", location.pathname + location.search);
+  return key;
+}
+
+/** The key of an address that signs somebody in; "" for none. */
+export const oneTimeKey = signal(tokenGiven ? "" : take());
+
+addEventListener("hashchange", () => {
+  oneTimeKey.value = (!tokenGiven && take()) || oneTimeKey.value;
+});
+
+async function enter(of: Session) {
+  me.value = of;
+  await signIn(session);
+}
+
+/** Goes on with the session that there is. */
+export async function resume() {
+  try {
+    await enter(await get("/session"));
+  } catch (error) {
+    const { status, details } = error as Refusal;
+    ways.value = status === 401 ? details : null;
+  }
+}
+
+/** Spends the key of the address. */
+export async function spend() {
+  const key = oneTimeKey.peek();
+  const of = await change("POST", "/session", JSON.stringify({ oneTimeKey: key }));
+  oneTimeKey.value = "";
+  await enter(of);
+}
+
+/** Ends the session, on the server too. */
+export async function signOut() {
+  if (me.peek()) await change("DELETE", "/session").catch(() => null);
+  me.value = null;
+  forget();
+  await resume();
+}

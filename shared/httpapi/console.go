@@ -1,0 +1,299 @@
+package httpapi
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/authentication"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/provision"
+	"svc.example/svc/shared/refusal"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/settings"
+)
+
+// Console makes the routes those of the console's page, beside the REST API: who asks is
+// told by a session in a cookie, and by nothing else.
+//
+// What must stay true: a request that the page did not send does nothing, whatever cookie
+// comes with it. Browsers say where a request comes from, and let no other page send the
+// header that this one sends.
+type Console struct {
+	// Stores are those of a workspace's settings.
+	Stores func(ctx context.Context, workspace string) (settings.Stores, error)
+	// Workspace is the one that people sign in to.
+	Workspace string
+	// Issuer is whom people sign in with; "" for nobody.
+	Issuer string
+	// Refresh reads anew what the issuer says of a session's person, where that is due, and
+	// tells whether anything may have changed; its error is why the session is over. Nil: never.
+	Refresh func(ctx context.Context, session access.Key, record access.KeyRecord) (changed bool, err error)
+}
+
+// ConsolePath is what the paths of the console's own routes begin with.
+const ConsolePath = "/console/api"
+
+const (
+	// SessionCookie is the cookie of a session. Browsers take one of such a name from the
+	// host itself alone, over TLS or on the same machine.
+	SessionCookie = "__Host-svc-session"
+	// PageHeader is sent by the page with each request.
+	PageHeader = "Svc-Console"
+)
+
+//go:embed console.json
+var consoleJSON []byte
+
+// consoleDescribed is the description of what the page asks beside the API.
+var consoleDescribed = sync.OnceValue(func() *description {
+	tree, _ := jsontree.Parse(consoleJSON) // a test reads it
+	return readDescription(tree)
+})
+
+var sessionKeys = authentication.Keys{
+	Kinds:  []access.Kind{access.KindSession},
+	Wanted: "the console takes a session; sign in",
+}
+
+// SetSession has the browser keep a session, or with the zero Key forget it.
+func SetSession(header http.Header, session access.Key) {
+	cookie := http.Cookie{Name: SessionCookie, Value: session.Reveal(), Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(access.SessionFor.Seconds())}
+	if cookie.Value == "" {
+		cookie.MaxAge = -1
+	}
+	header.Add("Set-Cookie", cookie.String())
+}
+
+// fromThePage refuses what another page may have sent.
+func (c *call) fromThePage() error {
+	r := c.request
+	site, same := r.Header.Get("Sec-Fetch-Site"), false
+	if site == "" {
+		same = r.Header.Get("Origin") == c.origin()
+	} else {
+		same = site == "same-origin"
+	}
+	if same && r.Header.Get(PageHeader) != "" {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "only the console's own page asks here; programs send a key to %s", version)
+}
+
+// origin is the page's.
+func (c *call) origin() string {
+	if u, err := url.Parse(c.options.PublicURL); err == nil && u.Host != "" && !isLoopback(c.request.Host) {
+		return u.Scheme + "://" + u.Host
+	}
+	return "http://" + c.request.Host
+}
+
+// private refuses to sign somebody in where others could read along.
+func (c *call) private() error {
+	if strings.HasPrefix(c.options.PublicURL, "https://") || isLoopback(c.request.Host) || c.request.TLS != nil {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "signing in needs HTTPS: whoever runs the server puts a proxy with TLS in front and names its address with --public-url")
+}
+
+func isLoopback(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	ip := net.ParseIP(strings.Trim(name, "[]"))
+	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// ways tell whom nobody knows how to sign in.
+func (c *call) ways() map[string]any {
+	return map[string]any{"issuer": c.options.Console.Issuer, "private": c.private() == nil}
+}
+
+// SessionRow is who is signed in.
+type SessionRow struct {
+	Workspace   string              `json:"workspaceId"`
+	Principal   SessionPrincipal    `json:"principal"`
+	Permissions []access.Permission `json:"permissions"`
+	Administers bool                `json:"administers"`
+	ExpiresAt   time.Time           `json:"expiresAt"`
+	Issuer      *string             `json:"issuer"` // null: nobody signs in with one here
+}
+
+// SessionPrincipal is the person.
+type SessionPrincipal struct {
+	ID     access.ID `json:"id"`
+	Type   string    `json:"type"`
+	Name   string    `json:"name"`
+	Email  string    `json:"email,omitempty"`
+	Roles  []string  `json:"roles"`
+	Linked bool      `json:"linked"` // to an identity at the issuer
+}
+
+func (c *call) sessionRow(p access.Principal, expires time.Time) SessionRow {
+	row := SessionRow{
+		Workspace: c.options.Console.Workspace, Administers: access.Administers(p.EffectiveRoles()), ExpiresAt: expires,
+		Permissions: append([]access.Permission{}, access.Permissions(p.EffectiveRoles())...),
+		Principal:   SessionPrincipal{p.ID, string(p.Type), p.Name, p.Email, p.EffectiveRoles(), p.Identity != access.Identity{}},
+	}
+	if issuer := c.options.Console.Issuer; issuer != "" {
+		row.Issuer = &issuer
+	}
+	return row
+}
+
+// Sessions is signing in and out.
+func Sessions() Group {
+	return Group{"session", map[string]handler{
+		"getSession": func(_ context.Context, c *call) (any, error) {
+			return c.sessionRow(c.session.Principal(), c.session.Key().ExpiresAt), nil
+		},
+		"signIn": func(ctx context.Context, c *call) (any, error) {
+			if err := c.private(); err != nil {
+				return nil, err
+			}
+			oneTime, err := access.ParseKey(text(c.body, "oneTimeKey"))
+			if err != nil || oneTime.Workspace() != access.ID(c.options.Console.Workspace) {
+				return nil, errSpent
+			}
+			stores, err := c.options.Console.Stores(ctx, c.options.Console.Workspace)
+			if err != nil {
+				return nil, err
+			}
+			session, owner, err := stores.Registry.SignIn(ctx, oneTime)
+			switch {
+			case err == nil:
+			case errors.Is(err, access.ErrNotFound), errors.Is(err, access.ErrKeyMismatch), errors.Is(err, access.ErrKeyRevoked), errors.Is(err, access.ErrKeyExpired), errors.Is(err, access.ErrDisabled):
+				return nil, errSpent
+			default:
+				return nil, repository.Fault(err)
+			}
+			SetSession(c.header, session)
+			return c.sessionRow(owner, stores.Now().UTC().Truncate(time.Second).Add(access.SessionFor)), nil
+		},
+		"signOut": func(ctx context.Context, c *call) (any, error) {
+			stores, err := c.options.Console.Stores(ctx, c.session.Whoami().WorkspaceID)
+			if err == nil {
+				_, err = stores.Registry.By(c.session.Principal().Words()).RevokeKey(ctx, c.session.Key().ID, stores.Now().UTC().Truncate(time.Second))
+			}
+			SetSession(c.header, access.Key{})
+			return map[string]any{}, repository.Fault(err)
+		},
+	}}
+}
+
+var errSpent = fault.New(fault.Unauthorized, "this address signs nobody in: it was used already, is older than 10 minutes, or is not whole; ask for another")
+
+// SettingsGroup is what people who are signed in manage beside documents.
+func SettingsGroup() Group {
+	on := func(work func(ctx context.Context, c *call, s *settings.Settings) (any, error)) handler {
+		return func(ctx context.Context, c *call) (any, error) {
+			if len(c.issues) > 0 {
+				return nil, refusal.Malformed(c.issues...)
+			}
+			stores, err := c.options.Console.Stores(ctx, c.session.Whoami().WorkspaceID)
+			if err != nil {
+				return nil, err
+			}
+			return work(ctx, c, settings.Of(stores, c.session.Principal()))
+		}
+	}
+	id := func(c *call) access.ID { return access.ID(c.request.PathValue("id")) }
+	return Group{"settings", map[string]handler{
+		"listPrincipals": on(func(ctx context.Context, _ *call, s *settings.Settings) (any, error) { return s.Principals(ctx) }),
+		"addPrincipal": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return s.AddPrincipal(ctx, settings.NewPrincipal{Type: access.PrincipalType(text(c.body, "type")), Name: text(c.body, "name"), Email: text(c.body, "email"), Roles: texts(c.body, "roles")})
+		}),
+		"changePrincipal": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			var change settings.PrincipalChange
+			change.Disabled = optional(c.body.Get("disabled").Bool())
+			if c.body.Get("roles") != nil {
+				roles := texts(c.body, "roles")
+				change.Roles = &roles
+			}
+			if identity := c.body.Get("identity"); identity != nil {
+				change.Identity = &access.Identity{Issuer: text(identity, "issuer"), Subject: text(identity, "subject")}
+			}
+			return s.ChangePrincipal(ctx, id(c), change)
+		}),
+		"makeSignInAddress": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) { return s.SignInKey(ctx, id(c)) }),
+		"endSessions": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return map[string]any{}, s.EndSessions(ctx, id(c))
+		}),
+		"listKeys": on(func(ctx context.Context, _ *call, s *settings.Settings) (any, error) { return s.Keys(ctx) }),
+		"createKey": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			days := whole(c.body, "expiresInDays")
+			return s.CreateKey(ctx, access.KeyRequest{Kind: access.Kind(text(c.body, "kind")), Name: text(c.body, "name"), Environment: text(c.body, "environment"),
+				Principal: access.ID(text(c.body, "principalId")), Expires: time.Duration(days) * 24 * time.Hour})
+		}),
+		"revokeKey": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) { return s.RevokeKey(ctx, id(c)) }),
+		"rotateKey": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return s.RotateKey(ctx, id(c), time.Duration(whole(c.body, "overlapHours"))*time.Hour)
+		}),
+		"listAllEnvironments": on(func(ctx context.Context, _ *call, s *settings.Settings) (any, error) { return s.Environments(ctx) }),
+		"addEnvironment": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			e := provision.EnvironmentEdit{Name: text(c.body, "name"), Add: true, Type: text(c.body, "type"), Did: "added"}
+			if boolean(c.body, "protected") {
+				e.Protected = optional(true, true)
+			}
+			return s.EditEnvironment(ctx, e)
+		}),
+		"changeEnvironment": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			e := provision.EnvironmentEdit{Name: c.request.PathValue("name"), Type: text(c.body, "type"), Did: "changed",
+				Protected: optional(c.body.Get("protected").Bool()), Archived: optional(c.body.Get("archived").Bool())}
+			e.Position = optional(whole(c.body, "position"), c.body.Get("position") != nil)
+			return s.EditEnvironment(ctx, e)
+		}),
+		"listAudit": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			newest := 200
+			if n := c.query.number("limit"); n != nil {
+				newest = *n
+			}
+			return s.ListAudit(ctx, newest)
+		}),
+	}}
+}
+
+// credential is what tells whose request it is.
+func (c *call) credential() (keys authentication.Keys, text string, err error) {
+	if c.options.Console == nil {
+		text, err = bearer(c.request.Header)
+		return managementKeys, text, err
+	}
+	cookie, err := c.request.Cookie(SessionCookie)
+	if err != nil {
+		return sessionKeys, "", fault.New(fault.Unauthorized, "nobody is signed in")
+	}
+	return sessionKeys, cookie.Value, nil
+}
+
+// refreshed has the claims of a session's person read anew where that is due.
+func (c *call) refreshed() (changed bool, err error) {
+	if c.options.Console == nil || c.options.Console.Refresh == nil {
+		return false, nil
+	}
+	_, text, err := c.credential()
+	if err != nil {
+		return false, err
+	}
+	session, err := sessionKeys.Parse(text)
+	if err != nil {
+		return false, err
+	}
+	return c.options.Console.Refresh(c.request.Context(), session, c.session.Key())
+}
+
+// whole is a whole number of a body; 0 for none.
+func whole(tree *jsontree.Node, name string) int {
+	n, _ := strconv.Atoi(tree.Get(name).Literal())
+	return n
+}

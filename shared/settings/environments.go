@@ -1,0 +1,82 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/provision"
+	"svc.example/svc/shared/repository"
+)
+
+// Environments are those of a workspace, archived ones too, in the order of its file.
+type Environments struct {
+	Environments []EnvironmentRow `json:"environments"`
+}
+
+// EnvironmentRow is one environment.
+type EnvironmentRow struct {
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	Protected bool   `json:"protected"`
+	Archived  bool   `json:"archived"`
+}
+
+// Environments lists them.
+func (s *Settings) Environments(ctx context.Context) (*Environments, error) {
+	ws, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := &Environments{[]EnvironmentRow{}}
+	for _, e := range ws.Environments {
+		list.Environments = append(list.Environments, EnvironmentRow{e.Name, e.Type, e.Protected, e.Archived})
+	}
+	return list, nil
+}
+
+// EditEnvironment adds or changes one. Where everything is so already nothing is committed.
+func (s *Settings) EditEnvironment(ctx context.Context, e provision.EnvironmentEdit) (*Environments, error) {
+	if err := s.administer("changing environments"); err != nil {
+		return nil, err
+	}
+	by := repository.Signature{Name: s.by.Name, Email: s.by.CommitEmail(), When: s.Now()}
+	_, err := s.Workspace.EditEnvironment(ctx, e, by)
+	var refused *provision.Refused
+	switch {
+	case errors.As(err, &refused):
+		return nil, fault.New(fault.Unprocessable, "%v", err)
+	case err != nil && !errors.Is(err, provision.ErrUnchanged):
+		return nil, failed(err)
+	}
+	return s.Environments(ctx)
+}
+
+// Trail is what was done, newest first.
+type Trail struct {
+	Events []EventRow `json:"events"`
+}
+
+// EventRow is an event of the audit trail, and that in words.
+type EventRow struct {
+	audit.Event
+	Words string `json:"words"`
+}
+
+// ListAudit lists the newest so many events.
+func (s *Settings) ListAudit(ctx context.Context, newest int) (*Trail, error) {
+	if err := s.administer("reading the audit trail"); err != nil {
+		return nil, err
+	}
+	events, err := s.Audit(ctx, newest)
+	if err != nil {
+		return nil, failed(err)
+	}
+	trail := &Trail{[]EventRow{}}
+	for _, e := range slices.Backward(events) {
+		trail.Events = append(trail.Events, EventRow{e, e.Words()})
+	}
+	return trail, nil
+}
