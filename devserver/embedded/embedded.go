@@ -151,14 +151,14 @@ func (s *Service) route(options Options) error {
 		Polls: options.Polls, Telemetry: options.Telemetry, Anonymous: anonymous, Proxies: options.Proxies,
 		Streams: s.streams,
 	})...)
-	pages, _, err := httpapi.Routes(httpapi.Options{
+	pages, err := httpapi.New(httpapi.Options{
 		Service: s.service, BasePath: httpapi.ConsolePath + "/v1", PublicURL: options.PublicURL, Logger: options.Logger, KeptAnswers: keptAnswers,
 		Limit: options.Limit, Anonymous: anonymous, Proxies: options.Proxies, Console: &httpapi.Console{Stores: s.settings, Workspace: s.workspace},
 	}, append(httpapi.ForPages(), httpapi.Sessions(), httpapi.SettingsGroup())...)
 	if err != nil {
 		return err
 	}
-	routes = append(append(routes, console.Routes(false, "")...), pages...)
+	routes = append(append(routes, console.Routes(false, "")...), router.Route{Path: httpapi.ConsolePath + "/", Handler: pages})
 	routes, notFound = options.Monitor.Routes(routes, notFound)
 	if s.streams != nil {
 		options.Monitor.Gauge("svc_event_streams", "Event streams that are open.", nil, func() float64 { return float64(s.streams.Open()) })

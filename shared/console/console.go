@@ -33,12 +33,10 @@ func Routes(directory bool, environment string) []router.Route {
 		w.Header().Set("Location", "console/") // relative: a proxy may have put a path before it
 		w.WriteHeader(http.StatusFound)
 	})
-	page := &handler{shell: &file{Body: negotiation.NewBody(shell(directory, environment)), contentType: "text/html; charset=utf-8"}}
 	return []router.Route{
 		{Path: endpoints.ConsoleLead.Path, Handler: lead},
 		{Path: endpoints.Console.Path, Handler: lead},
-		{Path: endpoints.ConsoleFiles.Path + "{$}", Handler: page}, // the page's requests are answered below /console/ too
-		{Path: endpoints.ConsoleFiles.Path + "{folder}/{file}", Handler: page},
+		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: &file{Body: negotiation.NewBody(shell(directory, environment)), contentType: "text/html; charset=utf-8"}}},
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,8 @@ type Route struct {
 }
 
 // New serves routes, and has notFound answer everything else. It panics when two
-// routes are for one path, like http.ServeMux, and when one is below a tree.
+// routes are for one path, like http.ServeMux, and when one is below a tree that is no
+// tree itself.
 func New(routes []Route, notFound http.Handler) http.Handler {
 	s := &server{notFound: notFound}
 	s.mux.Handle("/", notFound)
@@ -41,9 +43,10 @@ func New(routes []Route, notFound http.Handler) http.Handler {
 			s.mux.Handle(route.Path, route.Handler)
 		}
 	}
+	slices.SortStableFunc(s.trees, func(a, b Route) int { return len(b.Path) - len(a.Path) })
 	for _, tree := range s.trees {
 		for _, route := range routes {
-			if route.Path != tree.Path && strings.HasPrefix(route.Path, tree.Path) {
+			if !strings.HasSuffix(route.Path, "/") && strings.HasPrefix(route.Path, tree.Path) {
 				panic(fmt.Sprintf("the route %s is below the tree %s", route.Path, tree.Path))
 			}
 		}
