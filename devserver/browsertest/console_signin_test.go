@@ -1,8 +1,16 @@
 package browsertest
 
 import (
+	"bufio"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // login is an address that signs somebody in, once.
@@ -57,4 +65,86 @@ func TestConsoleSignsAPersonInOnce(t *testing.T) {
 	p.wait(t, "#key")
 	p.reload(t)
 	p.wait(t, "#key")
+}
+
+// issuer is a provider of OpenID Connect that runs.
+type issuer struct{ base string }
+
+const clientSecret = "the secret of a client that signs people in"
+
+// startIssuer starts one that knows a workspace.
+func startIssuer(t *testing.T, w *workspace) issuer {
+	t.Helper()
+	needsPackages(t)
+	i := issuer{"http://127.0.0.1:" + freeport.Take()}
+	cmd := exec.Command(testenv.Program(t, "on Debian, apt-get install nodejs", "node"), filepath.Join("testdata", "issuer.mjs"), i.base, "svc", clientSecret, w.base+"/console/api/oidc/callback")
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("the issuer says %q, %v", line, err)
+	}
+	return i
+}
+
+// is changes what the issuer says, of an account or of itself.
+func (i issuer) is(t *testing.T, what string) {
+	t.Helper()
+	answer, err := http.Post(i.base+"/test", "application/json", strings.NewReader(what))
+	must(t, err)
+	must(t, answer.Body.Close())
+}
+
+// at signs somebody in at the issuer's own pages.
+func (p docsPage) at(t *testing.T, name string) {
+	t.Helper()
+	p.click(t, ".signin .primary")
+	p.write(t, "[name=login]", name)
+	p.write(t, "[name=password]", "any")
+	p.click(t, "[type=submit]")
+	p.says(t, "body", "Authorize") // the same page asks whether svc may know
+	p.click(t, "[type=submit]")
+}
+
+// People sign in with a provider, as who they are there, with the roles that it says.
+func TestConsoleSignsPeopleInWithAProvider(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, nil))
+	w.halt()
+	i := startIssuer(t, w)
+	secret := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secret, []byte(clientSecret+"\n"), 0o600))
+	w.start(t, "--public-url", w.base, "--oidc-issuer", i.base, "--oidc-client-id", "svc", "--oidc-client-secret-file", secret,
+		"--oidc-scope", "groups", "--oidc-roles-claim", "groups", "--oidc-role", "platform=protected_engineer", "--oidc-role", "ops=admin")
+	open := func(name string) docsPage {
+		p := blankTab(t, desk)
+		p.load(t, w.base+"/console/")
+		p.says(t, ".signin", "Sign in with 127.0.0.1")
+		p.at(t, name)
+		return p
+	}
+	open("eve").says(t, ".signin", "Nobody has let you in here yet") // who is in no group
+
+	i.is(t, `{"account": "ada", "claims": {"groups": ["platform", "people"]}}`)
+	p := open("ada")
+	p.says(t, ".me", "ada@acme.example")
+	p.visit(t, "#/flags/dark-mode?edit=production&kind=value")
+	p.wait(t, "dialog")
+	if audit := svc(t, "audit", "--data", w.data); !strings.Contains(audit, "protected_engineer (claimed)") || !strings.Contains(audit, "signs in as: ada of "+i.base) {
+		t.Errorf("the audit trail:\n%s", audit)
+	}
+
+	// A key that the issuer signs with from now on is found; so is a role that it no longer gives.
+	i.is(t, `{"rotate": "second"}`)
+	i.is(t, `{"account": "ada", "claims": {"groups": ["ops"]}}`)
+	open("ada").says(t, ".me", "ada@acme.example")
+	if list := svc(t, "principal", "list", "--data", w.data); !strings.Contains(list, "admin (claimed)") || strings.Contains(list, "protected_engineer (claimed)") {
+		t.Errorf("the roles are not those that the issuer says now:\n%s", list)
+	}
+
+	// An issuer that is away signs nobody in, and nobody out.
+	i.is(t, `{"gone": true}`)
+	p.reload(t)
+	p.says(t, ".me", "ada@acme.example")
 }

@@ -36,6 +36,7 @@ type apiFlags struct {
 	polls     ratelimit.Rate
 	telemetry ratelimit.Rate
 	anonymous ratelimit.Rate
+	signIn    signInFlags
 	// contextDays is how long contexts are kept.
 	contextDays int
 }
@@ -79,6 +80,7 @@ runs.`,
 	flags.StringVar(&f.workspace, "workspace", "", "name of the workspace that the first start creates (default the directory's)")
 	f.listenFlags.add(cmd, apiPort, "")
 	flags.StringVar(&f.publicURL, "public-url", "", "address that clients use, when a proxy stands in front (default where it listens)")
+	f.signIn.add(flags)
 	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "with one key of the REST API")
 	rateFlags(flags, &f.polls, "poll", sdkapi.DefaultPolls, "with one SDK key; a public key is counted for each address")
 	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry and one SDK key; a public key is counted for each address")
@@ -99,6 +101,10 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	}
 	if f.contextDays < 1 || f.contextDays > 3650 {
 		return cli.Usagef("--context-days must be a number from 1 to 3650")
+	}
+	signIn, err := f.signIn.settings(in, f.publicURL)
+	if err != nil {
+		return err
 	}
 	public, ok := baseurl.Parse(cmp.Or(f.publicURL, server.URL(f.host, f.port)))
 	if !ok {
@@ -129,7 +135,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	watched := f.monitor.monitor(logger, proxies)
 	service, err := embedded.Open(ctx, data, embedded.Options{
 		PublicURL: f.publicURL, Program: program, Streams: f.streams(), ContextDays: f.contextDays,
-		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Anonymous: f.anonymous, Proxies: proxies,
+		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Anonymous: f.anonymous, Proxies: proxies, SignIn: signIn,
 		Logger: logger, Monitor: watched,
 		Progress: func(commits int) { cli.Line(in.Stderr)(fmt.Sprintf("indexing history: %d commits ", commits), false) },
 	})

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/devserver/monitor"
 	"svc.example/svc/devserver/prereceive"
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/console"
@@ -27,6 +28,7 @@ import (
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/settings"
+	"svc.example/svc/shared/signin"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/earlier"
@@ -49,6 +51,8 @@ type Options struct {
 	// ContextDays is how many days a context is kept after it was last seen; 0 is
 	// telemetry.ContextDays.
 	ContextDays int
+	// SignIn says with whom people sign in; nil for nobody. Where they are is filled in here.
+	SignIn *signin.Settings
 	// Streams is how many event streams there may be; 0 is none.
 	Streams int
 	// Monitor counts requests and commits; nil for nobody.
@@ -151,10 +155,7 @@ func (s *Service) route(options Options) error {
 		Polls: options.Polls, Telemetry: options.Telemetry, Anonymous: anonymous, Proxies: options.Proxies,
 		Streams: s.streams,
 	})...)
-	pages, err := httpapi.New(httpapi.Options{
-		Service: s.service, BasePath: httpapi.ConsolePath + "/v1", PublicURL: options.PublicURL, Logger: options.Logger, KeptAnswers: keptAnswers,
-		Limit: options.Limit, Anonymous: anonymous, Proxies: options.Proxies, Console: &httpapi.Console{Stores: s.settings, Workspace: s.workspace},
-	}, append(httpapi.ForPages(), httpapi.Sessions(), httpapi.SettingsGroup())...)
+	pages, err := s.pages(options, anonymous)
 	if err != nil {
 		return err
 	}
@@ -165,6 +166,28 @@ func (s *Service) route(options Options) error {
 	}
 	s.handler = router.New(routes, notFound)
 	return nil
+}
+
+// pages answers the console's page: the API, signing in and settings, for a session.
+func (s *Service) pages(options Options, anonymous *ratelimit.Buckets) (http.Handler, error) {
+	own := &httpapi.Console{Stores: s.settings, Workspace: s.workspace}
+	var routes []router.Route
+	if with := options.SignIn; with != nil {
+		with.PublicURL, with.Now, with.Logger = options.PublicURL, time.Now, options.Logger
+		with.Registry = func(context.Context, string) (*access.Registry, error) { return s.ledger.Registry().Registry, nil }
+		with.Secret = func(ctx context.Context, _ string) ([]byte, error) {
+			record, err := s.ledger.Registry().Workspace(ctx)
+			return record.Secret, err
+		}
+		provider := signin.New(*with)
+		own.Issuer, own.Begin, own.Refresh = with.Issuer, provider.Begin, provider.Refresh
+		routes = append(routes, router.Route{Path: signin.CallbackPath, Handler: provider.Callback(httpapi.SetSession)})
+	}
+	api, notFound, err := httpapi.Routes(httpapi.Options{
+		Service: s.service, BasePath: httpapi.ConsolePath + "/v1", PublicURL: options.PublicURL, Logger: options.Logger, KeptAnswers: keptAnswers,
+		Limit: options.Limit, Anonymous: anonymous, Proxies: options.Proxies, Console: own,
+	}, append(httpapi.ForPages(), httpapi.Sessions(), httpapi.SettingsGroup())...)
+	return router.New(append(routes, api...), notFound), err
 }
 
 // settings are the stores of the workspace's settings.

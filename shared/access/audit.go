@@ -57,7 +57,7 @@ func changes(before, after State) []Change {
 		c := Change{Subject: string(p.ID), Name: p.Name, Kind: string(p.Type)}
 		was := before.principal(p.ID)
 		if was == nil {
-			c.Action, c.After = PrincipalCreated, p.given()
+			c.Action, c.After = PrincipalCreated, p.Given()
 			found = append(found, c)
 			if p.Identity != (Identity{}) {
 				c.Action, c.After = IdentityChanged, p.Identity.words()
@@ -65,7 +65,7 @@ func changes(before, after State) []Change {
 			}
 			continue
 		}
-		if before, after := was.given(), p.given(); !slices.Equal(before, after) {
+		if before, after := was.Given(), p.Given(); !slices.Equal(before, after) {
 			roles := c
 			roles.Action, roles.Before, roles.After = RolesChanged, before, after
 			found = append(found, roles)
@@ -103,8 +103,8 @@ func changes(before, after State) []Change {
 	return found
 }
 
-// given are the roles of a principal, and those that an issuer's claims give, as such.
-func (p Principal) given() []string {
+// Given are the roles of a principal, and those that an issuer's claims give, as such.
+func (p Principal) Given() []string {
 	roles := slices.Clone(p.Roles)
 	for _, role := range p.Claimed {
 		roles = append(roles, role+" (claimed)")

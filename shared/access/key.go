@@ -1,12 +1,8 @@
 package access
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -173,55 +169,21 @@ func (k Key) Matches(stored Digest) bool {
 	return k.secret != nil && subtle.ConstantTimeCompare(digest[:], stored[:]) == 1
 }
 
-// Seal encrypts a text so that only who holds the key can read it; "" stays "". The secret is
-// 256 random bits, of which HKDF makes a key for this alone.
-func (k Key) Seal(text string) (string, error) {
+// Seal encrypts a text so that only who holds the key can read it; "" stays "".
+func (k Key) Seal(text string) (string, error) { return k.crypt(text, Seal) }
+
+// Unseal reads what Seal has made.
+func (k Key) Unseal(sealed string) (string, error) { return k.crypt(sealed, Unseal) }
+
+func (k Key) crypt(text string, by func(secret []byte, purpose, of, text string) (string, error)) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	sealer, err := k.sealer()
-	if err != nil {
-		return "", err
-	}
-	return base64.RawStdEncoding.EncodeToString(sealer.Seal(nil, nil, []byte(text), []byte(k.id))), nil
-}
-
-// Unseal reads what Seal has made.
-func (k Key) Unseal(sealed string) (string, error) {
-	if sealed == "" {
-		return "", nil
-	}
-	sealer, err := k.sealer()
-	if err != nil {
-		return "", err
-	}
-	bytes, err := base64.RawStdEncoding.DecodeString(sealed)
-	if err != nil {
-		return "", errSealed
-	}
-	text, err := sealer.Open(nil, nil, bytes, []byte(k.id))
-	if err != nil {
-		return "", errSealed
-	}
-	return string(text), nil
-}
-
-var errSealed = errors.New("this was not sealed by that key")
-
-func (k Key) sealer() (cipher.AEAD, error) {
 	if k.secret == nil {
-		return nil, errSealed
+		return "", errSealed
 	}
 	secret := k.secret()
-	derived, err := hkdf.Key(sha256.New, secret[:], nil, "svc: sealed by a key", secretBytes)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(derived)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
+	return by(secret[:], "svc: sealed by a key", string(k.id), text)
 }
 
 // String is a placeholder that names the kind and the id but not the secret.

@@ -104,6 +104,25 @@ func (r *Registry) startSession(ctx context.Context, by string, refresh *string,
 // Words name a principal for people: a name is nobody's alone.
 func (p Principal) Words() string { return fmt.Sprintf("%s (%s)", p.Name, p.ID) }
 
+// TakeRefresh reports whether it is the caller's turn to have the claims of a session's person
+// read anew: of those who have seen the same record one gets it.
+func (r *Registry) TakeRefresh(ctx context.Context, seen KeyRecord) (mine bool, err error) {
+	at := r.now().UTC().Truncate(time.Second)
+	err = r.edit(ctx, func(s *State, again bool) error {
+		record := s.key(seen.ID)
+		if record == nil || record.Digest != seen.Digest {
+			mine = false
+			return nil
+		}
+		mine = record.RefreshedAt.Equal(seen.RefreshedAt) || mine && again && record.RefreshedAt.Equal(at)
+		if mine {
+			record.RefreshedAt = at
+		}
+		return nil
+	})
+	return mine && err == nil, err
+}
+
 // Refreshed notes what the issuer of a session's person says of them now.
 func (r *Registry) Refreshed(ctx context.Context, session Key, claimed []string, refresh string) error {
 	return r.edit(ctx, func(s *State, _ bool) error {
@@ -146,8 +165,14 @@ func (r *Registry) SetIdentity(ctx context.Context, id ID, identity Identity) er
 		if other := s.identified(identity); other != nil && other != p {
 			return fmt.Errorf("%w: %s", ErrLinked, other.Words())
 		}
-		if p.Identity != identity {
-			p.Identity, p.Claimed = identity, nil
+		if p.Identity == identity {
+			return nil
+		}
+		p.Identity, p.Claimed = identity, nil
+		for i := range s.Keys { // sessions of who they were
+			if k := &s.Keys[i]; k.PrincipalID == id && k.Refresh != "" && k.RevokedAt.IsZero() {
+				k.RevokedAt = r.now().UTC().Truncate(time.Second)
+			}
 		}
 		return nil
 	})

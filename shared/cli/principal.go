@@ -76,7 +76,7 @@ func (s Settings) printPrincipals(principals []access.Principal) error {
 		if p.Disabled {
 			state = "disabled"
 		}
-		rows = append(rows, []string{string(p.ID), strings.ReplaceAll(string(p.Type), "_", "-"), p.Name, p.Email, strings.Join(p.Roles, ","), state})
+		rows = append(rows, []string{string(p.ID), strings.ReplaceAll(string(p.Type), "_", "-"), p.Name, p.Email, strings.Join(p.Given(), ","), state})
 	}
 	return Table(s.Stdout, rows)
 }

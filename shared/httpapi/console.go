@@ -35,6 +35,9 @@ type Console struct {
 	Workspace string
 	// Issuer is whom people sign in with; "" for nobody.
 	Issuer string
+	// Begin begins a sign-in with the issuer and returns its address there, and a cookie; with
+	// the id of a principal it links them to who signs in.
+	Begin func(ctx context.Context, workspace string, link access.ID) (address string, cookie *http.Cookie, err error)
 	// Refresh reads anew what the issuer says of a session's person, where that is due, and
 	// tells whether anything may have changed; its error is why the session is over. Nil: never.
 	Refresh func(ctx context.Context, session access.Key, record access.KeyRecord) (changed bool, err error)
@@ -180,6 +183,10 @@ func Sessions() Group {
 			SetSession(c.header, session)
 			return c.sessionRow(owner, stores.Now().UTC().Truncate(time.Second).Add(access.SessionFor)), nil
 		},
+		"beginSignIn": func(ctx context.Context, c *call) (any, error) { return c.beginSignIn(ctx, "") },
+		"linkIdentity": func(ctx context.Context, c *call) (any, error) {
+			return c.beginSignIn(ctx, c.session.Principal().ID)
+		},
 		"signOut": func(ctx context.Context, c *call) (any, error) {
 			stores, err := c.options.Console.Stores(ctx, c.session.Whoami().WorkspaceID)
 			if err == nil {
@@ -189,6 +196,21 @@ func Sessions() Group {
 			return map[string]any{}, repository.Fault(err)
 		},
 	}}
+}
+
+func (c *call) beginSignIn(ctx context.Context, link access.ID) (any, error) {
+	if err := c.private(); err != nil {
+		return nil, err
+	}
+	if c.options.Console.Issuer == "" {
+		return nil, fault.New(fault.NotFound, "nobody signs in with a provider here: whoever runs the server names one with --oidc-issuer")
+	}
+	address, cookie, err := c.options.Console.Begin(ctx, c.options.Console.Workspace, link)
+	if err != nil {
+		return nil, err
+	}
+	c.header.Add("Set-Cookie", cookie.String())
+	return map[string]any{"address": address}, nil
 }
 
 var errSpent = fault.New(fault.Unauthorized, "this address signs nobody in: it was used already, is older than 10 minutes, or is not whole; ask for another")

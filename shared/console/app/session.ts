@@ -38,6 +38,30 @@ function take(): string {
   return key;
 }
 
+const failures: Record<string, string> = {
+  expired: "It was begun in another browser, or more than 10 minutes ago. Try again.",
+  denied: "The provider has refused. Try again, or ask whoever runs it.",
+  uninvited: "Nobody has let you in here yet. Ask an administrator of this workspace.",
+  disabled: "Your account here is disabled. Ask an administrator of this workspace.",
+  linked: "Somebody else signs in as that already. Ask an administrator of this workspace.",
+  away: "The provider does not answer. Try again in a moment.",
+};
+
+/** Why a sign-in with the provider has failed, in words; "" if none has. */
+export const failure = signal(takeFailure());
+
+function takeFailure(): string {
+  const word = /^#sign-in-failed=(\w+)$/.exec(location.hash)?.[1];
+  if (!word || tokenGiven) return "";
+  history.replaceState(history.state, "", location.pathname + location.search);
+  return `You are not signed in. ${failures[word] ?? "Something went wrong. Try again."}`;
+}
+
+/** Leads to the provider; with a session, to link it to who signs in there. */
+export async function leave(path: "/sign-in" | "/session/identity") {
+  location.assign((await change("POST", path)).address);
+}
+
 /** The key of an address that signs somebody in; "" for none. */
 export const oneTimeKey = signal(tokenGiven ? "" : take());
 

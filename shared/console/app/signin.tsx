@@ -2,7 +2,7 @@
 import { useRef, useState } from "./lib";
 import { signIn, who } from "./workspace";
 import { tokenGiven, refusedKey, held } from "./api";
-import { me, oneTimeKey, resume, spend, ways } from "./session";
+import { failure, leave, me, oneTimeKey, resume, spend, ways } from "./session";
 import type { Refusal } from "./api";
 import { isBegun, reload } from "./begun";
 import { keepToken, tokenIn } from "./token";
@@ -117,15 +117,19 @@ export function SignIn() {
     );
   const issuer = how && how !== "asking" && how.issuer;
   if (!issuer || keyWanted) return <WithKey />;
-  const leave = (event: Event) => {
+  const why = failure.value || (refusedKey.value && "Your session is over. Sign in again.");
+  const submit = async (event: Event) => {
     event.preventDefault();
-    location.assign(new URL("api/oidc/start", document.baseURI));
+    failure.value = "";
+    await leave("/sign-in").catch((error: Refusal) => {
+      failure.value = sentence(error.message);
+    });
   };
   return (
-    <Card title="Sign in" submit={leave}>
-      {refusedKey.value && (
+    <Card title="Sign in" submit={submit}>
+      {why && (
         <p class="problem" role="alert">
-          Your session is over. {sentence(refusedKey.value)}
+          {why}
         </p>
       )}
       <button class="primary" autofocus>
