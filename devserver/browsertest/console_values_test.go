@@ -276,3 +276,20 @@ func TestConsoleTellsHowCodeReadsAFlag(t *testing.T) {
 	}
 	p.quiet(t)
 }
+
+// Somebody is given a value of their own from what they get, in a rule before all others.
+func TestConsoleGivesOnePersonAValue(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/plans.json": plans}))
+	p := openConsole(t, w, desk, `#/flags/plans/why?in=production&context={"user":{"key":"user-7"}}`, w.key(t, "Ada", "protected_engineer"))
+	p.says(t, ".result", "Give user-7 a value of its own")
+	p.click(t, ".result button")
+	p.says(t, "dialog .review", "Rule 1 lacks a value")
+	p.cannotApply(t)
+	p.choose(t, ".draft.opened .value-fields select", "c")
+	p.apply(t)
+	p.says(t, ".gets-value", "c")
+	if file := w.fileOf(t, "feature-flags/plans.json"); !strings.Contains(file, `{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["user-7"]}}`) {
+		t.Errorf("not stored:\n%s", file)
+	}
+}

@@ -3,7 +3,7 @@
 import { signal, useState } from "./lib";
 import { parse, tokenGiven } from "./api";
 import { useEnvironment, useEvaluations, reason } from "./evaluation";
-import { place, refine, address } from "./router";
+import { place, refine, address, open } from "./router";
 import type { Evaluation } from "./answers";
 import { EnvironmentChoice } from "./environment-choice";
 import { Somebody, ContextField } from "./context-field";
@@ -44,6 +44,26 @@ export function inLink(text: string | null) {
 export function writtenIn(query: URLSearchParams): string | null {
   const text = query.get("context");
   return text && !contextOf(text).problem ? JSON.stringify(parse(text), null, 2) : text;
+}
+
+/** Leads to a rule for whom the context is of, before all others. */
+function ForOne({ context, environment }: { context: any; environment: string }) {
+  const [type, key] = Object.entries(context ?? {})
+    .map(([type, properties]) => [type, (properties as any).key])
+    .find(([, key]) => typeof key === "string" && key !== "") ?? ["", ""];
+  if (!key) return null;
+  return (
+    <p>
+      <button
+        type="button"
+        onClick={() =>
+          open({ edit: environment, kind: "rules", target: `${type ? `${type}.` : ""}key=${key}` })
+        }
+      >
+        Give {key} a value of its own
+      </button>
+    </p>
+  );
 }
 
 /** Of one item. */
@@ -96,6 +116,7 @@ export function Evaluate({ only }: { only: string }) {
               />
             </p>
             <p class="note">{reason(evaluation)}</p>
+            <ForOne context={context} environment={environment} />
             <Explanation rules={evaluation.explanation ?? []} />
           </div>
         )}

@@ -10,6 +10,7 @@ export const names = [
   "edit",
   "kind",
   "set",
+  "target",
   "undo",
   "restore",
   "delete",

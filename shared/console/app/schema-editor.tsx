@@ -5,6 +5,7 @@ import { loadEditor } from "./json-text";
 import type { Mark } from "./editor/editor";
 import { valueOf, Field } from "./values";
 import { Review } from "./review";
+import { UsedIn } from "./used-in";
 
 /** What a schema may say. */
 const keywords = () => loadEditor().then((it) => it.keywords);
@@ -86,6 +87,7 @@ export function Editor({
           schema={keywords}
           autofocus
         />
+        {bound && <UsedIn schema={bound} />}
       </form>
       <Review
         family="configs"

@@ -20,6 +20,7 @@ import { rulesIn, Rules } from "./rules";
 import { begunOf, useKeep, Resumed } from "./begun";
 import { useSuggestions } from "./suggest";
 import { get } from "./api";
+import { place } from "./router";
 import { itemPath, Review } from "./review";
 import { Icon } from "./icons";
 import { RuleCard } from "./rule-card";
@@ -72,6 +73,15 @@ function placed(
   });
 }
 
+/** A rule for somebody whom the query names, such as target=user.key=user-1. */
+function ruleFor(type: string): RuleDraft[] {
+  const [, property, value] = /^([^=]+)=(.+)$/.exec(place.peek().query.get("target") ?? "") ?? [];
+  if (!property) return [];
+  const draft = ruleDraft(undefined, type);
+  draft.criteria = [{ ...criterionDraft(), touched: true, property, list: [value] }];
+  return [draft];
+}
+
 export function Targeting({
   family,
   itemKey,
@@ -90,7 +100,10 @@ export function Targeting({
   const document = seen.document,
     type = document.valueType,
     now = rulesIn(document, scope);
-  const fresh = (): Work => ({ base: now.rules, drafts: draftsOf(now.rules, type) });
+  const fresh = (): Work => ({
+    base: now.rules,
+    drafts: [...ruleFor(type), ...draftsOf(now.rules, type)],
+  });
   const onto = (before: Work, theirs: Rule[]): Work => {
     const { drafts, clash } = merge(before.drafts, before.base, theirs, type);
     return { base: theirs, drafts, clash };
@@ -100,7 +113,9 @@ export function Targeting({
     const left = begunOf(about);
     return left ? onto({ ...left, drafts: revived(left.drafts, left.base) }, now.rules) : fresh();
   });
-  const [opened, open] = useState(new Set() as Set<number>);
+  const [opened, open] = useState(
+    () => new Set(work.drafts.filter((one) => !one.source).map((one) => one.id)) as Set<number>,
+  );
   const [inherit, setInherit] = useState(false);
   const [found, find] = useState([] as Found[]);
   const [said, say] = useState("");

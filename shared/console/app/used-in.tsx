@@ -1,4 +1,4 @@
-// Which items name a segment, asked for when somebody wants to know.
+// Which items name a segment or a schema, asked for when somebody wants to know.
 import { get } from "./api";
 import { families, familyOf } from "./workspace";
 import { address } from "./router";
@@ -15,24 +15,31 @@ export function segmentsIn(document: any): Set<string> {
   return found;
 }
 
-async function users(segment: string) {
+export type Shared = { segment: string } | { schema: string };
+
+const names = (document: any, shared: Shared) =>
+  "schema" in shared
+    ? document?.schemaKey === shared.schema
+    : segmentsIn(document).has(shared.segment);
+
+async function users(shared: Shared) {
   const found: { type: string; key: string }[] = [];
   for (let cursor = "", first = true; first || cursor; first = false) {
     const page = await get(`export${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
     for (const { type, key, document } of page.documents)
-      if (segmentsIn(document).has(segment)) found.push({ type, key });
+      if (names(document, shared)) found.push({ type, key });
     cursor = page.nextCursor ?? "";
   }
   return found;
 }
 
-export function UsedIn({ segment }: { segment: string }) {
+export function UsedIn(shared: Shared) {
   const [state, set] = useState(
     {} as { busy?: boolean; found?: { type: string; key: string }[]; problem?: any },
   );
   const ask = () => {
     set({ busy: true });
-    users(segment).then(
+    users(shared).then(
       (found) => set({ found }),
       (problem) => set({ problem }),
     );
@@ -46,7 +53,11 @@ export function UsedIn({ segment }: { segment: string }) {
       </header>
       <div class="used" aria-live="polite">
         {state.problem && <Problem problem={state.problem} />}
-        {state.found?.length === 0 && <p class="note">No rule uses this segment.</p>}
+        {state.found?.length === 0 && (
+          <p class="note">
+            {"schema" in shared ? "No config names this schema." : "No rule uses this segment."}
+          </p>
+        )}
         {state.found && state.found.length > 0 && (
           <ul>
             {state.found.map(({ type, key }) => {
