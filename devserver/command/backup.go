@@ -41,10 +41,10 @@ func newRestore(in Invocation) *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
 		Use:   "restore <file>",
-		Short: "Make a data directory of a backup",
-		Long: `Make a data directory of an archive that svc backup or svcadmin backup has written.
-The directory must be new or empty, and has its name when everything is there, fits
-its checksum and reads well. Keys are what they were then: one that was made since is
+		Short: "Restore a data directory from a backup",
+		Long: `Restore a data directory from an archive that svc backup or svcadmin backup wrote.
+The directory must be new or empty, and appears under its name only once everything
+is there and matches its checksum. Keys are what they were then: one that was made since is
 unknown, and one that was revoked since works again.
 
 "-" is standard input.`,

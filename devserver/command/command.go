@@ -48,16 +48,16 @@ To begin, in the directory of an application:
   svc init      create a config directory, ./our-config
   svc serve     serve it to browser clients on http://127.0.0.1:6580
   svc verify    check it, before a commit or in CI
-  svc eval      say what a flag serves to somebody, and why
-  svc diff      say what was changed since a commit, and for whom
-  svc override  try out another value, on this machine alone
+  svc eval      show what a flag serves to a user, and why
+  svc diff      show what changed since a commit, and who is affected
+  svc override  try another value, on this machine only
 
 To change flags over HTTP, with keys, permissions and history:
 
   svc api       run the control plane over a git repository on disk
   svc pull      copy its workspace, or a hosted one, into a config directory
-  svc push      send what was changed there back
-  svc copy      give an environment the rules of another
+  svc push      send your changes back
+  svc copy      copy rules from one environment to another
   svc mcp       give an AI assistant tools for all of this`,
 		// In cobra's words: a template of our own would link text/template, for
 		// which the linker has to keep every method of every type (2.7 MB).

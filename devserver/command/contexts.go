@@ -17,7 +17,7 @@ func newContexts(in Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "contexts",
 		Short: "Find, export and delete contexts that applications reported",
-		Long: `Find contexts that applications reported, so that you can target them by key. Only
+		Long: `Find contexts that applications have reported, to target them by key. Only
 contexts that have a key are saved. They are kept for some time after they were
 last seen, or until you delete them.`,
 	}

@@ -27,10 +27,10 @@ func newCopy(in Invocation) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "copy <from> <to> [key]...",
-		Short: "Give an environment of a workspace the rules of another",
-		Long: `Give an environment the rules that another has, in the flags, configs and log levels
-that are named or have a tag, as one commit or not at all, and print in words what
-changes. What inherits the default rules in the one inherits them in the other.`,
+		Short: "Copy rules from one environment to another",
+		Long: `Copy the rules of one environment to another, for the flags, configs and log levels
+that you name or that have a tag, as one commit or not at all, and print what
+changes. Whatever inherits the default rules in the one inherits them in the other.`,
 		Example: `  svc copy staging production --tag checkout --dry-run
   svc copy staging production new-checkout api.timeout --message "Launch"`,
 		Args: cli.Arguments("environments are those of the workspace, such as staging and production"),

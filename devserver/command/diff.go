@@ -37,20 +37,19 @@ func newDiff(in Invocation) *cobra.Command {
 	var f diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff [ref] [ref]",
-		Short: "Say what was changed since a commit, and for whom",
-		Long: `Say in words what was changed between two states of a config directory that is in
-git: its files at a commit, HEAD unless you name another, and as they are now or at
-a second one. A commit is named as for git: main, v1.2, HEAD~3, 3f78685.
+		Short: "Show what changed since a commit, and who is affected",
+		Long: `Show in words what changed between two states of a config directory in git: its
+files at one commit (HEAD unless you name another), and as they are now or at a
+second commit. Commits are named as in git: main, v1.2, HEAD~3, 3f78685.
 
-With --contexts it also says for how many people the change changes what they are
-served, and gives examples: each context of the file (svc contexts export writes
-such files) is evaluated before and after, in every environment that the change
-reaches.
+With --contexts it also says how many users are affected, with examples: each
+context in the file (svc contexts export writes such files) is evaluated before and
+after, in every environment that the change reaches.
 
 The formats are text, json, markdown (for the comment of a pull request) and github
-(annotations of files, in a step of GitHub Actions). The exit status is 0 with
-changes and without; 1 when a document that was changed to cannot be read, with its
-file and line, or the repository or the contexts cannot.`,
+(annotations of files, in a step of GitHub Actions). The exit status is 0
+with changes or without; it is 1 if a new document cannot be read (its file and line
+are printed), or if the repository or the contexts cannot.`,
 		Example: `  svc diff
   svc diff main --contexts people.jsonl
   svc diff origin/main HEAD --format markdown`,

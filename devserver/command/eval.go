@@ -64,13 +64,13 @@ func newEval(in Invocation) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "eval <key>",
-		Short: "Say what a flag or config serves to a context, and why",
-		Long: `Say what a flag or config serves to a context, and why: the rules that were tried,
-in order, each criterion with the value that was seen, and of a percentage split
-the point that the context falls on. It is evaluated as it is for applications.
+		Short: "Show what a flag or config serves to a context, and why",
+		Long: `Show what a flag or config serves to a context, and why: the rules that were tried,
+in order, each criterion with the value it was compared with, and where the context
+falls in a percentage split. The evaluation is the one that applications get.
 
-A value of --context is a number, true or false where it reads as one, else a
-text; "in quotes" it is always a text.
+A value of --context is a number, true or false if it looks like one, and otherwise
+a string; "in quotes" it is always a string.
 
 It reads a config directory or, with --url, the workspace of an API (which needs a
 key). What svc override has set on this machine goes before the files of a

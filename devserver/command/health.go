@@ -16,10 +16,10 @@ import (
 func newHealth(in Invocation) *cobra.Command {
 	return &cobra.Command{
 		Use:   "health [url]",
-		Short: "Ask a server whether it is well, for health checks in containers",
-		Long: `Ask a server whether it is well: its status is 0 for an answer of 200, and 1 for any
-other, or none within 5 seconds. An image that holds svc alone has no curl to ask
-with. The address is that of svc api on this machine unless you name another;
+		Short: "Check a server's health, for health checks in containers",
+		Long: `Check a server's health: the exit status is 0 if it answers 200, and 1 for any other
+answer, or none within 5 seconds. It stands in for curl in an image that holds
+nothing but svc. The address is that of svc api on this machine unless you name another;
 /readyz of a relay is 200 only once there is a state to serve.`,
 		Example: `  svc health
   svc health http://127.0.0.1:6580/readyz`,

@@ -28,10 +28,9 @@ func newInit(in Invocation) *cobra.Command {
 		Use:   "init [dir]",
 		Short: "Create a config directory with examples",
 		Long: `Create a config directory, ./our-config unless you name another: a svc.json with
-the environments, an example of each type of file, and their JSON Schema, by which
-editors complete and check them. With --samples there are more examples, one for each
-thing that a flag or config can do. If any of the files exists already, nothing is
-written.`,
+the environments, an example of each type of file, and a JSON Schema that lets
+editors complete and check them. --samples adds an example of everything that a flag
+or config can do. If any of the files already exists, nothing is written.`,
 		Example: `  svc init
   svc init ./our-config --samples`,
 		Args: cli.Arguments(""),

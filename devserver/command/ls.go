@@ -21,7 +21,7 @@ func newList(in Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List flags, configs, log levels and segments",
-		Long: `List flags, configs, log levels and segments with their type, and bool flags with
+		Long: `List flags, configs, log levels and segments with their type, and Boolean flags with
 their status in each environment: pre_rollout (off), rollout, live (on for all) or
 ready_for_cleanup. With --context, also the value that each flag and config serves
 to that context in --environment; with what svc override has set on this machine,

@@ -16,10 +16,10 @@ func newMCP(in Invocation) *cobra.Command {
 	var readOnly bool
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Give an AI assistant tools for flags, over the Model Context Protocol",
+		Short: "Serve tools for AI assistants, over the Model Context Protocol",
 		Long: `Serve tools for flags and configuration to an AI assistant, over the Model Context
-Protocol on standard input and output. The assistant starts this command itself, and
-ends it: put it into the list of servers of your assistant.
+Protocol on standard input and output. The assistant starts and stops this command
+itself: add it to your assistant's list of servers.
 
 With --url it works on the workspace of an API (which needs a key): it finds items,
 people and changes, says why somebody gets a value, and changes items in two steps, a

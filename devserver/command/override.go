@@ -18,8 +18,8 @@ import (
 func newOverride(in Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "override",
-		Short: "Try out another value of a flag or config, on this machine alone",
-		Long: `Try out another value of a flag or config, on this machine alone. svc serve on a
+		Short: "Try another value of a flag or config, on this machine only",
+		Long: `Try another value of a flag or config, on this machine only. svc serve on a
 loopback address serves overrides in the place of what the config directory says,
 as soon as they are set, and svc eval and svc ls go by them. The files stay as they
 are, and nobody else gets any: svc api and hosted services know nothing of them.

@@ -26,15 +26,13 @@ func newPush(in Invocation) *cobra.Command {
 	var f pushFlags
 	cmd := &cobra.Command{
 		Use:   "push [file]...",
-		Short: "Send what was changed in a config directory to its workspace",
-		Long: `Send what was changed in a config directory since the last svc pull to its
-workspace, as one commit or not at all, and print in words what changes. Files may
-be named, to send no others.
+		Short: "Send the changes in a config directory to its workspace",
+		Long: `Send the changes in a config directory since the last svc pull to its workspace, as
+one commit or not at all, and print what changes. Name files to send only those.
 
-It is refused where somebody else has changed the same item meanwhile, and where svc
-verify refuses the directory. Items whose files were deleted here are deleted with
---delete only. svc.json is not sent: environments are made where the workspace is
-run.
+It is refused if somebody else has changed the same item in the meantime, or if svc
+verify finds errors. Items whose files were deleted here are deleted only with
+--delete. svc.json is not sent: environments are managed where the workspace runs.
 
 The key comes from ` + keyVariable + ` or from a file, never from the command line.`,
 		Example: `  svc push --dry-run

@@ -52,21 +52,21 @@ clients work without a change when their API URL points here.
 Feature flags are always served, and configs if their file has
 "sendToClientSdk": true. Segments, log levels, schemas and confidential values are
 never served. Edits are served as soon as they are saved. On a loopback address,
-what svc override has set goes before the files.
+values set by svc override take precedence over the files.
 
 Endpoints:
   GET  /api/v2/configs/eval-with-context/{token}   everything, for one context
   POST /ofrep/v1/evaluate/flags                    the same for OpenFeature (OFREP)
   POST /ofrep/v1/evaluate/flags/{key}              one flag for OpenFeature (OFREP)
-  GET  /ofrep/v1/events                            word of changes, for OpenFeature clients
+  GET  /ofrep/v1/events                            change notifications, for OpenFeature clients
   GET  /healthz                                    200 while the server runs
 
 With --url it is a relay: it serves a workspace of svc api, or a hosted one,
-evaluates here, and answers as that service does. It follows the service, and goes
-on serving the last good state while that does not answer. Clients show the keys
-that they would show to the service. Beside the endpoints above there are:
+evaluates locally, and answers as that service does. It follows the service, and
+keeps serving the last good state while the service is down. Clients use the same
+keys as with the service. In addition to the endpoints above there are:
   GET  /api/v2/configs                             the documents, for servers
-  GET  /api/v2/sse/config                          word of changes, for servers
+  GET  /api/v2/sse/config                          change notifications, for servers
   POST /api/v1/telemetry/                          telemetry, which is passed on
   GET  /readyz                                     200 once there is a state to serve`,
 		Example: `  svc serve

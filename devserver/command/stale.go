@@ -34,14 +34,14 @@ func newStale(in Invocation) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "stale",
-		Short: "List flags and configs that may be cleaned up, and why",
-		Long: fmt.Sprintf(`List what may be cleaned up, and why:
+		Short: "List flags and configs that could be cleaned up, and why",
+		Long: fmt.Sprintf(`List what could be cleaned up, and why:
 
-  - what is marked as ready for cleanup (readyForCleanup)
+  - flags and configs that are marked ready for cleanup (readyForCleanup)
   - flags that serve everybody the same value, in all environments
   - flags and configs that no application has evaluated in --days days
 
-Of the last two, what was changed within --days days is left out. What was evaluated
+The last two leave out anything that changed within --days days. What was evaluated
 is known from the telemetry of applications, so this looks at the workspace of an API:
 with --url, --key-file or the environment variable %s. With --datadir it reads a
 config directory, and tells the first two, whenever they were changed.`, keyVariable),

@@ -33,20 +33,20 @@ func newVerify(in Invocation) *cobra.Command {
 		Use:   "verify [dir]",
 		Short: "Check a config directory",
 		Long: `Check every file of a config directory: its structure, its values against their
-types and schemas, and what files say of one another. Each problem is printed
+types and schemas, and its references to other files. Each problem is printed
 as file:line:column: message (JSON Pointer) [CODE]. The exit status is 1 when there
 is an error; warnings alone leave it 0, unless --strict is given.
 
-A warning is about something that is valid but probably not what was meant: a rule
-that never matches, a misspelt name, a file that is left out.
+A warning is about something that is valid but probably not what you meant: a rule
+that never matches, a misspelled name, a file that is ignored.
 
-With --fix, what has exactly one right answer is mended: a byte order mark, a file in
+With --fix, whatever has exactly one right answer is fixed: a byte order mark, a file in
 UTF-16, a key that is not the file's name, a key or type that is missing. Every
 other byte stays as it is, and so does a file that is no document of svc.`,
 		Example: `  svc verify
   svc verify ./our-config --json
   svc verify --strict          # in CI
-  svc verify --fix --dry-run   # what would be mended?`,
+  svc verify --fix --dry-run   # what would be fixed?`,
 		Args: cli.Arguments("one config directory is checked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON {
@@ -73,8 +73,8 @@ other byte stays as it is, and so does a file that is no document of svc.`,
 	}
 	cmd.Flags().StringVar(&datadirFlag, "datadir", "", datadirUsage)
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 for warnings too")
-	cmd.Flags().BoolVar(&f.fix, "fix", false, "mend what has exactly one right answer")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "with --fix: show what would be mended, and write nothing")
+	cmd.Flags().BoolVar(&f.fix, "fix", false, "fix whatever has exactly one right answer")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "with --fix: show what would be fixed, and write nothing")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON: --format json")
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, json or github (annotations of files, in a step of GitHub Actions)")
 	return cmd

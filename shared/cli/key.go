@@ -237,10 +237,10 @@ func newKeyRotate(s Settings) *cobra.Command {
 	var overlap time.Duration
 	cmd := &cobra.Command{
 		Use:   "rotate <id>",
-		Short: "Make a key in the place of another, which goes on for a while",
-		Long: `Make a key in the place of another: of the same kind, owner, name and environment.
-The old one goes on for --overlap, so that the new one can be rolled out, and then
-ends by itself. Standard output is exactly the new key.`,
+		Short: "Replace a key, which keeps working for a while",
+		Long: `Replace a key by a new one with the same kind, owner, name and environment. The old
+one keeps working for --overlap, so that you can roll the new one out, and then
+expires. Standard output is exactly the new key.`,
 		Example: "  " + s.Program + " key rotate wzzzhtxfhrjg4fpc --overlap 24h",
 		Args:    Arguments("key list shows the ids"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -259,7 +259,7 @@ ends by itself. Standard output is exactly the new key.`,
 		},
 	}
 	overlap = 24 * time.Hour
-	cmd.Flags().Func("overlap", "how long the old key goes on, a `time` such as 12h or 7d (default 24h)", func(text string) (err error) {
+	cmd.Flags().Func("overlap", "how long the old key keeps working, a `time` such as 12h or 7d (default 24h)", func(text string) (err error) {
 		overlap, err = lifetime(text)
 		return err
 	})

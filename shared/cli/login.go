@@ -18,9 +18,9 @@ func newLogin(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Print an address that signs a person in to the console, once",
-		Long: `Print an address that signs a person in to the console: once, within 10 minutes, for
-8 hours. Whoever opens it is that person, so give it to nobody else. Somebody who is
-not known yet is added, with the roles that --role names.
+		Long: `Print an address that signs a person in to the console: it works once, within 10
+minutes, and the session lasts 8 hours. Whoever opens it is signed in as that person,
+so give it to nobody else. A person who is new is added with the roles in --role.
 
 The key in the address stands behind #, which browsers send to no server.
 
