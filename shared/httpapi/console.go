@@ -119,7 +119,7 @@ func isLoopback(host string) bool {
 
 // ways tell whom nobody knows how to sign in.
 func (c *call) ways() map[string]any {
-	return map[string]any{"issuer": c.options.Console.Issuer, "private": c.private() == nil}
+	return map[string]any{"principal": nil, "issuer": c.options.Console.Issuer, "private": c.private() == nil}
 }
 
 // SessionRow is who is signed in.
@@ -158,6 +158,17 @@ func (c *call) sessionRow(p access.Principal, expires time.Time) SessionRow {
 func Sessions() Group {
 	return Group{"session", map[string]handler{
 		"getSession": func(_ context.Context, c *call) (any, error) {
+			if _, err := c.request.Cookie(SessionCookie); err != nil {
+				return c.ways(), nil
+			}
+			err := c.open()
+			if err != nil && fault.Of(err).Kind == fault.Unauthorized {
+				SetSession(c.header, access.Key{}) // it is over
+				return c.ways(), nil
+			}
+			if err != nil {
+				return nil, err
+			}
 			return c.sessionRow(c.session.Principal(), c.session.Key().ExpiresAt), nil
 		},
 		"signIn": func(ctx context.Context, c *call) (any, error) {

@@ -417,7 +417,6 @@ func (c *call) refusal(err error) *answer {
 		c.log(slog.LevelWarn, err, f)
 	case fault.Unauthorized:
 		if c.options.Console != nil {
-			envelope.Details = c.ways()
 			break
 		}
 		c.header.Set("WWW-Authenticate", `Bearer realm="svc"`)

@@ -1,7 +1,6 @@
 // Who is signed in: a session that the browser keeps in a cookie, which this page cannot read.
 import { signal } from "./lib";
 import { change, get, session, tokenGiven } from "./api";
-import type { Refusal } from "./api";
 import { signIn, signOut as forget } from "./workspace";
 
 /** What the server says of a session. */
@@ -77,10 +76,11 @@ async function enter(of: Session) {
 /** Goes on with the session that there is. */
 export async function resume() {
   try {
-    await enter(await get("/session"));
-  } catch (error) {
-    const { status, details } = error as Refusal;
-    ways.value = status === 401 ? details : null;
+    const answer = await get("/session");
+    if (answer.principal) await enter(answer);
+    else ways.value = answer;
+  } catch {
+    ways.value = null; // a server without sessions
   }
 }
 
