@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/document"
@@ -31,14 +32,19 @@ type fetcher struct {
 // system is the one whose names files have.
 var system = runtime.GOOS
 
-// Bounds of what is taken of a workspace: of bytes, and of the values that stand in them,
-// which may be two bytes and take a hundred in memory.
+// Bounds of what is taken of a workspace: of bytes, of the values that stand in them, which
+// may be two bytes and take a hundred in memory, and of pages, each of which may take its time.
 const (
 	maxBytes  = 64 << 20
 	maxValues = 4 << 20
+	maxPages  = 500
+	maxTime   = 15 * time.Minute
 )
 
-var errTooLarge = fmt.Errorf("the documents that the server sends are more than the %d MiB that are taken of one", maxBytes>>20)
+var (
+	errTooLong  = fmt.Errorf("the server takes more than %d pages or %v for its documents, which is the most that is waited for", maxPages, maxTime)
+	errTooLarge = fmt.Errorf("the documents that the server sends are more than the %d MiB that are taken of one", maxBytes>>20)
+)
 
 // Files reads a workspace as the files of a config directory, by path, and the paths
 // of what the workspace itself cannot read.
@@ -84,8 +90,16 @@ func (f *fetcher) export(ctx context.Context, tag string) (files map[string]file
 	files, folded := map[string]file{}, map[string]string{} // keys by paths in lower case
 	commit, cursor, bytes, values := "", "", 0, 0
 	f.leftOut = nil
-	for {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
+	defer cancel()
+	for pages := 0; ; pages++ {
+		if pages == maxPages {
+			return nil, nil, "", errTooLong
+		}
 		text, of, err := f.api.Export(ctx, cursor, tag)
+		if errors.Is(context.Cause(ctx), errTooLong) {
+			err = errTooLong
+		}
 		if err != nil || text == nil {
 			return nil, nil, of, err
 		}

@@ -180,22 +180,26 @@ func TestKeysThatWindowsCannotHave(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceWithoutEndIsNotTaken: neither one of many bytes, nor one of many values.
+// TestAWorkspaceWithoutEndIsNotTaken: neither one of many bytes, nor of many values or pages.
 func TestAWorkspaceWithoutEndIsNotTaken(t *testing.T) {
 	for name, document := range map[string]string{
 		"bytes":  `{"x": "` + strings.Repeat("x", 4<<20) + `"}`,
 		"values": `{"x": [` + strings.Repeat("0,", 1<<20) + `0]}`,
+		"pages":  `{}`,
 	} {
 		pages := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			pages++
+			if pages++; pages > 1000 {
+				http.Error(w, "too many", http.StatusGone)
+				return
+			}
 			fmt.Fprintf(w, `{"commitSha": "c", "total": 1000000000, "nextCursor": "%d", "documents": [{"type": "config", "key": "k%d", "commitSha": "c", "document": %s}]}`, pages, pages, document)
 		}))
 		t.Cleanup(server.Close)
 		api, err := remote.New(server.URL+"/v1", "key")
 		must(t, err)
 		_, _, err = pull.Files(ctx, api)
-		if err == nil || !strings.Contains(err.Error(), map[string]string{"bytes": "64 MiB", "values": "4194304 values"}[name]) || pages > 17 {
+		if err == nil || !strings.Contains(err.Error(), map[string]string{"bytes": "64 MiB", "values": "4194304 values", "pages": "500 pages"}[name]) || pages > map[string]int{"bytes": 17, "values": 17, "pages": 500}[name] {
 			t.Errorf("%s: %v after %d pages", name, err, pages)
 		}
 	}
