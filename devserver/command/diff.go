@@ -93,6 +93,7 @@ type fileChange struct {
 	Type     document.Type      `json:"type,omitempty"`
 	Key      string             `json:"key,omitempty"`
 	Messages []activity.Message `json:"messages"`
+	added    bool
 }
 
 func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*difference, error) {
@@ -217,6 +218,7 @@ func (d *difference) compare(before, after map[string][]byte) {
 			messages = append(messages, declared(earlier, later)...)
 		}
 		d.add(file, messages)
+		d.Changes[len(d.Changes)-1].added = !was
 	}
 	slices.SortStableFunc(d.Changes, func(a, b fileChange) int { return strings.Compare(a.Path, b.Path) })
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/cli"
@@ -48,7 +49,15 @@ type layout struct {
 	head, change, message, unchanged, note string
 	impact, nobody, environment, between   string
 	values                                 func(to io.Writer, e *impact.Environment)
+	// most is how many bytes of changes are shown; 0 for any number. shortened says that there
+	// are more, before all others.
+	most      int
+	shortened string
 }
+
+// maxComment is less than the 65,536 characters that a comment on a pull request may have: a
+// longer one is not posted at all. It leaves room for the impact.
+const maxComment = 40_000
 
 var inText = layout{escape: terminal.Escape, change: "%s\n", message: "  %s\n", unchanged: "nothing was changed\n", note: "%s\n",
 	impact: "\n", nobody: "nobody is served anything else\n", environment: "%s: %s\n",
@@ -63,7 +72,7 @@ var inText = layout{escape: terminal.Escape, change: "%s\n", message: "  %s\n", 
 		}
 	}}
 
-var markdown = layout{escape: inMarkdown, head: "### Flags and configuration\n\n", change: "- **%s**\n", message: "  - %s\n", unchanged: "Nothing was changed.\n", note: "\n%s\n",
+var markdown = layout{most: maxComment, shortened: "**Not all of it is shown here, since it is too long.** %s. Changes of what was there before come first; `svc diff %.10s` lists all.\n\n", escape: inMarkdown, head: "### Flags and configuration\n\n", change: "- **%s**\n", message: "  - %s\n", unchanged: "Nothing was changed.\n", note: "\n%s\n",
 	impact: "\n### Impact\n\n", nobody: "Nobody is served anything else.\n", environment: "**%s**: %s\n", between: "\n",
 	values: func(to io.Writer, e *impact.Environment) {
 		if len(e.Values) > 0 {
@@ -77,11 +86,14 @@ var markdown = layout{escape: inMarkdown, head: "### Flags and configuration\n\n
 func (d *difference) as(l layout) string {
 	var b strings.Builder
 	b.WriteString(l.head)
+	var changes strings.Builder
 	for _, c := range d.Changes {
-		fmt.Fprintf(&b, l.change, l.escape(c.subject()))
-		for _, m := range c.Messages {
-			fmt.Fprintf(&b, l.message, l.escape(m.Message))
-		}
+		changes.WriteString(l.of(c))
+	}
+	if l.most > 0 && changes.Len() > l.most {
+		d.shorten(&b, l)
+	} else {
+		b.WriteString(changes.String())
 	}
 	if len(d.Changes) == 0 {
 		b.WriteString(l.unchanged)
@@ -104,6 +116,44 @@ func (d *difference) as(l layout) string {
 		l.values(&b, d.Impact[name])
 	}
 	return b.String()
+}
+
+func (l layout) of(c fileChange) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, l.change, l.escape(c.subject()))
+	for _, m := range c.Messages {
+		fmt.Fprintf(&b, l.message, l.escape(m.Message))
+	}
+	return b.String()
+}
+
+// shorten writes what there is room for. Nobody can crowd out a change of what is served by
+// adding much else, without that being said at the top.
+func (d *difference) shorten(b *strings.Builder, l layout) {
+	ordered := slices.Clone(d.Changes)
+	slices.SortStableFunc(ordered, func(x, y fileChange) int {
+		switch {
+		case x.added == y.added:
+			return 0
+		case y.added:
+			return -1
+		}
+		return 1
+	})
+	added := len(ordered) - max(0, slices.IndexFunc(ordered, func(c fileChange) bool { return c.added }))
+	if !ordered[len(ordered)-1].added {
+		added = 0
+	}
+	fmt.Fprintf(b, l.shortened, fmt.Sprintf("%s added, %d changed or deleted", cli.Plural(added, "item"), len(ordered)-added), d.From)
+	written := 0
+	for i, c := range ordered {
+		text := l.of(c)
+		if written += len(text); written > l.most {
+			fmt.Fprintf(b, l.note, fmt.Sprintf("and %s more", cli.Plural(len(ordered)-i, "item")))
+			return
+		}
+		b.WriteString(text)
+	}
 }
 
 func summary(e *impact.Environment) string {
