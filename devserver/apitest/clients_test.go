@@ -28,6 +28,7 @@ import (
 	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -153,8 +154,7 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 			test.by.Catch(t, func() apiload.Findings {
 				w := newWorkplace(t, apiload.Fixture(), clients)
 				git := gitIn(t, w.repository())
-				ledger, err := local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}})
-				must(t, err)
+				ledger := must.Get(local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}}))(t)
 				defer ledger.Close()
 				l := apiload.New(t, serveInstances(t, test.harm(ledger), ledger))
 				l.Run(background(t), apiload.Seed(t), w.keys, test.operations)
@@ -182,8 +182,7 @@ func serveInstances(t *testing.T, s store, ledger *local.Ledger) (base string) {
 			Now:           time.Now,
 			PublicURL:     public,
 		})
-		api, err := httpapi.New(httpapi.Options{Service: service, PublicURL: public, Limit: unlimited}, httpapi.All()...)
-		must(t, err)
+		api := must.Get(httpapi.New(httpapi.Options{Service: service, PublicURL: public, Limit: unlimited}, httpapi.All()...))(t)
 		handlers = append(handlers, api)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,11 +195,9 @@ func serveInstances(t *testing.T, s store, ledger *local.Ledger) (base string) {
 // workspaceIn is the id of a data directory's workspace.
 func workspaceIn(t *testing.T, dir string) string {
 	t.Helper()
-	registry, err := local.OpenRegistry(dir)
-	must(t, err)
+	registry := must.Get(local.OpenRegistry(dir))(t)
 	defer registry.Close()
-	ws, err := registry.Workspace(t.Context())
-	must(t, err)
+	ws := must.Get(registry.Workspace(t.Context()))(t)
 	return ws.ID
 }
 
@@ -255,16 +252,14 @@ func TestBackupsBesideWriters(t *testing.T) {
 	all := make([]taken, rounds)
 	for n := range all {
 		time.Sleep(300 * time.Millisecond) // so that there is something new, and packs are merged at times
-		_, err := command(t.Context(), "key", "create", "--kind", "service-account", "--name", fmt.Sprint("ci-", n), "--role", "engineer", "--data", w.dir)
-		must(t, err)
+		must.Get(command(t.Context(), "key", "create", "--kind", "service-account", "--name", fmt.Sprint("ci-", n), "--role", "engineer", "--data", w.dir))(t)
 		all[n] = taken{path: filepath.Join(t.TempDir(), "backup.tar"), keys: audited(t, w.dir)}
 		for i := range acknowledged {
 			if commit := acknowledged[i].Load(); commit != nil {
 				all[n].before = append(all[n].before, *commit)
 			}
 		}
-		_, err = command(t.Context(), "backup", all[n].path, "--data", w.dir)
-		must(t, err)
+		must.Get(command(t.Context(), "backup", all[n].path, "--data", w.dir))(t)
 	}
 	end()
 	working.Wait()
@@ -273,8 +268,7 @@ func TestBackupsBesideWriters(t *testing.T) {
 	dir := ""
 	for n, b := range all {
 		dir = filepath.Join(t.TempDir(), "restored")
-		out, err := command(t.Context(), "restore", b.path, "--data", dir)
-		must(t, err)
+		out := must.Get(command(t.Context(), "restore", b.path, "--data", dir))(t)
 		git := gitIn(t, filepath.Join(dir, local.RepositoryName))
 		git.Sound(t)
 		head := git.Run(t, "rev-parse", "refs/heads/main")
@@ -320,8 +314,7 @@ func send(client *http.Client, base, key string, o *apiload.Operation) (*apiload
 // audited is the audit trail of keys: a backup has that of its moment.
 func audited(t testing.TB, dir string) string {
 	t.Helper()
-	events, err := embedded.Audit(t.Context(), dir, 0)
-	must(t, err)
+	events := must.Get(embedded.Audit(t.Context(), dir, 0))(t)
 	var lines []string
 	for _, e := range events {
 		lines = append(lines, e.At.Format(time.RFC3339)+" "+e.Words())
@@ -338,12 +331,10 @@ func TestKilledBackups(t *testing.T) {
 		files[fmt.Sprintf("configs/c%d.json", i)] = apiload.Canonical(apiload.NewDocument("config", "string", fmt.Sprint("c", i), "", apiload.ValueOf("string", strings.Repeat("x", 4000))))
 	}
 	w := newWorkplace(t, files, 1)
-	path, err := svcbinary.Swift()
-	must(t, err)
+	path := must.Get(svcbinary.Swift())(t)
 	folder := t.TempDir()
 	archive, dir := filepath.Join(folder, "backup.tar"), filepath.Join(folder, "restored")
-	_, err = command(t.Context(), "backup", archive, "--data", w.dir)
-	must(t, err)
+	must.Get(command(t.Context(), "backup", archive, "--data", w.dir))(t)
 	rounds, killed := 60, 0
 	if testing.Short() {
 		rounds = 12
@@ -351,7 +342,7 @@ func TestKilledBackups(t *testing.T) {
 	for n := range rounds {
 		for _, args := range [][]string{{"backup", archive, "--data", w.dir}, {"restore", archive, "--data", dir}} {
 			cmd := exec.Command(path, args...)
-			must(t, cmd.Start())
+			must.Do(t, cmd.Start())
 			time.Sleep(time.Duration(n) * time.Millisecond)
 			_ = cmd.Process.Kill() // it may have ended
 			if cmd.Wait() != nil {
@@ -359,21 +350,19 @@ func TestKilledBackups(t *testing.T) {
 			}
 		}
 		check := filepath.Join(folder, "check")
-		_, err := command(t.Context(), "restore", archive, "--data", check)
-		must(t, err)
-		must(t, os.RemoveAll(check))
+		must.Get(command(t.Context(), "restore", archive, "--data", check))(t)
+		must.Do(t, os.RemoveAll(check))
 		if _, err := os.Stat(dir); err == nil {
 			gitIn(t, filepath.Join(dir, local.RepositoryName)).Sound(t)
 			if len(audited(t, dir)) == 0 {
 				t.Error("what has its name lacks the audit trail")
 			}
-			must(t, os.RemoveAll(dir))
+			must.Do(t, os.RemoveAll(dir))
 		}
 	}
 	// What a kill leaves has a name of its own. The telemetry's is taken away as soon as
 	// the file is open, but a kill can come between the two.
-	entries, err := os.ReadDir(folder)
-	must(t, err)
+	entries := must.Get(os.ReadDir(folder))(t)
 	for _, e := range entries {
 		if !slices.ContainsFunc([]string{".svc.unfinished-", "restored.unfinished-", "backup.tar"}, func(begin string) bool { return strings.HasPrefix(e.Name(), begin) }) {
 			t.Errorf("%s was left", e.Name())

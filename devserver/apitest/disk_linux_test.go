@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAFullDisk: a write is refused with the reason, a backup fails with it and an earlier
@@ -25,17 +26,17 @@ func TestAFullDisk(t *testing.T) {
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("only root can mount a small disk: %v", err)
 	}
-	t.Cleanup(func() { must(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
+	t.Cleanup(func() { must.Do(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
 	before := newWorkplace(t, apiload.Fixture(), 1)
 	w := workplace{dir: filepath.Join(disk, "data"), keys: before.keys}
-	must(t, os.CopyFS(w.dir, os.DirFS(before.dir)))
+	must.Do(t, os.CopyFS(w.dir, os.DirFS(before.dir)))
 	s := &site{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
 	s.start()
-	t.Cleanup(func() { must(t, s.p.Stop()) })
+	t.Cleanup(func() { must.Do(t, s.p.Stop()) })
 	const path, on, off = "/v1/flags/redesign/environments/staging", `{"enabled": true}`, `{"enabled": false}`
 	s.expect(200, `"changed":true`, "PATCH", path, on)
 	archive := filepath.Join(disk, "backup.tar")
-	must(t, os.WriteFile(archive, []byte("an earlier backup"), 0o666))
+	must.Do(t, os.WriteFile(archive, []byte("an earlier backup"), 0o666))
 	files := listing(t, disk)
 
 	filler := filepath.Join(disk, "filler")
@@ -48,7 +49,7 @@ func TestAFullDisk(t *testing.T) {
 	if text, _ := os.ReadFile(archive); err == nil || !strings.Contains(err.Error(), "no space left on device") || string(text) != "an earlier backup" {
 		t.Errorf("%v, and the archive is %.100q", err, text)
 	}
-	must(t, os.Remove(filler))
+	must.Do(t, os.Remove(filler))
 	if now := listing(t, disk); !slices.Equal(now, files) {
 		t.Errorf("there are now\n%s\nand there were\n%s", strings.Join(now, "\n"), strings.Join(files, "\n"))
 	}
@@ -68,10 +69,10 @@ func TestWhatASystemRefuses(t *testing.T) {
 	s.works(false)
 	s.works(true)
 	var limit unix.Rlimit
-	must(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, nil, &limit))
-	must(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, &unix.Rlimit{Max: limit.Max}, nil))
+	must.Do(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, nil, &limit))
+	must.Do(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, &unix.Rlimit{Max: limit.Max}, nil))
 	s.expect(503, "can open no more files", "PATCH", path, off)
-	must(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, &limit, nil))
+	must.Do(t, unix.Prlimit(s.p.Process(), unix.RLIMIT_NOFILE, &limit, nil))
 	s.works(false)
 	s.bare.Sound(t)
 }
@@ -80,7 +81,7 @@ func TestWhatASystemRefuses(t *testing.T) {
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
-	must(t, err)
+	must.Do(t, err)
 	for _, part := range []int64{1 << 20, 1 << 12, 1} {
 		for err = nil; err == nil; {
 			_, err = f.Write(make([]byte, part))
@@ -89,14 +90,14 @@ func fill(t *testing.T, path string) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-	must(t, f.Close())
+	must.Do(t, f.Close())
 }
 
 // listing is the files below a directory.
 func listing(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
-	must(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		found = append(found, strings.TrimPrefix(path, dir))
 		return err
 	}))
@@ -110,14 +111,14 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	for _, path := range []string{".", "repository.git", "repository.git/objects/pack", "repository.git/refs/heads", "svc.db", "telemetry.db"} {
 		t.Run(strings.ReplaceAll(path, "/", " "), func(t *testing.T) {
 			w := workplace{dir: filepath.Join(t.TempDir(), "data")}
-			must(t, os.CopyFS(w.dir, os.DirFS(before.dir)))
-			must(t, os.Chmod(w.dir, 0o700))
+			must.Do(t, os.CopyFS(w.dir, os.DirFS(before.dir)))
+			must.Do(t, os.Chmod(w.dir, 0o700))
 			path := filepath.Join(w.dir, path)
-			must(t, os.MkdirAll(path, 0o777))
+			must.Do(t, os.MkdirAll(path, 0o777))
 			readOnly(t, path)
 			service, err := embedded.Open(background(t), w.dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 			if err == nil {
-				must(t, service.Close())
+				must.Do(t, service.Close())
 			}
 			if err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), "has to be able to write") {
 				t.Errorf("%v", err)
@@ -138,17 +139,17 @@ func TestWhatCannotBeWritten(t *testing.T) {
 // modes say, so that it is mounted.
 func readOnly(t *testing.T, dir string) {
 	t.Helper()
-	must(t, os.Chmod(dir, 0o500))
-	t.Cleanup(func() { must(t, os.Chmod(dir, 0o700)) })
+	must.Do(t, os.Chmod(dir, 0o500))
+	t.Cleanup(func() { must.Do(t, os.Chmod(dir, 0o700)) })
 	if err := os.WriteFile(filepath.Join(dir, "probe"), nil, 0o600); errors.Is(err, fs.ErrPermission) {
 		return
 	}
-	must(t, os.Remove(filepath.Join(dir, "probe")))
+	must.Do(t, os.Remove(filepath.Join(dir, "probe")))
 	if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
 		t.Skipf("root needs to mount a directory to make it read-only: %v", err)
 	}
-	t.Cleanup(func() { must(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
-	must(t, syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	t.Cleanup(func() { must.Do(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	must.Do(t, syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 }
 
 // TestWhatRootMakesTheServiceCanRead: an administrator makes keys as root in the
@@ -162,16 +163,16 @@ func TestWhatRootMakesTheServiceCanRead(t *testing.T) {
 	w := newWorkplace(t, apiload.Fixture(), 1)
 	each := func(dir string, do func(path string, entry fs.DirEntry)) {
 		t.Helper()
-		must(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil {
 				do(path, entry)
 			}
 			return err
 		}))
 	}
-	must(t, os.Remove(filepath.Join(w.dir, "history.cache"))) // is made anew, and so are locks
-	must(t, os.Remove(filepath.Join(w.dir, "write.lock")))
-	each(filepath.Dir(w.dir), func(path string, _ fs.DirEntry) { must(t, os.Chown(path, service, service)) })
+	must.Do(t, os.Remove(filepath.Join(w.dir, "history.cache"))) // is made anew, and so are locks
+	must.Do(t, os.Remove(filepath.Join(w.dir, "write.lock")))
+	each(filepath.Dir(w.dir), func(path string, _ fs.DirEntry) { must.Do(t, os.Chown(path, service, service)) })
 
 	archive, restored := filepath.Join(t.TempDir(), "backup.tar"), filepath.Join(filepath.Dir(w.dir), "restored")
 	for _, args := range [][]string{
@@ -183,16 +184,11 @@ func TestWhatRootMakesTheServiceCanRead(t *testing.T) {
 		{"usage"},
 		{"backup", archive},
 	} {
-		if _, err := command(t.Context(), append(args, "--data", w.dir)...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(command(t.Context(), append(args, "--data", w.dir)...))(t)
 	}
-	if _, err := command(t.Context(), "restore", archive, "--data", restored); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(command(t.Context(), "restore", archive, "--data", restored))(t)
 	each(filepath.Dir(w.dir), func(path string, entry fs.DirEntry) {
-		info, err := entry.Info()
-		must(t, err)
+		info := must.Get(entry.Info())(t)
 		readable := info.Mode().Perm()&0o004 != 0 // what git has is replaced, and never written again
 		if owner := info.Sys().(*syscall.Stat_t).Uid; owner != service && !readable {
 			t.Errorf("%s is %s, of the user %d", path, info.Mode(), owner)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/must"
 )
 
 // pusher is a clone of a site's repository.
@@ -29,11 +30,11 @@ func (p *pusher) commit(files map[string]string) {
 	for name, text := range files {
 		path := filepath.Join(p.work.Dir, filepath.FromSlash(name))
 		if text == "" {
-			must(p.t, os.Remove(path))
+			must.Do(p.t, os.Remove(path))
 			continue
 		}
-		must(p.t, os.MkdirAll(filepath.Dir(path), 0o777))
-		must(p.t, os.WriteFile(path, []byte(text), 0o666))
+		must.Do(p.t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(p.t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	p.work.Run(p.t, "add", "-A")
 	p.work.Run(p.t, "commit", "-q", "-m", "by hand")
@@ -96,11 +97,10 @@ func TestAPushIsBounded(t *testing.T) {
 func TestAPushIsRefusedWhereNobodyCanCheckIt(t *testing.T) {
 	p := newPusher(t)
 	hook := filepath.Join(p.repository(), "hooks", "pre-receive")
-	good, err := os.ReadFile(hook)
-	must(t, err)
+	good := must.Get(os.ReadFile(hook))(t)
 	_, program, _ := strings.Cut(string(good), "svc='")
 	program, _, _ = strings.Cut(program, "'")
-	must(t, os.WriteFile(hook, []byte(strings.ReplaceAll(string(good), program, program+"-old")), 0o777))
+	must.Do(t, os.WriteFile(hook, []byte(strings.ReplaceAll(string(good), program, program+"-old")), 0o777))
 	p.commit(map[string]string{"README.md": "hello"})
 	p.push("there is no program at "+program+"-old any more", "HEAD:main")
 	p.restart()
@@ -112,11 +112,10 @@ func TestTheRepositoryOfOthersStaysTheirs(t *testing.T) {
 	p := newPusher(t)
 	const setting = "# mine\n[receive]\n\tadvertisePushOptions = true\n"
 	config, hook := filepath.Join(p.repository(), "config"), filepath.Join(p.repository(), "hooks", "pre-receive")
-	before, err := os.ReadFile(config)
-	must(t, err)
-	must(t, os.WriteFile(config, append(before, setting...), 0o666))
+	before := must.Get(os.ReadFile(config))(t)
+	must.Do(t, os.WriteFile(config, append(before, setting...), 0o666))
 	other := filepath.Join(p.repository(), "hooks", "post-receive")
-	must(t, os.WriteFile(other, []byte("#!/bin/sh\necho after me\n"), 0o777))
+	must.Do(t, os.WriteFile(other, []byte("#!/bin/sh\necho after me\n"), 0o777))
 	p.restart()
 	if now, err := os.ReadFile(config); err != nil || string(now) != string(before)+setting {
 		t.Errorf("the config is now %s, %v", now, err)
@@ -130,7 +129,7 @@ func TestTheRepositoryOfOthersStaysTheirs(t *testing.T) {
 	}
 
 	const mine = "#!/bin/sh\nexit 0\n"
-	must(t, os.WriteFile(hook, []byte(mine), 0o777))
+	must.Do(t, os.WriteFile(hook, []byte(mine), 0o777))
 	p.restart()
 	if now, err := os.ReadFile(hook); err != nil || string(now) != mine {
 		t.Errorf("the hook is now %s, %v", now, err)

@@ -22,6 +22,7 @@ import (
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -52,24 +53,21 @@ func (s *site) start() {
 
 func (s *site) restart() {
 	s.t.Helper()
-	must(s.t, s.p.Stop())
+	must.Do(s.t, s.p.Stop())
 	s.start()
 }
 
 // ask sends a request and returns the answer's status and body.
 func (s *site) ask(method, path, body string) (int, string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(background(s.t), method, s.p.base+path, strings.NewReader(body))
-	must(s.t, err)
+	r := must.Get(http.NewRequestWithContext(background(s.t), method, s.p.base+path, strings.NewReader(body)))(s.t)
 	r.Header.Set("Authorization", "Bearer "+s.keys[0])
 	if strings.HasPrefix(path, "/api/") {
 		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+s.public)))
 	}
-	response, err := s.client.Do(r)
-	must(s.t, err)
+	response := must.Get(s.client.Do(r))(s.t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	must(s.t, err)
+	text := must.Get(io.ReadAll(response.Body))(s.t)
 	return response.StatusCode, string(text)
 }
 
@@ -101,8 +99,7 @@ func (s *site) object(kind string, content io.Reader) string {
 	s.t.Helper()
 	cmd := exec.Command(s.bare.Program, "-c", "core.compression=1", "hash-object", "-w", "--literally", "--stdin", "-t", kind)
 	cmd.Dir, cmd.Stdin = s.bare.Dir, content
-	out, err := cmd.Output()
-	must(s.t, err)
+	out := must.Get(cmd.Output())(s.t)
 	return strings.TrimSpace(string(out))
 }
 
@@ -119,8 +116,7 @@ func (s *site) logs(words string) {
 // slashed is a tree with an entry that git would not write, on top of a commit's.
 func (s *site) slashed(commit string) string {
 	s.t.Helper()
-	tree, err := exec.Command(s.bare.Program, "-C", s.bare.Dir, "cat-file", "tree", commit+"^{tree}").Output()
-	must(s.t, err)
+	tree := must.Get(exec.Command(s.bare.Program, "-C", s.bare.Dir, "cat-file", "tree", commit+"^{tree}").Output())(s.t)
 	entry := append([]byte("100644 configs/evil.json\x00"), tree[len(tree)-20:]...)
 	return s.object("tree", bytes.NewReader(append(entry, tree...)))
 }
@@ -144,7 +140,7 @@ func TestAStartRemovesWhatAKilledProcessWasWriting(t *testing.T) {
 	packs := filepath.Join(s.repository(), "objects", "pack")
 	left, theirs := filepath.Join(packs, "svc-tmp-KILLED-pack-LEFT"), filepath.Join(packs, "tmp_pack_LEFT")
 	for _, path := range []string{left, theirs} {
-		must(t, os.WriteFile(path, []byte("half"), 0o666))
+		must.Do(t, os.WriteFile(path, []byte("half"), 0o666))
 	}
 	s.restart()
 	for deadline := time.Now().Add(apiload.Patience); ; time.Sleep(10 * time.Millisecond) {
@@ -179,7 +175,7 @@ func TestACursorOutlivesTheCache(t *testing.T) {
 	get := func(path string) page {
 		t.Helper()
 		var p page
-		must(t, json.Unmarshal([]byte(s.expect(200, "", "GET", path, "")), &p))
+		must.Do(t, json.Unmarshal([]byte(s.expect(200, "", "GET", path, "")), &p))
 		return p
 	}
 	shas := func(p page) string {
@@ -195,8 +191,8 @@ func TestACursorOutlivesTheCache(t *testing.T) {
 		cursors[list] = get(list + "limit=2").NextCursor
 		rest[list] = shas(get(list + "limit=100&cursor=" + cursors[list]))
 	}
-	must(t, s.p.Stop())
-	must(t, os.Remove(filepath.Join(s.dir, "history.cache")))
+	must.Do(t, s.p.Stop())
+	must.Do(t, os.Remove(filepath.Join(s.dir, "history.cache")))
 	s.start()
 	for _, list := range lists {
 		if got := shas(get(list + "limit=100&cursor=" + cursors[list])); got != rest[list] {
@@ -218,7 +214,7 @@ func TestAHeadThatCannotBeRead(t *testing.T) {
 	good := s.bare.Run(t, "rev-parse", "refs/heads/main")
 	const who = "Grace <grace@example.com> 1700000000 +0000"
 	bad := s.object("commit", strings.NewReader("tree "+strings.Repeat("4", 40)+"\nparent "+good+"\nauthor "+who+"\ncommitter "+who+"\n\nHarm\n"))
-	must(t, os.WriteFile(filepath.Join(s.repository(), "refs", "heads", "main"), []byte(bad+"\n"), 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(s.repository(), "refs", "heads", "main"), []byte(bad+"\n"), 0o666))
 	recovery := "git update-ref refs/heads/main " + good
 	var told struct {
 		CommitSHA      string
@@ -229,7 +225,7 @@ func TestAHeadThatCannotBeRead(t *testing.T) {
 		s.expect(200, `"redesign"`, "GET", poll, "")
 		s.expect(200, "", "GET", "/v1/activity", "")
 		s.expect(503, recovery, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, false))
-		must(t, json.Unmarshal([]byte(s.expect(200, "", "GET", "/v1/workspace", "")), &told))
+		must.Do(t, json.Unmarshal([]byte(s.expect(200, "", "GET", "/v1/workspace", "")), &told))
 		if u := told.UnreadableHead; told.CommitSHA != good || u == nil || u.CommitSHA != bad || !strings.Contains(u.Message, recovery) {
 			t.Errorf("the workspace: %+v, %+v", told, u)
 		}
@@ -268,8 +264,7 @@ func newWorkplace(t testing.TB, files map[string]string, clients int) workplace 
 	for path, text := range files {
 		c.Files[path] = []byte(text)
 	}
-	_, err := embedded.Create(background(t), w.dir, c)
-	must(t, err)
+	must.Get(embedded.Create(background(t), w.dir, c))(t)
 	for i := range clients {
 		if i%2 == 1 { // the twin of the one before
 			w.keys = append(w.keys, w.keys[i-1])
@@ -285,7 +280,7 @@ func newWorkplace(t testing.TB, files map[string]string, clients int) workplace 
 func (w workplace) issueKey(t testing.TB, m access.KeyRequest) string {
 	t.Helper()
 	key, _, err := embedded.IssueKey(background(t), w.dir, "", m)
-	must(t, err)
+	must.Do(t, err)
 	return key.Reveal()
 }
 
@@ -298,10 +293,8 @@ type process struct {
 // launch starts svc api and waits until it listens.
 func launch(t testing.TB, binary func() (string, error), w workplace, port string) *process {
 	t.Helper()
-	path, err := binary()
-	must(t, err)
-	server, err := svcbinary.Start(path, "api", "--data", w.dir, "--port", port, "--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000")
-	must(t, err)
+	path := must.Get(binary())(t)
+	server := must.Get(svcbinary.Start(path, "api", "--data", w.dir, "--port", port, "--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000"))(t)
 	t.Cleanup(server.Kill) // should the test end early
 	return &process{server, "http://127.0.0.1:" + port}
 }
@@ -337,13 +330,6 @@ func command(ctx context.Context, args ...string) (string, error) {
 }
 
 func TestMain(m *testing.M) { os.Exit(svcbinary.Run(m.Run)) }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func background(t testing.TB) context.Context {
 	t.Helper()

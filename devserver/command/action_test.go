@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -136,7 +137,7 @@ func TestTheWorkflowOfTheGuide(t *testing.T) {
 	var a compositeAction
 	var hooks []struct{ ID string }
 	for file, into := range map[string]any{"action.yml": &a, ".pre-commit-hooks.yaml": &hooks} {
-		must(t, yaml.Unmarshal([]byte(guides.Read(t, file)), into))
+		must.Do(t, yaml.Unmarshal([]byte(guides.Read(t, file)), into))
 	}
 	blocks := 0
 	for _, b := range guides.Blocks(guideToReview, guides.Read(t, guideToReview)) {

@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -103,8 +104,8 @@ func TestEveryRuleHasACode(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		must(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		must(t, os.WriteFile(path, []byte(text), 0o666))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	for _, file := range txtar.Parse([]byte(aMistakeOfEach)).Files {
 		write(file.Name, strings.ReplaceAll(string(file.Data), "UNBOUND", base64.StdEncoding.EncodeToString(make([]byte, 40))))
@@ -119,7 +120,7 @@ func TestEveryRuleHasACode(t *testing.T) {
 	write(".git/objects/info/packs", "")
 	write(".git/refs/heads/x", "")
 	write(".gitattributes", "svc.json working-tree-encoding=UTF-16\n")
-	must(t, os.Symlink("odd.json", filepath.Join(dir, "feature-flags", "linked.json")))
+	must.Do(t, os.Symlink("odd.json", filepath.Join(dir, "feature-flags", "linked.json")))
 	for i := range 12 { // whose expressions each fit, and not all together
 		rule := `{"criteria": [{"operator": "PROP_MATCHES", "propertyName": "user.key", "valueToMatch": {"type": "string", "value": "%d(a{1,400}){2}"}}], "value": {"type": "bool", "value": true}}`
 		var rules []string
@@ -244,7 +245,7 @@ func TestTheFilesThatTheGuidesShow(t *testing.T) {
 		"feature-flags/new-checkout.json": guides.Snippet(t, "README.md", "flag"),
 	} {
 		path = filepath.Join(dir, path)
-		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)))
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)))
 	}
 	var out strings.Builder
 	c := cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: dir}

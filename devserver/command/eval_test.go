@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/impact"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestEveryOperatorHasWords, and no other.
@@ -67,7 +68,7 @@ func TestAContextAsPowerShellWritesIt(t *testing.T) {
 		"\xfe\xff\x00{\x00}":                     "it is written in UTF-16; save the file as UTF-8",
 	} {
 		path := filepath.Join(dir, "context.json")
-		must(t, os.WriteFile(path, []byte(text), 0o666))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 		seen := 0
 		_, one := in.context(evaluationFlags{contextFile: path})
 		several := in.eachContext(t.Context(), path, func(*impact.Context) { seen++ })
@@ -103,8 +104,7 @@ func TestWhyAnItemIsStale(t *testing.T) {
 		{"a segment", "segment", always, `,"readyForCleanup":true`, "2026-01-01", "2026-01-01", "", ""},
 		{"a secret", "feature_flag", strings.Replace(always, `"value":true}`, `"value":true,"confidential":true}`, 1), "", "2026-01-01", "2026-01-01", "2026-11-23", "serves a secret to everybody"},
 	} {
-		tree, err := document.Parse([]byte(`{"key":"k","type":"` + c.kind + `","valueType":"bool","default":{"rules":[` + c.rules + `]}` + c.more + `}`))
-		must(t, err)
+		tree := must.Get(document.Parse([]byte(`{"key":"k","type":"` + c.kind + `","valueType":"bool","default":{"rules":[` + c.rules + `]}` + c.more + `}`)))(t)
 		v := staleView{environments: []string{"production"}, days: 30, today: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), since: c.since, uses: map[string]itemUse{}}
 		use := itemUse{Key: "k"}
 		if use.LastModified.Date = c.changed + "T10:00:00Z"; c.evaluated != "" {

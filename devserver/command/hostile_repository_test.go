@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -56,16 +57,14 @@ func newClone(t *testing.T) *clone {
 		c.other = c.git("commit-tree", "-m", "other", c.head+"^{tree}")
 		var packed bytes.Buffer
 		w := zip.NewWriter(&packed)
-		must(t, errors.Join(w.AddFS(os.DirFS(c.top)), w.Close()))
-		var err error
-		template.files, err = zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
-		must(t, err)
+		must.Do(t, errors.Join(w.AddFS(os.DirFS(c.top)), w.Close()))
+		template.files = must.Get(zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len())))(t)
 	})
 	root := t.TempDir()
 	c := template.clone
 	c.t, c.top, c.marker = t, filepath.Join(root, "repository"), filepath.Join(root, "ran")
 	c.dir = filepath.Join(c.top, "svc", "our-config")
-	must(t, os.CopyFS(c.top, template.files))
+	must.Do(t, os.CopyFS(c.top, template.files))
 	c.git("update-index", "-q", "--refresh") // the files are others, to the index
 	return &c
 }
@@ -85,7 +84,7 @@ func (c *clone) gitIn(dir string, args ...string) string {
 func (c *clone) write(name, text string) {
 	c.t.Helper()
 	at := filepath.Join(c.top, filepath.FromSlash(name))
-	must(c.t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte(text), 0o777)))
+	must.Do(c.t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte(text), 0o777)))
 }
 
 // script is a program that leaves the marker.
@@ -104,9 +103,8 @@ func (c *clone) uncommit() {
 func (c *clone) configure(name, text string) {
 	c.t.Helper()
 	at := filepath.Join(c.top, filepath.FromSlash(name))
-	f, err := os.OpenFile(at, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666)
-	must(c.t, err)
-	_, err = f.WriteString(strings.ReplaceAll(text, "RUN", c.script()))
+	f := must.Get(os.OpenFile(at, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666))(c.t)
+	_, err := f.WriteString(strings.ReplaceAll(text, "RUN", c.script()))
 	if err = errors.Join(err, f.Close()); err != nil {
 		c.t.Fatal(err)
 	}
@@ -119,8 +117,7 @@ func (c *clone) bare(folder, config string) {
 	c.gitIn(c.top, "init", "-q", "--bare", at)
 	cmd := exec.Command("git", "-C", at, "mktree", "--missing")
 	cmd.Stdin = strings.NewReader("100644 blob 0000000000000000000000000000000000000001\tsvc.json\n")
-	tree, err := cmd.Output()
-	must(c.t, err)
+	tree := must.Get(cmd.Output())(c.t)
 	c.gitIn(at, "update-ref", "refs/heads/main", c.gitIn(at, "commit-tree", "-m", "x", strings.TrimSpace(string(tree))))
 	c.write(folder+"/HEAD", "ref: refs/heads/main\n")
 	c.write(folder+"/config", strings.ReplaceAll(config, "RUN", c.script()))
@@ -129,7 +126,7 @@ func (c *clone) bare(folder, config string) {
 // loseBase takes a blob of the base away, so that git would fetch it.
 func (c *clone) loseBase() {
 	id := c.git("rev-parse", c.base+":svc/our-config/feature-flags/pay.json")
-	must(c.t, os.Remove(filepath.Join(c.top, ".git", "objects", id[:2], id[2:])))
+	must.Do(c.t, os.Remove(filepath.Join(c.top, ".git", "objects", id[:2], id[2:])))
 }
 
 const promised = "[core]\nrepositoryformatversion = 1\nbare = true\n[extensions]\npartialClone = o\n[remote \"o\"]\npromisor = true\n"
@@ -203,7 +200,7 @@ var hostileRepositories = map[string]func(c *clone){
 		c.configure(".git/config.worktree", "[core]\nfsmonitor = RUN\nworktree = /\nsparseCheckout = true\n")
 	},
 	"a .git that is a file": func(c *clone) {
-		must(c.t, os.Rename(filepath.Join(c.top, ".git"), filepath.Join(c.top, "elsewhere")))
+		must.Do(c.t, os.Rename(filepath.Join(c.top, ".git"), filepath.Join(c.top, "elsewhere")))
 		c.write(".git", "gitdir: elsewhere\n")
 		c.configure("elsewhere/config", "[core]\nfsmonitor = RUN\nworktree = /\n")
 	},
@@ -348,7 +345,7 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 		"a submodule in the directory's own place": {"", "submodule", func(c *clone) {
 			c.git("rm", "-rq", "--cached", "svc/our-config")
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config")
-			must(c.t, errors.Join(os.RemoveAll(c.dir), os.Mkdir(c.dir, 0o777)))
+			must.Do(c.t, errors.Join(os.RemoveAll(c.dir), os.Mkdir(c.dir, 0o777)))
 		}},
 		"a submodule that is not checked out": {"configs", "this is a submodule", func(c *clone) {
 			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/configs")
@@ -364,7 +361,7 @@ func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
 			_ = exec.Command("git", "-C", c.top, "checkout", "-q", "-f", "HEAD", "--", "svc").Run() // as far as it can
 			hidden := c.git("rev-parse", "HEAD")
 			if c.lost != "" {
-				must(t, os.Remove(filepath.Join(c.top, c.lost)))
+				must.Do(t, os.Remove(filepath.Join(c.top, c.lost)))
 			}
 			commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}, {"eval", "pay", "--at", hidden, "--environment", "production"}}
 			for _, args := range commands {
@@ -469,8 +466,7 @@ func (c *clone) hash(kind, content string) string {
 	c.t.Helper()
 	cmd := exec.Command("git", "-C", c.top, "hash-object", "-t", kind, "--literally", "-w", "--stdin")
 	cmd.Stdin = strings.NewReader(content)
-	out, err := cmd.Output()
-	must(c.t, err)
+	out := must.Get(cmd.Output())(c.t)
 	return strings.TrimSpace(string(out))
 }
 
@@ -532,14 +528,14 @@ func TestALinkInThePathHidesNoChange(t *testing.T) {
 				c.write(folder+"/feature-flags/pay.json", flag)
 			}
 			c.gitIn(filepath.Join(c.top, "sub"), "init", "-q")
-			must(t, os.Symlink("b", filepath.Join(c.top, "c")))
+			must.Do(t, os.Symlink("b", filepath.Join(c.top, "c")))
 			at := filepath.Join(c.top, "our-config")
 			place := func(link, flag string) (commit string) {
 				err := os.RemoveAll(at)
 				if c.write("our-config/feature-flags/pay.json", flag); link != "" {
 					err = errors.Join(err, os.RemoveAll(at), os.Symlink(link, at))
 				}
-				must(t, err)
+				must.Do(t, err)
 				c.git("add", "-A", ":!sub")
 				c.git("commit", "-qm", "to "+link)
 				return c.git("rev-parse", "HEAD")

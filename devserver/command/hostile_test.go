@@ -25,6 +25,7 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/statedir"
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 )
 
 // hostile is what a stranger may put into a name: it renames the window, turns
@@ -95,7 +96,7 @@ func checkHarmless(t *testing.T, texts ...string) {
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Skipf("this file system takes no such name: %v", err)
 	}
@@ -215,8 +216,7 @@ func TestATerminalIsShownTheFirstKey(t *testing.T) {
 
 // hostileAPI answers everything with hostile words.
 func hostileAPI(t *testing.T) (env map[string]string) {
-	key, err := access.NewKey(rand.Reader, access.KindUser, "0000000000000001", "0000000000000002")
-	must(t, err)
+	key := must.Get(access.NewKey(rand.Reader, access.KindUser, "0000000000000001", "0000000000000002"))(t)
 	row := map[string]any{"type": hostile, "key": hostile, "name": hostile, "email": hostile, "environment": hostile, "lastSeenAt": hostile}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string]any{"contexts": []any{row}, "flags": []any{row}, "workspaceId": hostile, "commitSha": hostile, "total": 1}
@@ -240,36 +240,24 @@ func hostileAPI(t *testing.T) (env map[string]string) {
 
 // hostilePull is a directory that was pulled from a hostile workspace.
 func hostilePull(t *testing.T, dir string) {
-	name, err := json.Marshal(hostile)
-	must(t, err)
+	name := must.Get(json.Marshal(hostile))(t)
 	content := fmt.Sprintf(`{"workspaceId":%s,"files":{"feature-flags/a.json":{"commitSha":"1","sha256":"another"}}}`, name)
-	seal, err := statedir.Seal(os.Getenv, []byte(content))
-	must(t, err)
+	seal := must.Get(statedir.Seal(os.Getenv, []byte(content)))(t)
 	put(t, filepath.Join(dir, ".svc-pull.json"), strings.TrimSuffix(content, "}")+fmt.Sprintf(`,"seal":%q}`, seal))
 	put(t, filepath.Join(dir, "feature-flags", "a.json"), `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`)
 }
 
 // hostileKey is a data directory with a key of a hostile name.
 func hostileKey(t *testing.T, dir string) {
-	if _, err := embedded.Create(t.Context(), dir, embedded.Creation{Name: "acme"}); err != nil {
-		t.Fatal(err)
-	}
-	registry, err := local.OpenRegistry(dir)
-	must(t, err)
+	must.Get(embedded.Create(t.Context(), dir, embedded.Creation{Name: "acme"}))(t)
+	registry := must.Get(local.OpenRegistry(dir))(t)
 	defer registry.Close()
-	err = registry.Update(t.Context(), func(s access.State) (access.State, access.Entry, error) {
+	err := registry.Update(t.Context(), func(s access.State) (access.State, access.Entry, error) {
 		record := s.Keys[0]
 		record.ID, record.Name, record.Environment = "0000000000000009", hostile, hostile
 		s.Version++
 		s.Keys = append(slices.Clone(s.Keys), record)
 		return s, access.Entry{}, nil
 	})
-	must(t, err)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }

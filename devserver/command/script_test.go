@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/statedir"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestMain(m *testing.M) {
@@ -212,9 +213,8 @@ func TestVerifyFixesInItsTurn(t *testing.T) {
 	dir := t.TempDir()
 	const broken = `{"key": "another", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}`
 	path := filepath.Join(dir, "feature-flags", "a.json")
-	must(t, errors.Join(os.Mkdir(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(broken), 0o666)))
-	lock, err := datadir.Lock(t.Context(), dir)
-	must(t, err)
+	must.Do(t, errors.Join(os.Mkdir(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(broken), 0o666)))
+	lock := must.Get(datadir.Lock(t.Context(), dir))(t)
 	defer lock.Close()
 	in := Invocation{&cli.Caller{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}}
 	for _, tt := range []struct {

@@ -19,6 +19,7 @@ import (
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -44,8 +45,7 @@ func serve(t *testing.T) server {
 // newKey makes a key of a new user with a role.
 func (s server) newKey(t *testing.T, name, role string) string {
 	t.Helper()
-	key, err := svcbinary.Do("key", "create", "--data", s.data, "--kind", "user", "--name", name, "--role", role)
-	must(t, err)
+	key := must.Get(svcbinary.Do("key", "create", "--data", s.data, "--kind", "user", "--name", name, "--role", role))(t)
 	return key
 }
 
@@ -54,26 +54,23 @@ func (s server) newKey(t *testing.T, name, role string) string {
 func launch(t *testing.T, data, datadir string) (origin string) {
 	t.Helper()
 	port := freeport.Take()
-	server, err := svcbinary.Here("api", "--data", data, "--import", datadir, "--workspace", "example", "--port", port,
-		"--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000")
-	must(t, err)
-	t.Cleanup(func() { must(t, errors.Join(server.Stop(), server.Log.Quiet())) })
+	server := must.Get(svcbinary.Here("api", "--data", data, "--import", datadir, "--workspace", "example", "--port", port,
+		"--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000"))(t)
+	t.Cleanup(func() { must.Do(t, errors.Join(server.Stop(), server.Log.Quiet())) })
 	return "http://127.0.0.1:" + port
 }
 
 // fetch saves what the server answers to a GET, and returns the file's path.
 func (s server) fetch(t *testing.T, path string) string {
 	t.Helper()
-	answer, err := http.Get(s.origin + path)
-	must(t, err)
+	answer := must.Get(http.Get(s.origin + path))(t)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	must(t, err)
+	body := must.Get(io.ReadAll(answer.Body))(t)
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s: %s", path, answer.Status, body)
 	}
 	file := filepath.Join(t.TempDir(), filepath.Base(path))
-	must(t, os.WriteFile(file, body, 0o666))
+	must.Do(t, os.WriteFile(file, body, 0o666))
 	return file
 }
 
@@ -84,16 +81,14 @@ func workspace(t *testing.T) string {
 	dir := t.TempDir()
 	put := func(path string, content []byte) {
 		path = filepath.Join(dir, filepath.FromSlash(path))
-		must(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		must(t, os.WriteFile(path, content, 0o666))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(t, os.WriteFile(path, content, 0o666))
 	}
 	for _, f := range sample.All() {
 		put(f.Path, f.Content)
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "shared", "httpapi", "openapi.json"))
-	must(t, err)
-	description, err := jsontree.Parse(text)
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "shared", "httpapi", "openapi.json")))(t)
+	description := must.Get(jsontree.Parse(text))(t)
 	for family, folder := range map[string]string{"flags": "feature-flags", "configs": "configs", "log-levels": "log-levels"} {
 		get := description.Get("paths").Get("/" + family + "/{key}/document").Get("get")
 		document := get.At("/responses/200/content/application~1json/example/document")
@@ -129,13 +124,6 @@ func succeed(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestTheGoClients generates clients with oapi-codegen: of the description, which it takes
 // as it is, and of the one that the OpenFeature CLI has of its own API. It compiles them
 // with a program that uses both, and runs that.
@@ -143,8 +131,8 @@ func TestTheGoClients(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS("testdata/goclient")))
-	must(t, os.Mkdir(filepath.Join(dir, "client"), 0o777))
+	must.Do(t, os.CopyFS(dir, os.DirFS("testdata/goclient")))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "client"), 0o777))
 	if out, err := goIn(t, dir, "mod", "download").CombinedOutput(); err != nil {
 		testenv.Skip(t, "the modules of testdata/goclient/go.mod cannot be had: "+string(out))
 	}
@@ -178,8 +166,7 @@ func npm(t *testing.T, dir, name string, args ...string) *exec.Cmd {
 	recentEnough(t, node)
 	// npm writes this file last, so that a broken-off installation lacks it.
 	testenv.File(t, "run `make test`, or npm ci in devserver/contracttest", filepath.Join("node_modules", ".package-lock.json"))
-	path, err := filepath.Abs(filepath.Join("node_modules", ".bin", name))
-	must(t, err)
+	path := must.Get(filepath.Abs(filepath.Join("node_modules", ".bin", name)))(t)
 	cmd := program(t, dir, node, append([]string{path}, args...)...)
 	// Neither asks the network anything.
 	cmd.Env = append(cmd.Env, "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1")
@@ -191,8 +178,7 @@ func recentEnough(t *testing.T, node string) {
 	t.Helper()
 	version := strings.TrimSpace(succeed(t, program(t, ".", node, "--version"))) // v20.19.1
 	var major, minor int
-	_, err := fmt.Sscanf(version, "v%d.%d.", &major, &minor)
-	must(t, err)
+	must.Get(fmt.Sscanf(version, "v%d.%d.", &major, &minor))(t)
 	if major < 20 || major == 20 && minor < 19 {
 		testenv.Skip(t, "Node.js is "+version+": the packages of devserver/contracttest need 20.19 or later")
 	}
@@ -204,10 +190,9 @@ func TestTheTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS("typescript")))
+	must.Do(t, os.CopyFS(dir, os.DirFS("typescript")))
 	succeed(t, npm(t, dir, "openapi-ts", "--input", s.description, "--output", "client", "--no-log-file"))
-	types, err := filepath.Abs(filepath.Join("node_modules", "@types"))
-	must(t, err)
+	types := must.Get(filepath.Abs(filepath.Join("node_modules", "@types")))(t)
 	succeed(t, npm(t, dir, "tsc", "--project", ".", "--typeRoots", types))
 	smoke := program(t, dir, "node", filepath.Join("built", "smoke.js"))
 	smoke.Env = append(smoke.Env, "SVC="+s.origin+"/v1", "KEY="+s.key)
@@ -283,8 +268,7 @@ func TestSchemathesis(t *testing.T) {
 func TestSchemathesisObjects(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	description, err := os.ReadFile(s.description)
-	must(t, err)
+	description := must.Get(os.ReadFile(s.description))(t)
 	text, args := string(description), []string{"--max-examples", "10", "--phases", "examples,coverage"}
 	promises := []struct{ operation, at, old, new string }{
 		{"getWhoami", "GET /whoami", `"keyId"`, `"keyName"`},
@@ -299,7 +283,7 @@ func TestSchemathesisObjects(t *testing.T) {
 		text, args = broken, append(args, "--include-operation-id", c.operation)
 	}
 	file := filepath.Join(t.TempDir(), "openapi.json")
-	must(t, os.WriteFile(file, []byte(text), 0o666))
+	must.Do(t, os.WriteFile(file, []byte(text), 0o666))
 	r := schemathesize(t, s, file, args...)
 	for _, c := range promises {
 		if !slices.ContainsFunc(r.Failures, func(found json.RawMessage) bool { return strings.Contains(string(found), c.at) }) {
@@ -313,11 +297,10 @@ func TestSchemathesisObjects(t *testing.T) {
 func schemathesize(t *testing.T, s server, description string, args ...string) report {
 	t.Helper()
 	path := theProgram(t)
-	config, err := filepath.Abs("schemathesis")
-	must(t, err)
+	config := must.Get(filepath.Abs("schemathesis"))(t)
 	for _, name := range []string{"schemathesis.toml", "allowed.py", "requirements.txt"} {
 		_, err := os.Stat(filepath.Join(config, name)) // so that the go command knows what a kept result rests on
-		must(t, err)
+		must.Do(t, err)
 	}
 	dir := t.TempDir()
 	args = append([]string{"--config-file", filepath.Join(config, "schemathesis.toml"), "run", "--no-color", "--checks", "all",
@@ -332,8 +315,7 @@ func schemathesize(t *testing.T, s server, description string, args ...string) r
 	if exit := new(exec.ExitError); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: it has found something
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(dir, "report.json")))(t)
 	r := report{printed: string(out)}
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatalf("the report of Schemathesis: %v", err)
@@ -348,8 +330,7 @@ func theProgram(t *testing.T) string {
 	if path := os.Getenv("SVC_SCHEMATHESIS"); path != "" {
 		return path
 	}
-	path, err := filepath.Abs(filepath.Join("schemathesis", ".venv", "bin", "schemathesis"))
-	must(t, err)
+	path := must.Get(filepath.Abs(filepath.Join("schemathesis", ".venv", "bin", "schemathesis")))(t)
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}

@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func flagFile(key, value string) string {
@@ -49,8 +50,8 @@ func (l *lines) take() []string {
 func write(t *testing.T, dir, path, text string) {
 	t.Helper()
 	path = filepath.Join(dir, path)
-	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
-	must(t, os.WriteFile(path, []byte(text), 0o666))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 func TestTheLastGoodStateStays(t *testing.T) {
@@ -58,8 +59,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	write(t, dir, "svc.json", `{"environments":["development"]}`)
 	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
 	var out lines
-	d, err := Open(dir, "development", out.add)
-	must(t, err)
+	d := must.Get(Open(dir, "development", out.add))(t)
 	d.Warn()
 	step := func(want ...string) {
 		t.Helper()
@@ -100,7 +100,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	if _, behind := d.Behind(); behind {
 		t.Error("the fixed state is not the one on disk")
 	}
-	must(t, os.RemoveAll(filepath.Join(dir, "feature-flags")))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "feature-flags")))
 	step("reloaded: 0 flags, 0 configs")
 }
 
@@ -108,10 +108,9 @@ func TestAVanishedDirectoryGoesOnBeingServed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "datadir")
 	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
 	var out lines
-	d, err := Open(dir, "development", out.add)
-	must(t, err)
+	d := must.Get(Open(dir, "development", out.add))(t)
 	good := d.table.Load()
-	must(t, os.RemoveAll(dir))
+	must.Do(t, os.RemoveAll(dir))
 	d.update(datadir.Look(dir))
 	if d.table.Load() != good {
 		t.Error("the last good state is gone with the directory")
@@ -122,8 +121,7 @@ func TestWarningsAreToldOnce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "feature-flags/a.json", strings.Replace(flagFile("a", "true"), "ALWAYS_TRUE", "NO_SUCH_OPERATOR", 1))
 	var out lines
-	d, err := Open(dir, "development", out.add)
-	must(t, err)
+	d := must.Get(Open(dir, "development", out.add))(t)
 	d.Warn()
 	first := strings.Join(out.take(), "\n")
 	for _, want := range []string{"NO_SUCH_OPERATOR", `no document names the environment "development"`} {
@@ -146,8 +144,7 @@ func TestManyWarningsAreCut(t *testing.T) {
 		write(t, dir, "feature-flags/"+key+".json", strings.Replace(flagFile(key, "true"), "ALWAYS_TRUE", "NO_SUCH_OPERATOR", 1))
 	}
 	var out lines
-	d, err := Open(dir, "development", out.add)
-	must(t, err)
+	d := must.Get(Open(dir, "development", out.add))(t)
 	d.Warn()
 	if got := out.take(); len(got) != maxWarnings+1 || !strings.Contains(got[maxWarnings], "svc verify") {
 		t.Errorf("%d lines, the last %q", len(got), got[len(got)-1])
@@ -157,8 +154,7 @@ func TestManyWarningsAreCut(t *testing.T) {
 func TestTheKey(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
-	d, err := Open(dir, "development", func(string) {})
-	must(t, err)
+	d := must.Get(Open(dir, "development", func(string) {}))(t)
 	for _, tt := range []struct {
 		configured, presented string
 		ok                    bool
@@ -174,24 +170,16 @@ func TestTheKey(t *testing.T) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func overridesOf(t *testing.T, dir string) overrides.File {
 	t.Helper()
 	state := t.TempDir()
-	file, err := overrides.Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, dir, "development")
-	must(t, err)
+	file := must.Get(overrides.Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, dir, "development"))(t)
 	return file
 }
 
 func set(t *testing.T, file overrides.File, o overrides.Override) {
 	t.Helper()
-	must(t, file.Set(t.Context(), o))
+	must.Do(t, file.Set(t.Context(), o))
 }
 
 // TestStreamsTellOfOverrides that are set, changed and cleared, and of one that ends
@@ -199,8 +187,7 @@ func set(t *testing.T, file overrides.File, o overrides.Override) {
 func TestStreamsTellOfOverrides(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "feature-flags/f.json", plainFlag)
-	d, err := Open(dir, "development", func(string) {})
-	must(t, err)
+	d := must.Get(Open(dir, "development", func(string) {}))(t)
 	file := overridesOf(t, dir)
 	h := &delivery.Handler{Tables: d.Tables(""), Now: time.Now, Streams: d.Streams("", 2)}
 	server := httptest.NewServer(h.Mux())
@@ -210,8 +197,7 @@ func TestStreamsTellOfOverrides(t *testing.T) {
 
 	poll := func(context string) (body, tag string) {
 		t.Helper()
-		answer, err := http.Get(server.URL + "/api/v2/configs/eval-with-context/" + base64.RawURLEncoding.EncodeToString([]byte(context)))
-		must(t, err)
+		answer := must.Get(http.Get(server.URL + "/api/v2/configs/eval-with-context/" + base64.RawURLEncoding.EncodeToString([]byte(context))))(t)
 		defer answer.Body.Close()
 		text, _ := io.ReadAll(answer.Body)
 		body, _, _ = strings.Cut(string(text), `,"meta"`)
@@ -219,8 +205,7 @@ func TestStreamsTellOfOverrides(t *testing.T) {
 	}
 	const u1, u2 = `{"user":{"key":"u1"}}`, `{"user":{"key":"u2"}}`
 	plain, firstTag := poll(u1)
-	stream, err := http.Get(server.URL + "/ofrep/v1/events")
-	must(t, err)
+	stream := must.Get(http.Get(server.URL + "/ofrep/v1/events"))(t)
 	t.Cleanup(func() { stream.Body.Close() })
 	lines := bufio.NewScanner(stream.Body)
 	lines.Scan() // the comment at the beginning, so that what follows is told
@@ -257,9 +242,7 @@ func TestStreamsTellOfOverrides(t *testing.T) {
 	expect("set", true)
 	set(t, file, overrides.Override{Key: "f", Value: jsontree.NewBool(false), For: for1})
 	expect("changed", true)
-	if _, err := file.ClearAll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(file.ClearAll(t.Context()))(t)
 	expect("cleared", false)
 	if tags[len(tags)-1] != firstTag {
 		t.Error("without overrides the tag is another one than before")
@@ -288,8 +271,7 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "feature-flags/f.json", plainFlag)
 	var out lines
-	d, err := Open(dir, "development", out.add)
-	must(t, err)
+	d := must.Get(Open(dir, "development", out.add))(t)
 	file := overridesOf(t, dir)
 	set(t, file, overrides.Override{Key: "f", Value: jsontree.NewBool(true)})
 	set(t, file, overrides.Override{Key: "gone", Value: jsontree.NewBool(true)})
@@ -303,7 +285,7 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, text := range []string{"", "{", "{"} {
-		must(t, os.WriteFile(file.Path, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(file.Path, []byte(text), 0o600))
 		if _, changed := d.ReadOverrides(file); changed || d.table.Load().Version != version {
 			t.Error("what cannot be read has changed what is served")
 		}
@@ -317,11 +299,11 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 	if got := out.take(); len(got) != 1 || !strings.Contains(got[0], "reloaded") || len(d.fresh.Load().overrides.Effective) != 2 {
 		t.Errorf("%q", got)
 	}
-	must(t, os.Remove(file.Path))
+	must.Do(t, os.Remove(file.Path))
 	if n, changed := d.ReadOverrides(file); n != 0 || !changed || len(out.take()) != 0 {
 		t.Error(n, changed)
 	}
-	must(t, os.Remove(filepath.Join(dir, "feature-flags/gone.json")))
+	must.Do(t, os.Remove(filepath.Join(dir, "feature-flags/gone.json")))
 	if d.update(datadir.Look(dir)); d.table.Load().Version != plain {
 		t.Error("without overrides the version is another one")
 	}
@@ -337,14 +319,13 @@ func TestStreamsOfADirectory(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "feature-flags", "f.json")
-		must(t, os.MkdirAll(filepath.Dir(file), 0o777))
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o777))
 		save := func(text string) {
 			t.Helper()
-			must(t, os.WriteFile(file, []byte(text), 0o666))
+			must.Do(t, os.WriteFile(file, []byte(text), 0o666))
 		}
 		save(plainFlag)
-		d, err := Open(dir, "development", func(string) {})
-		must(t, err)
+		d := must.Get(Open(dir, "development", func(string) {}))(t)
 		h := &delivery.Handler{Tables: d.Tables(tt.key), Now: time.Now, Streams: d.Streams(tt.key, 2)}
 		server := httptest.NewServer(h.Mux())
 		t.Cleanup(server.Close)
@@ -355,8 +336,7 @@ func TestStreamsOfADirectory(t *testing.T) {
 			t.Helper()
 			r, _ := http.NewRequest(method, server.URL+path, nil)
 			r.Header.Set("X-API-Key", tt.presented)
-			answer, err := http.DefaultClient.Do(r)
-			must(t, err)
+			answer := must.Get(http.DefaultClient.Do(r))(t)
 			t.Cleanup(func() { answer.Body.Close() })
 			return answer
 		}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -82,8 +83,7 @@ func TestEditsLeadWhereAStartDoes(t *testing.T) {
 		run++
 		dir := filepath.Join(top, fmt.Sprint(run))
 		write(t, dir, "feature-flags/first.json", flagFile("first", "true"))
-		d, err := Open(dir, "development", func(string) {})
-		must(t, err)
+		d := must.Get(Open(dir, "development", func(string) {}))(t)
 		for range rapid.IntRange(1, 12).Draw(rt, "saves") {
 			for range rapid.IntRange(1, 3).Draw(rt, "files") {
 				folder := rapid.SampledFrom([]string{"feature-flags", "feature-flags", "configs", "segments"}).Draw(rt, "folder")
@@ -91,7 +91,7 @@ func TestEditsLeadWhereAStartDoes(t *testing.T) {
 				path := folder + "/" + key + ".json"
 				switch rapid.IntRange(0, 30).Draw(rt, "edit") {
 				case 0, 1, 2, 3:
-					must(t, os.RemoveAll(filepath.Join(dir, path)))
+					must.Do(t, os.RemoveAll(filepath.Join(dir, path)))
 				case 4:
 					write(t, dir, path, rapid.SampledFrom([]string{"{", "", `{"key":1}`, strings.Replace(drawDocument(rt, "segments", key), "IN_SEG", "PROP_MATCHES", -1)}).Draw(rt, "broken"))
 				case 5, 6, 7:
@@ -157,14 +157,12 @@ const flagOfItsOwn = `{"key":"flag-%[1]d","type":"feature_flag","valueType":"str
 func TestLoadingMakesLittleThatDoesNotStay(t *testing.T) {
 	const flags, most = 500, 100
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, "feature-flags"), 0o777))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "feature-flags"), 0o777))
 	for i := range flags {
-		must(t, os.WriteFile(filepath.Join(dir, "feature-flags", fmt.Sprintf("flag-%d.json", i)), fmt.Appendf(nil, flagOfItsOwn, i), 0o666))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "feature-flags", fmt.Sprintf("flag-%d.json", i)), fmt.Appendf(nil, flagOfItsOwn, i), 0o666))
 	}
 	made := testing.AllocsPerRun(2, func() {
-		if _, err := Open(dir, "development", func(string) {}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Open(dir, "development", func(string) {}))(t)
 	}) / flags
 	t.Logf("%.0f pieces of memory for each document", made)
 	if made > most {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -53,18 +54,16 @@ func TestResidentMemoryOfALargeDirectory(t *testing.T) {
 		t.Helper()
 		key := fmt.Sprintf("team%d.feature-%d", i%20, i)
 		text := fmt.Sprintf(targeted, key, revision, i%50, (i+7)%50)
-		must(t, os.WriteFile(filepath.Join(dir, "feature-flags", key+".json"), []byte(text), 0o666))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "feature-flags", key+".json"), []byte(text), 0o666))
 	}
-	must(t, os.Mkdir(filepath.Join(dir, "feature-flags"), 0o777))
-	must(t, os.WriteFile(filepath.Join(dir, "svc.json"), []byte(`{"environments": ["development"]}`), 0o666))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "feature-flags"), 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "svc.json"), []byte(`{"environments": ["development"]}`), 0o666))
 	for i := range 10_000 {
 		write(i, 0)
 	}
-	program, err := svcbinary.Swift()
-	must(t, err)
+	program := must.Get(svcbinary.Swift())(t)
 	port := freeport.Take()
-	server, err := svcbinary.Start(program, "serve", "--datadir", dir, "--port", port)
-	must(t, err)
+	server := must.Get(svcbinary.Start(program, "serve", "--datadir", dir, "--port", port))(t)
 	defer server.Kill()
 	address := "http://127.0.0.1:" + port
 	begin := versionServed(t, address)
@@ -101,10 +100,8 @@ func versionServed(t *testing.T, address string) string {
 
 func poll(t *testing.T, address, method, body string) []byte {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-	must(t, err)
-	response, err := http.DefaultClient.Do(r)
-	must(t, err)
+	r := must.Get(http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body)))(t)
+	response := must.Get(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -116,22 +113,13 @@ func poll(t *testing.T, address, method, body string) []byte {
 // resident is a figure of a process's status, in bytes.
 func resident(t *testing.T, pid int, name string) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	must(t, err)
+	status := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
 	for line := range strings.Lines(string(status)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name {
-			kilobytes, err := strconv.ParseInt(fields[1], 10, 64)
-			must(t, err)
+			kilobytes := must.Get(strconv.ParseInt(fields[1], 10, 64))(t)
 			return kilobytes << 10
 		}
 	}
 	t.Fatalf("no %s in\n%s", name, status)
 	return 0
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

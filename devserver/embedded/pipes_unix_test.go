@@ -9,18 +9,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAPipeInADataDirectoryIsNotWaitedFor: a data directory may have come with files.
 func TestAPipeInADataDirectoryIsNotWaitedFor(t *testing.T) {
 	for _, name := range []string{ownName, "registry.json", "repository.git/config", "repository.git/svc.config", "repository.git/objects/pack/pack-1.idx"} {
 		dir := filepath.Join(t.TempDir(), "data")
-		if _, err := Create(t.Context(), dir, Creation{Name: "pipes"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Create(t.Context(), dir, Creation{Name: "pipes"}))(t)
 		pipe := filepath.Join(dir, filepath.FromSlash(name))
 		_ = os.Remove(pipe) // if it is there
-		must(t, syscall.Mkfifo(pipe, 0o600))
+		must.Do(t, syscall.Mkfifo(pipe, 0o600))
 		done := make(chan string)
 		go func() {
 			own := IsOwn(dir)

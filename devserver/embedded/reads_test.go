@@ -19,6 +19,7 @@ import (
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -41,13 +42,10 @@ func reader(t testing.TB, path string, gzip bool) (ask func()) {
 		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":true}}]},"environments":[]}`, key)
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	first, err := Create(t.Context(), dir, Creation{Name: "reads", Files: files})
-	must(t, err)
-	service, err := Open(t.Context(), dir, Options{Limit: ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}, Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
+	first := must.Get(Create(t.Context(), dir, Creation{Name: "reads", Files: files}))(t)
+	service := must.Get(Open(t.Context(), dir, Options{Limit: ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}, Logger: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { service.Close() })
-	r, err := http.NewRequest(http.MethodGet, "http://svc.test/v1"+path, nil)
-	must(t, err)
+	r := must.Get(http.NewRequest(http.MethodGet, "http://svc.test/v1"+path, nil))(t)
 	r.RemoteAddr = "127.0.0.1:1"
 	r.Header.Set("Authorization", "Bearer "+first.Key.Reveal())
 	if gzip {
@@ -95,15 +93,12 @@ func TestAWarmReadLeavesLittleGarbage(t *testing.T) {
 // TestTelemetryOfAnotherDirectoryIsNotWritten, as nothing else is.
 func TestTelemetryOfAnotherDirectoryIsNotWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	if _, err := Create(t.Context(), dir, Creation{Name: "moved"}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(t.Context(), dir, Options{Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
+	must.Get(Create(t.Context(), dir, Creation{Name: "moved"}))(t)
+	s := must.Get(Open(t.Context(), dir, Options{Logger: slog.New(slog.DiscardHandler)}))(t)
 	defer s.Close()
 	for n, refused := range []bool{false, true} {
 		if refused {
-			must(t, errors.Join(os.CopyFS(dir+".copy", os.DirFS(dir)), os.Rename(dir, dir+".old"), os.Rename(dir+".copy", dir)))
+			must.Do(t, errors.Join(os.CopyFS(dir+".copy", os.DirFS(dir)), os.Rename(dir, dir+".old"), os.Rename(dir+".copy", dir)))
 		}
 		_, err := s.seen.Record(t.Context(), "w", telemetry.Batch{ID: [32]byte{byte(n)}, Received: time.Now()})
 		if (err != nil) != refused {
@@ -115,20 +110,15 @@ func TestTelemetryOfAnotherDirectoryIsNotWritten(t *testing.T) {
 // TestCountsOutliveAServer that is stopped in the same minute.
 func TestCountsOutliveAServer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	if _, err := Create(t.Context(), dir, Creation{Name: "counted"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Create(t.Context(), dir, Creation{Name: "counted"}))(t)
 	for n := range 2 {
-		s, err := Open(t.Context(), dir, Options{Logger: slog.New(slog.DiscardHandler)})
-		must(t, err)
+		s := must.Get(Open(t.Context(), dir, Options{Logger: slog.New(slog.DiscardHandler)}))(t)
 		for i := range 2 {
 			now := time.Now()
 			b := telemetry.Batch{ID: [32]byte{byte(n), byte(i)}, Received: now, Evaluations: []telemetry.Evaluation{{Environment: "production", Key: "a", At: now, Count: 1}}}
-			if _, err := s.seen.Record(t.Context(), "w", b); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.seen.Record(t.Context(), "w", b))(t)
 		}
-		must(t, s.Close())
+		must.Do(t, s.Close())
 	}
 	found, err := rows.New(bolt.New(local.DatabaseIn(dir)), 0).Evaluations(t.Context(), "w", "a", "2000-01-01", "2100-01-01")
 	total := int64(0)
@@ -137,13 +127,6 @@ func TestCountsOutliveAServer(t *testing.T) {
 	}
 	if err != nil || total != 4 {
 		t.Errorf("%d are counted, %v", total, err)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 )
 
 // drawn is JSON of any shape within about so many bytes.
@@ -58,14 +59,8 @@ func TestEveryAnswerFits(t *testing.T) {
 		for i := range list {
 			list[i] = row
 		}
-		whole, err := json.Marshal(map[string]any{"other": drawn(t, rapid.SampledFrom([]int{100, 5000, 100_000}).Draw(t, "size")), "rows": list})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tree, err := jsontree.Parse(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(json.Marshal(map[string]any{"other": drawn(t, rapid.SampledFrom([]int{100, 5000, 100_000}).Draw(t, "size")), "rows": list}))(t)
+		tree := must.Get(jsontree.Parse(whole))(t)
 		before := string(tree.Compact())
 		told := answer{tree: tree, list: "rows"}.text()
 		escaped, err := json.Marshal(told)

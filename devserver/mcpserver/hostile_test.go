@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/devserver/mcpserver"
 	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/testing/must"
 )
 
 const (
@@ -37,7 +38,7 @@ func hear(t testing.TB, lines ...string) (answers []map[string]any, raw string) 
 	if !strings.Contains(lines[len(lines)-1], "subscriptions") {
 		o.Grace = time.Hour // all are answered, however long that takes
 	}
-	must(t, mcpserver.Serve(ctx, o))
+	must.Do(t, mcpserver.Serve(ctx, o))
 	raw = out.String()
 	for scanner := bufio.NewScanner(&out); scanner.Scan(); {
 		var one map[string]any
@@ -118,16 +119,13 @@ func TestAClientThatHangsUp(t *testing.T) {
 	}))
 	defer api.Close()
 	defer close(release)
-	client, err := remote.New(api.URL+"/v1", "key")
-	must(t, err)
+	client := must.Get(remote.New(api.URL+"/v1", "key"))(t)
 	in, toServer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
 		ended <- mcpserver.Serve(ctx, mcpserver.Options{API: client, In: in, Out: io.Discard, Grace: time.Nanosecond})
 	}()
-	if _, err := io.WriteString(toServer, initialize+"\n"+initialized+"\n"+`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_changes"}}`+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(toServer, initialize+"\n"+initialized+"\n"+`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_changes"}}`+"\n"))(t)
 	<-asked
 	_ = toServer.Close()
 	if err := <-ended; err != nil {
@@ -142,7 +140,7 @@ func FuzzGarbage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var out bytes.Buffer
 		err := mcpserver.Serve(ctx, mcpserver.Options{Directory: &mcpserver.Directory{Path: t.TempDir()}, In: bytes.NewReader(text), Out: &out, Grace: time.Millisecond})
-		must(t, err)
+		must.Do(t, err)
 		for scanner := bufio.NewScanner(&out); scanner.Scan(); {
 			if !json.Valid(scanner.Bytes()) {
 				t.Fatalf("%q is answered with %q", text, scanner.Bytes())

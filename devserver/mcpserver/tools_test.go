@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 const (
@@ -23,8 +25,7 @@ const (
 // names lists the tools, and holds them to what all promise.
 func (c *client) names() (names []string) {
 	c.t.Helper()
-	list, err := c.session.ListTools(ctx, nil)
-	must(c.t, err)
+	list := must.Get(c.session.ListTools(ctx, nil))(c.t)
 	if text, _ := json.Marshal(list); len(text) > maxResult {
 		c.t.Errorf("the list of tools has %d bytes", len(text))
 	}
@@ -134,8 +135,8 @@ func TestToolsOfADirectory(t *testing.T) {
 	dir := t.TempDir()
 	for path, text := range files() {
 		path = filepath.Join(dir, path)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		must(t, os.WriteFile(path, []byte(text), 0o666))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	c, _ := stdio(t, "", "--datadir", dir)
 	if got := strings.Join(c.names(), " "); got != "explain_value get_item list_edits list_items verify" {
@@ -165,7 +166,7 @@ func TestToolsOfADirectory(t *testing.T) {
 		}
 	}
 	write := func(text string) {
-		must(t, os.WriteFile(filepath.Join(dir, "feature-flags/dark.json"), []byte(text), 0o666))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "feature-flags/dark.json"), []byte(text), 0o666))
 	}
 	write(strings.ReplaceAll(files()["feature-flags/dark.json"], "false", "true"))
 	if _, err := exec.LookPath("git"); err == nil {

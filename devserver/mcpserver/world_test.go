@@ -23,6 +23,7 @@ import (
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -74,12 +75,9 @@ func newWorld(t testing.TB, files map[string]string) *world {
 	for path, text := range files {
 		c.Files[path] = []byte(text)
 	}
-	if _, err := embedded.Create(ctx, w.dir, c); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(embedded.Create(ctx, w.dir, c))(t)
 	unlimited := ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
-	service, err := embedded.Open(ctx, w.dir, embedded.Options{PublicURL: "https://svc.test", Limit: unlimited, Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
+	service := must.Get(embedded.Open(ctx, w.dir, embedded.Options{PublicURL: "https://svc.test", Limit: unlimited, Logger: slog.New(slog.DiscardHandler)}))(t)
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if w.cut.Load() && r.Header.Get("Idempotency-Key") != "" {
 			w.cut.Store(false)
@@ -102,7 +100,7 @@ func newWorld(t testing.TB, files map[string]string) *world {
 func (w *world) key(name string, roles ...string) string {
 	w.t.Helper()
 	key, _, err := embedded.IssueKey(ctx, w.dir, "", access.KeyRequest{Kind: access.KindServiceAccount, Name: name, Roles: roles})
-	must(w.t, err)
+	must.Do(w.t, err)
 	return key.Reveal()
 }
 
@@ -110,7 +108,7 @@ func (w *world) key(name string, roles ...string) string {
 func (w *world) sdkKey() string {
 	w.t.Helper()
 	key, _, err := embedded.IssueKey(ctx, w.dir, "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "browsers", Environment: "production"})
-	must(w.t, err)
+	must.Do(w.t, err)
 	return key.Reveal()
 }
 
@@ -121,9 +119,8 @@ func (w *world) see(people ...string) {
 	for _, properties := range people {
 		examples = append(examples, fmt.Sprintf(`{"timestamp":%d,"contextSet":{"contexts":[{"type":"user","values":%s}]}}`, time.Now().UnixMilli(), properties))
 	}
-	request, err := http.NewRequest("POST", strings.TrimSuffix(w.url, "/v1")+"/api/v1/telemetry/",
-		strings.NewReader(`{"instanceHash":"web-1","batchId":"`+fmt.Sprint(time.Now().UnixNano())+`","events":[{"exampleContexts":{"examples":[`+strings.Join(examples, ",")+`]}}]}`))
-	must(w.t, err)
+	request := must.Get(http.NewRequest("POST", strings.TrimSuffix(w.url, "/v1")+"/api/v1/telemetry/",
+		strings.NewReader(`{"instanceHash":"web-1","batchId":"`+fmt.Sprint(time.Now().UnixNano())+`","events":[{"exampleContexts":{"examples":[`+strings.Join(examples, ",")+`]}}]}`)))(w.t)
 	request.SetBasicAuth("1", w.sdkKey())
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil || answer.StatusCode != http.StatusAccepted {
@@ -148,14 +145,12 @@ func codeOf(body map[string]any) string {
 
 func (w *world) rest(key, method, path, body string) reply {
 	w.t.Helper()
-	request, err := http.NewRequest(method, w.url+path, strings.NewReader(body))
-	must(w.t, err)
+	request := must.Get(http.NewRequest(method, w.url+path, strings.NewReader(body)))(w.t)
 	request.Header.Set("Authorization", "Bearer "+key)
-	answer, err := http.DefaultClient.Do(request)
-	must(w.t, err)
+	answer := must.Get(http.DefaultClient.Do(request))(w.t)
 	defer answer.Body.Close()
 	r := reply{status: answer.StatusCode}
-	must(w.t, json.NewDecoder(answer.Body).Decode(&r.body))
+	must.Do(w.t, json.NewDecoder(answer.Body).Decode(&r.body))
 	return r
 }
 
@@ -178,8 +173,7 @@ type client struct {
 
 func connect(t testing.TB, transport mcp.Transport) *client {
 	t.Helper()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, transport, nil)
-	must(t, err)
+	session := must.Get(mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, transport, nil))(t)
 	t.Cleanup(func() { _ = session.Close() })
 	return &client{t: t, session: session}
 }
@@ -208,16 +202,14 @@ func serve(t testing.TB, o mcpserver.Options) *client {
 // tools are those of the workspace with a key, served here.
 func (w *world) tools(key string) *client {
 	w.t.Helper()
-	api, err := remote.New(w.url, key)
-	must(w.t, err)
+	api := must.Get(remote.New(w.url, key))(w.t)
 	return serve(w.t, mcpserver.Options{API: api})
 }
 
 // stdio starts svc mcp, and returns what it writes to standard error.
 func stdio(t testing.TB, key string, args ...string) (*client, *svcbinary.Log) {
 	t.Helper()
-	path, err := svcbinary.Watched()
-	must(t, err)
+	path := must.Get(svcbinary.Watched())(t)
 	cmd := exec.Command(path, append([]string{"mcp"}, args...)...)
 	cmd.Env = append(os.Environ(), "SVC_API_KEY="+key, "SVC_DIR=", "GORACE=atexit_sleep_ms=0")
 	cmd.Dir = t.TempDir()
@@ -272,11 +264,4 @@ func (c *client) refused(name string, arguments any) string {
 		c.t.Fatalf("%s %s is not refused: %v", name, arguments, body)
 	}
 	return codeOf(body)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -9,18 +9,16 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAPipeAndALinkInThePlaceOfAFile are neither waited for nor followed.
 func TestAPipeAndALinkInThePlaceOfAFile(t *testing.T) {
 	f := testFile(t)
 	dir, elsewhere := filepath.Dir(f.Path), filepath.Join(t.TempDir(), "made")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(f.Path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o700))
+	must.Do(t, syscall.Mkfifo(f.Path, 0o600))
 	read := make(chan error, 1)
 	go func() {
 		_, err := f.Read()
@@ -34,9 +32,7 @@ func TestAPipeAndALinkInThePlaceOfAFile(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("a pipe is waited for")
 	}
-	if err := os.Symlink(elsewhere, filepath.Join(dir, "lock")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(elsewhere, filepath.Join(dir, "lock")))
 	if _, err := f.ClearAll(t.Context()); err == nil || !strings.Contains(err.Error(), "lock is no file but a link") {
 		t.Errorf("a lock that is a link: %v", err)
 	}

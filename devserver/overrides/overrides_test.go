@@ -15,27 +15,25 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
 )
 
 func value(t testing.TB, text string) *jsontree.Node {
 	t.Helper()
-	n, err := jsontree.Parse([]byte(text))
-	must(t, err)
+	n := must.Get(jsontree.Parse([]byte(text)))(t)
 	return n
 }
 
 func testFile(t testing.TB) File {
 	t.Helper()
 	state := t.TempDir()
-	f, err := Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, t.TempDir(), "development")
-	must(t, err)
+	f := must.Get(Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, t.TempDir(), "development"))(t)
 	return f
 }
 
 func keys(t testing.TB, f File) string {
 	t.Helper()
-	all, err := f.Read()
-	must(t, err)
+	all := must.Get(f.Read())(t)
 	var words []string
 	for _, o := range all {
 		word := o.Key + "=" + string(o.Value.Compact())
@@ -58,7 +56,7 @@ func TestWhatIsSetIsReadAndCleared(t *testing.T) {
 		{Key: "over", Value: value(t, `2`), Until: time.Now().Add(-time.Second)},
 		{Key: "c", Value: value(t, `"x"`), Until: time.Now().Add(time.Hour)},
 	} {
-		must(t, f.Set(ctx, o))
+		must.Do(t, f.Set(ctx, o))
 	}
 	if got, want := keys(t, f), `b=null, a={"n":1.0} for user.key=u1, a=2, c="x"`; got != want {
 		t.Errorf("read are %s, want %s", got, want)
@@ -84,10 +82,10 @@ func TestWhatIsSetIsReadAndCleared(t *testing.T) {
 
 func TestABrokenFileIsNamedAndCleared(t *testing.T) {
 	f := testFile(t)
-	must(t, f.Set(t.Context(), Override{Key: "a", Value: value(t, `1`)}))
+	must.Do(t, f.Set(t.Context(), Override{Key: "a", Value: value(t, `1`)}))
 	for _, text := range []string{`{`, ``, `{"overrides": [{"key": "a"}]}`, `{"overrides": [{"value": 1}]}`, `{"overrides": 1}`,
 		`{"overrides": [{"key": "a", "value": 1, "for": {"property": "plan", "value": "x"}}]}`, strings.Repeat(" ", maxBytes+1)} {
-		must(t, os.WriteFile(f.Path, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(f.Path, []byte(text), 0o600))
 		if _, err := f.Read(); err == nil || !strings.Contains(err.Error(), f.Path) || !strings.Contains(err.Error(), "svc override clear") {
 			t.Errorf("%.40s: %v", text, err)
 		}
@@ -105,8 +103,7 @@ func TestDirectoriesAndEnvironmentsAreApart(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
 	of := func(dir, environment string) string {
-		f, err := Of(getenv, dir, environment)
-		must(t, err)
+		f := must.Get(Of(getenv, dir, environment))(t)
 		return f.Path
 	}
 	link := filepath.Join(t.TempDir(), "link")
@@ -130,7 +127,7 @@ func TestTwoProcessesLoseNothing(t *testing.T) {
 	if of := os.Getenv("SVC_TEST_OVERRIDES"); of != "" {
 		f := File{Path: of, Datadir: "/d", Environment: "e"}
 		for i := range each {
-			must(t, f.Set(context.Background(), Override{Key: fmt.Sprintf("%s-%d", os.Getenv("SVC_TEST_NAME"), i), Value: jsontree.NewBool(true)}))
+			must.Do(t, f.Set(context.Background(), Override{Key: fmt.Sprintf("%s-%d", os.Getenv("SVC_TEST_NAME"), i), Value: jsontree.NewBool(true)}))
 		}
 		return
 	}
@@ -207,12 +204,5 @@ func TestValuesOfACommandLine(t *testing.T) {
 		if (err != nil) != (tt.want == "") || err == nil && string(got.Compact()) != tt.want {
 			t.Errorf("%s %s is %s (%v), want %s", tt.valueType, tt.text, got.Compact(), err, tt.want)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -25,9 +26,7 @@ const (
 func newRepository(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "repository.git")
-	if _, err := disk.Init(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(disk.Init(dir))(t)
 	return dir
 }
 
@@ -136,10 +135,7 @@ func TestWhatIsPushedIsChecked(t *testing.T) {
 			p.moves(p.main, p.commit(entry{test.path, test.mode, test.content}), test.words)
 		})
 	}
-	tree, err := exec.Command("git", "--git-dir", p.repository, "cat-file", "tree", p.main+"^{tree}").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(exec.Command("git", "--git-dir", p.repository, "cat-file", "tree", p.main+"^{tree}").Output())(t)
 	slashed := "100644 configs/evil.json\x00" + string(tree[len(tree)-20:]) + string(tree)
 	commit := p.git("", "commit-tree", "-m", "Slash", p.git(slashed, "hash-object", "-w", "--literally", "--stdin", "-t", "tree"))
 	p.moves(p.main, commit, "configs/evil.json: the entry's name has a slash in it")
@@ -187,9 +183,7 @@ func TestUpdatesAreReadToTheirEnd(t *testing.T) {
 // under any other name, and so is a second update, of which git takes the first.
 func TestOnlyMainMovesMain(t *testing.T) {
 	repository := newRepository(t)
-	if err := os.WriteFile(filepath.Join(repository, "refs", "heads", "alias"), []byte("ref: refs/heads/main\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(repository, "refs", "heads", "alias"), []byte("ref: refs/heads/main\n"), 0o666))
 	for _, test := range []struct{ updates, words string }{
 		{id + " " + id + " refs/heads/MAIN", `"refs/heads/MAIN" lies where main does`},
 		{id + " " + none + " refs/HEADS/main", `"refs/HEADS/main" lies where main does`},
@@ -273,16 +267,10 @@ func TestInstallInAStrangePlace(t *testing.T) {
 	for _, name := range []string{"plain", `it's a "place"`, "two words $HOME"} {
 		dir := filepath.Join(t.TempDir(), name)
 		repository, work, program := filepath.Join(dir, "repository.git"), filepath.Join(dir, "work"), filepath.Join(dir, "program")
-		if _, err := disk.Init(repository); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(program, []byte("#!/bin/sh\necho asked to $1\nexit 1\n"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(disk.Init(repository))(t)
+		must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\necho asked to $1\nexit 1\n"), 0o777))
 		for range 2 { // the second time, nothing is to be done
-			if err := prereceive.Install(repository, program); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, prereceive.Install(repository, program))
 		}
 		for _, args := range [][]string{{"init", "-q", work}, {"-C", work, "commit", "-q", "--allow-empty", "-m", "one"}} {
 			if out, err := run(dir, args...); err != nil {

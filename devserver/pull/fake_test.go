@@ -19,6 +19,7 @@ import (
 
 	"svc.example/svc/devserver/pull"
 	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/testing/must"
 )
 
 var ctx = context.Background()
@@ -123,8 +124,7 @@ const beta = `{"type":"segment","key":"beta","commitSha":"s1","document":{"key":
 func (f *fake) plan(o pull.Options) *pull.Plan {
 	f.Helper()
 	f.reads = nil
-	p, err := pull.NewPlan(ctx, f.api, f.dir, o)
-	must(f, err)
+	p := must.Get(pull.NewPlan(ctx, f.api, f.dir, o))(f)
 	return p
 }
 
@@ -134,7 +134,7 @@ func (f *fake) pull() *pull.Plan {
 	if len(p.Changed) > 0 {
 		f.Fatalf("%+v", p.Changed)
 	}
-	must(f, p.Apply(ctx))
+	must.Do(f, p.Apply(ctx))
 	return p
 }
 
@@ -143,23 +143,16 @@ func (f *fake) file(path string) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
-	must(f, err)
+	must.Do(f, err)
 	return string(text)
 }
 
 func (f *fake) write(path, text string) {
 	f.Helper()
 	name := filepath.Join(f.dir, path)
-	must(f, errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)))
+	must.Do(f, errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)))
 }
 
 func flag(key, more string) string {
 	return `{"key":"` + key + `","type":"feature_flag","valueType":"bool",` + more + `"default":{"rules":[]}}`
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/devserver/pull"
 	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -72,7 +73,7 @@ func TestLocalChangesAreNotLost(t *testing.T) {
 	f.write("feature-flags/both.json", flag("both", `"name":"same",`))
 	f.write("feature-flags/new.json", flag("new", `"name":"mine",`))
 	f.write("feature-flags/mine.json", flag("mine", ""))
-	must(t, os.Remove(filepath.Join(f.dir, "feature-flags", "deleted.json")))
+	must.Do(t, os.Remove(filepath.Join(f.dir, "feature-flags", "deleted.json")))
 	f.set("both", flag("both", `"name":"same",`))
 	f.set("plain", flag("plain", `"name":"theirs",`))
 	f.set("new", flag("new", ""))
@@ -87,7 +88,7 @@ func TestLocalChangesAreNotLost(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	p = f.plan(pull.Options{Force: true})
-	must(t, p.Apply(ctx))
+	must.Do(t, p.Apply(ctx))
 	for path, has := range map[string]string{"changed": "default", "deleted": "default", "plain": "theirs", "mine": "default"} {
 		if got := f.file("feature-flags/" + path + ".json"); !strings.Contains(got, has) || strings.Contains(got, `"mine",`) && path != "mine" {
 			t.Errorf("%s: %s", path, got)
@@ -152,7 +153,7 @@ func TestTheWorkspaceFile(t *testing.T) {
 	}
 	// What the API does not tell stays when the environments are written again.
 	f.write("svc.json", `{"secretReferences": "protected", "environments": ["production"]}`)
-	must(t, f.plan(pull.Options{Force: true}).Apply(ctx))
+	must.Do(t, f.plan(pull.Options{Force: true}).Apply(ctx))
 	if ws, _ := workspace.Read(map[string][]byte{"svc.json": []byte(f.file("svc.json"))}); !ws.GuardedReferences() || len(ws.Environments) != 2 {
 		t.Errorf("%s", f.file("svc.json"))
 	}
@@ -197,7 +198,7 @@ func TestAWorkspaceWithoutEndIsNotTaken(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		api, err := remote.New(server.URL+"/v1", "key")
-		must(t, err)
+		must.Do(t, err)
 		_, _, err = pull.Files(ctx, api)
 		if err == nil || !strings.Contains(err.Error(), map[string]string{"bytes": "64 MiB", "values": "4194304 values", "pages": "500 pages"}[name]) || pages > map[string]int{"bytes": 17, "values": 17, "pages": 500}[name] {
 			t.Errorf("%s: %v after %d pages", name, err, pages)
@@ -236,7 +237,7 @@ func TestKeysThatAreNoFileNames(t *testing.T) {
 func TestAFolderThatLeadsElsewhere(t *testing.T) {
 	link := func(t *testing.T, f *fake, name string) (outside string) {
 		outside = t.TempDir()
-		must(t, errors.Join(os.MkdirAll(f.dir, 0o777), os.Symlink(outside, filepath.Join(f.dir, name))))
+		must.Do(t, errors.Join(os.MkdirAll(f.dir, 0o777), os.Symlink(outside, filepath.Join(f.dir, name))))
 		return outside
 	}
 	empty := func(t *testing.T, dir string) {
@@ -260,7 +261,7 @@ func TestAFolderThatLeadsElsewhere(t *testing.T) {
 		f.pull()
 		outside := filepath.Join(t.TempDir(), "state")
 		state := filepath.Join(f.dir, pull.StateName)
-		must(t, errors.Join(os.Rename(state, outside), os.Symlink(outside, state)))
+		must.Do(t, errors.Join(os.Rename(state, outside), os.Symlink(outside, state)))
 		if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "it is a link or no file") {
 			t.Error(err)
 		}
@@ -292,7 +293,7 @@ func TestAStateThatCameWithTheFilesDecidesNothing(t *testing.T) {
 	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "the key is one of the workspace") {
 		t.Error(err)
 	}
-	must(t, os.Truncate(filepath.Join(f.dir, pull.StateName), 1<<40))
+	must.Do(t, os.Truncate(filepath.Join(f.dir, pull.StateName), 1<<40))
 	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "bytes; remove it") {
 		t.Errorf("of a terabyte: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/devserver/pull"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -81,7 +82,7 @@ func pulled(t *testing.T) *fake {
 }
 
 func (f *fake) drop(path string) {
-	must(f, os.Remove(filepath.Join(f.dir, path)))
+	must.Do(f, os.Remove(filepath.Join(f.dir, path)))
 }
 
 // TestPush sends what was changed, in an order in which everything is there that is
@@ -101,7 +102,7 @@ func TestPush(t *testing.T) {
 	f.write("log-levels/log-level.shop.json", `{"key":"log-level.shop","type":"log_level","valueType":"log_level","default":{"rules":[]}}`)
 	f.write("schemas/s.json", `{"type":"object"}`)
 	p, pushed, err := f.push(pull.PushOptions{Message: "why"})
-	must(t, err)
+	must.Do(t, err)
 	want := "put schema s, put schema s 3, create segment beta, put segment beta, create config limits, put config limits, create config wait, put config wait, " +
 		"put feature_flag a 1, create feature_flag d, put feature_flag d, patch log_level log-level.shop, put log_level log-level.shop 3"
 	if last.String() != want || last.Message != "why" || len(last.key) != 32 {
@@ -269,8 +270,7 @@ func TestAPullWaitsForItsTurn(t *testing.T) {
 	f.pull()
 	f.set("a", flag("a", `"name":"theirs",`))
 	p := f.plan(pull.Options{})
-	lock, err := datadir.Lock(ctx, f.dir)
-	must(t, err)
+	lock := must.Get(datadir.Lock(ctx, f.dir))(t)
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	before := f.everything()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -75,7 +76,7 @@ func TestHostileServices(t *testing.T) {
 			public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 			instead := hostile(w.ask(w.front, "GET", "/api/v2/configs", secret, "").body, w.ask(w.front, "GET", "/api/v2/configs", w.key(access.KindSecretSDK, "development"), "").body)
 			r := w.relay(Options{Keys: []string{secret}})
-			w.must(r.Await(t.Context()))
+			must.Do(w, r.Await(t.Context()))
 			want := w.ask(r.Server, "GET", polls+someone, public, "")
 			before := w.times("/api/v2/configs")
 			w.answers(instead)
@@ -117,18 +118,15 @@ func TestARelayStartsFromItsCache(t *testing.T) {
 	public, secret, revoked, unseen := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production")
 	options := Options{Keys: []string{secret}, Cache: filepath.Join(t.TempDir(), "cache")}
 	r := w.relay(options)
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	want := w.ask(r.Server, "GET", polls+someone, public, "")
 	w.ask(r.Server, "GET", polls+someone, revoked, "")
 	address := w.eventsOf(r.Server, public)
 	r.end()
-	files, err := os.ReadDir(options.Cache)
-	w.must(err)
+	files := must.Get(os.ReadDir(options.Cache))(w)
 	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(options.Cache, file.Name()))
-		w.must(err)
-		info, err := file.Info()
-		w.must(err)
+		text := must.Get(os.ReadFile(filepath.Join(options.Cache, file.Name())))(w)
+		info := must.Get(file.Info())(w)
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has the mode %v", file.Name(), info.Mode())
 		}
@@ -140,7 +138,7 @@ func TestARelayStartsFromItsCache(t *testing.T) {
 	}
 	w.answers(gone)
 	r = w.relay(options)
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	if got := w.ask(r.Server, "GET", polls+someone, public, ""); want.status != 200 || got.String() != want.String() {
 		t.Errorf("from the cache: %s, want %s", got, want)
 	}
@@ -177,7 +175,7 @@ func TestACacheThatOthersCanWriteTo(t *testing.T) {
 	w := newWorld(t, shop)
 	for mode, want := range map[os.FileMode]bool{0o700: false, 0o755: false, 0o777: true, 0o770: true} {
 		options := Options{Keys: []string{w.key(access.KindSecretSDK, "production")}, Cache: t.TempDir()}
-		w.must(os.Chmod(options.Cache, mode))
+		must.Do(w, os.Chmod(options.Cache, mode))
 		before := strings.Count(w.log.String(), "others than this user can write to the directory of the cache")
 		w.relay(options)
 		if said := strings.Count(w.log.String(), "others than this user can write to the directory of the cache") > before; said != want {
@@ -193,19 +191,18 @@ func TestABrokenCacheIsNoReasonNotToStart(t *testing.T) {
 	public, secret, staging := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "development")
 	options := Options{Keys: []string{secret, staging}, Cache: t.TempDir()}
 	path := func(text string) string {
-		key, err := access.ParseKey(text)
-		w.must(err)
+		key := must.Get(access.ParseKey(text))(w)
 		return filepath.Join(options.Cache, "state-"+string(key.ID())+".json.gz")
 	}
 	first := w.relay(options)
-	w.must(first.Await(t.Context()))
+	must.Do(w, first.Await(t.Context()))
 	w.ask(first.Server, "GET", polls+someone, public, "")
 	if _, err := Open(Options{URL: w.front.URL, Keys: options.Keys, Cache: options.Cache, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), options.Cache+" is the cache of another relay") {
 		t.Errorf("two relays have one directory: %v", err)
 	}
 	first.end()
-	w.must(os.Rename(path(staging), path(secret)))
-	w.must(os.WriteFile(path(staging), []byte("{"), 0o600))
+	must.Do(w, os.Rename(path(staging), path(secret)))
+	must.Do(w, os.WriteFile(path(staging), []byte("{"), 0o600))
 	w.answers(gone)
 	away := w.relay(options)
 	w.eventually("it says so", func() bool { return strings.Count(w.log.String(), "going on without") == 2 })
@@ -216,10 +213,10 @@ func TestABrokenCacheIsNoReasonNotToStart(t *testing.T) {
 		t.Errorf("of another environment: %s", got)
 	}
 	w.answers(nil)
-	w.must(away.Await(t.Context()))
+	must.Do(w, away.Await(t.Context()))
 	away.end()
-	w.must(os.WriteFile(filepath.Join(options.Cache, keysFile), []byte("{"), 0o600))
-	w.must(w.relay(options).Await(t.Context()))
+	must.Do(w, os.WriteFile(filepath.Join(options.Cache, keysFile), []byte("{"), 0o600))
+	must.Do(w, w.relay(options).Await(t.Context()))
 	if log := w.log.String(); strings.Count(log, "going on without") != 3 {
 		t.Errorf("it does not say that the keys cannot be read:\n%s", log)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestACacheThatOthersHaveMade is written through no link, and no pipe in it is waited for.
@@ -19,11 +20,10 @@ func TestACacheThatOthersHaveMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, shop)
 	secret := w.key(access.KindSecretSDK, "production")
-	key, err := access.ParseKey(secret)
-	w.must(err)
+	key := must.Get(access.ParseKey(secret))(w)
 	options := Options{URL: w.front.URL, Keys: []string{secret}, Cache: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}
 	lock, elsewhere := filepath.Join(options.Cache, "lock"), filepath.Join(t.TempDir(), "made")
-	w.must(os.Symlink(elsewhere, lock))
+	must.Do(w, os.Symlink(elsewhere, lock))
 	if _, err := Open(options); err == nil || !strings.Contains(err.Error(), lock+" is no file but a link") {
 		t.Errorf("a lock that is a link: %v", err)
 	}
@@ -33,7 +33,7 @@ func TestACacheThatOthersHaveMade(t *testing.T) {
 	for _, name := range []string{keysFile, "state-" + string(key.ID()) + ".json.gz"} {
 		options.Cache = t.TempDir()
 		pipe := filepath.Join(options.Cache, name)
-		w.must(syscall.Mkfifo(pipe, 0o600))
+		must.Do(w, syscall.Mkfifo(pipe, 0o600))
 		waiting := time.AfterFunc(time.Minute, func() {
 			t.Errorf("%s is waited for", name)
 			if f, err := os.OpenFile(pipe, os.O_RDWR, 0); err == nil {
@@ -41,7 +41,7 @@ func TestACacheThatOthersHaveMade(t *testing.T) {
 			}
 		})
 		r := w.relay(options)
-		w.must(r.Await(t.Context()))
+		must.Do(w, r.Await(t.Context()))
 		r.end()
 		waiting.Stop()
 		if log := w.log.String(); !strings.Contains(log, pipe+": it is no file") {

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -28,7 +29,7 @@ func TestKeysAreAskedAboutOnce(t *testing.T) {
 	elsewhere, gone := w.key(access.KindPublicSDK, "development"), w.key(access.KindPublicSDK, "production")
 	w.revoke(gone)
 	r := w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	var offset atomic.Int64
 	began := time.Now() // the clock stands still, or a busy machine would have answers grow old
 	r.keys.now = func() time.Time { return began.Add(time.Duration(offset.Load())) }
@@ -75,12 +76,10 @@ func TestStrangersCostTheServiceLittle(t *testing.T) {
 	t.Parallel()
 	w, r, public, _ := relayOfShop(t)
 	w.ask(r.Server, "GET", polls+someone, public, "")
-	parsed, err := access.ParseKey(public)
-	w.must(err)
+	parsed := must.Get(access.ParseKey(public))(w)
 	begin, limited := time.Now(), 0
 	for range 3 * anonymous.Burst {
-		made, err := access.NewKey(randomly{}, access.KindPublicSDK, parsed.Workspace(), parsed.Principal())
-		w.must(err)
+		made := must.Get(access.NewKey(randomly{}, access.KindPublicSDK, parsed.Workspace(), parsed.Principal()))(w)
 		switch got := w.ask(r.Server, "GET", polls+someone, made.Reveal(), ""); got.status {
 		case 401, 503:
 		case 429:
@@ -104,7 +103,7 @@ func TestTokensOfStreams(t *testing.T) {
 	w := newWorld(t, shop)
 	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "development")
 	r := w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	address := w.eventsOf(w.front, public) // of a service whose streams the relay has
 	w.stream(r.Server, address, "")
 	if w.times("/api/v2/key") != 1 {
@@ -118,13 +117,11 @@ func TestTokensOfStreams(t *testing.T) {
 	}
 	// Each stream is counted for its address and its key; secret keys have their own.
 	few := w.relay(Options{Keys: []string{secret}, Streams: 8, Proxies: ratelimit.Proxies{netip.MustParsePrefix("127.0.0.0/8")}})
-	w.must(few.Await(t.Context()))
+	must.Do(w, few.Await(t.Context()))
 	for i, status := range []int{200, 200, 429, 200, 200, 429} {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", few.URL+address, nil)
-		w.must(err)
+		r := must.Get(http.NewRequestWithContext(t.Context(), "GET", few.URL+address, nil))(w)
 		r.Header.Set("X-Forwarded-For", "10.0.0."+strconv.Itoa([]int{0, 0, 0, 1, 1, 2}[i]))
-		got, err := http.DefaultTransport.RoundTrip(r)
-		w.must(err)
+		got := must.Get(http.DefaultTransport.RoundTrip(r))(w)
 		defer got.Body.Close()
 		if got.StatusCode != status {
 			t.Errorf("stream %d: %d, want %d", i, got.StatusCode, status)
@@ -142,7 +139,7 @@ func TestOneKeyForAllBrowsers(t *testing.T) {
 	w := newWorld(t, shop)
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	for key, status := range map[string]int{"web": 200, "": 401, public: 401, "Web": 401} {
 		if got := w.ask(r.Server, "GET", polls+someone, key, ""); got.status != status {
 			t.Errorf("%q: %s", key, got)
@@ -181,7 +178,7 @@ func TestARelayWhoseKeyIsRevoked(t *testing.T) {
 	w := newWorld(t, shop)
 	public, later, revoked, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r := w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	var offset atomic.Int64
 	r.keys.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	want := w.ask(r.Server, "GET", polls+someone, public, "")
@@ -226,7 +223,7 @@ func TestATokenIsAskedAboutWithAnyKey(t *testing.T) {
 	w := newWorld(t, shop)
 	revoked, good, public := w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "development"), w.key(access.KindPublicSDK, "development")
 	r := w.relay(Options{Keys: []string{revoked, good}})
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	w.revoke(revoked)
 	w.eventually("the service refuses the key", func() bool { return w.ask(w.front, "GET", "/api/v2/key", revoked, "").status == 401 })
 	address := w.eventsOf(w.front, public)
@@ -243,7 +240,7 @@ func (w *world) environments(text string) {
 	w.Helper()
 	bare := apiload.Git{Program: testenv.Program(w.T, "on Debian, apt-get install git", "git"), Dir: filepath.Join(w.dir, "repository.git")}
 	file := filepath.Join(w.TempDir(), "svc.json")
-	w.must(os.WriteFile(file, []byte(`{"environments":`+text+`}`), 0o600))
+	must.Do(w, os.WriteFile(file, []byte(`{"environments":`+text+`}`), 0o600))
 	w.Setenv("GIT_INDEX_FILE", filepath.Join(w.TempDir(), "index"))
 	bare.Run(w.T, "read-tree", "refs/heads/main")
 	bare.Run(w.T, "update-index", "--cacheinfo", "100644,"+bare.Run(w.T, "hash-object", "-w", file)+",svc.json")
@@ -260,8 +257,8 @@ func TestAnEnvironmentThatIsArchived(t *testing.T) {
 	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "development")
 	r := w.relay(Options{Keys: []string{secret, w.key(access.KindSecretSDK, "development")}, Cache: t.TempDir()})
 	frontend := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
-	w.must(r.Await(t.Context()))
-	w.must(frontend.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
+	must.Do(w, frontend.Await(t.Context()))
 	events := w.eventsOf(r.Server, public)
 	unseen := w.eventsOf(w.front, w.key(access.KindPublicSDK, "development"))
 	made := events[:len(events)-4] + "AAAA"

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -50,7 +51,7 @@ func TestAnswersAreThoseOfTheService(t *testing.T) {
 	w := newWorld(t, shop)
 	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "development")
 	r := w.relay(Options{Keys: []string{secret, w.key(access.KindSecretSDK, "development")}})
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	type request struct{ method, path, key, body string }
 	requests := []request{
 		{"GET", "/api/v2/configs", secret, ""}, {"HEAD", "/api/v2/configs", secret, ""}, {"POST", "/api/v2/configs", secret, ""},
@@ -98,7 +99,7 @@ func (w *world) eventsOf(server *httptest.Server, key string) string {
 	var bulk struct {
 		EventStreams []struct{ Endpoint struct{ RequestURI string } }
 	}
-	w.must(json.Unmarshal([]byte(w.ask(server, "POST", "/ofrep/v1/evaluate/flags", key, "{}").body), &bulk))
+	must.Do(w, json.Unmarshal([]byte(w.ask(server, "POST", "/ofrep/v1/evaluate/flags", key, "{}").body), &bulk))
 	if len(bulk.EventStreams) != 1 {
 		w.Fatal("no stream is named")
 	}
@@ -115,7 +116,7 @@ func TestAChangeReachesEverybody(t *testing.T) {
 		}
 		public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 		r := w.relay(Options{Keys: []string{secret}})
-		w.must(r.Await(t.Context()))
+		must.Do(w, r.Await(t.Context()))
 		browser, server := w.stream(r.Server, w.eventsOf(r.Server, public), ""), w.stream(r.Server, "/api/v2/sse/config", secret)
 		<-server // the state at first
 		w.eventually("how changes come", func() bool { return r.environments[0].streaming.Load() == streams })
@@ -170,7 +171,7 @@ func TestAPageThatHeardFromAnotherRelay(t *testing.T) {
 	relays := []*relayed{w.relay(Options{Keys: []string{secret}}), w.relay(Options{Keys: []string{secret}})}
 	var events []<-chan string
 	for _, r := range relays {
-		w.must(r.Await(t.Context()))
+		must.Do(w, r.Await(t.Context()))
 		events = append(events, w.stream(r.Server, w.eventsOf(r.Server, public), ""))
 	}
 	for i := range 4 {
@@ -222,8 +223,8 @@ func TestOtherAnswersHaveOtherVersions(t *testing.T) {
 	w := newWorld(t, files)
 	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "production")
 	one, two := w.relay(Options{Keys: []string{secret}}), w.relay(Options{Keys: []string{other}})
-	w.must(one.Await(t.Context()))
-	w.must(two.Await(t.Context()))
+	must.Do(w, one.Await(t.Context()))
+	must.Do(w, two.Await(t.Context()))
 	for _, q := range []struct{ method, path, body string }{
 		{"GET", polls + someone, ""}, {"POST", "/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"u-9"}}`},
 	} {

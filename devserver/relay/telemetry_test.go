@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/upstream"
 )
 
@@ -25,7 +26,7 @@ func TestTelemetryIsPassedOn(t *testing.T) {
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	opened := time.Now()
 	r := w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	e := r.environments[0]
 	for method, tt := range map[string]struct {
 		key, body string
@@ -107,7 +108,7 @@ func (w *world) evaluations(key string) int {
 	var told struct {
 		Environments map[string]struct{ Days []struct{ Total int } }
 	}
-	w.must(json.Unmarshal(found.Body.Bytes(), &told))
+	must.Do(w, json.Unmarshal(found.Body.Bytes(), &told))
 	total := 0
 	for _, day := range told.Environments["production"].Days {
 		total += day.Total
@@ -125,7 +126,7 @@ func TestAReportCountsOnce(t *testing.T) {
 	second := w.relay(Options{Keys: []string{w.key(access.KindSecretSDK, "production")}})
 	behind := w.relay(Options{Keys: []string{secret}, URL: r.URL, FrontendKey: "web"})
 	for _, each := range []*relayed{r, second, behind} {
-		w.must(each.Await(t.Context()))
+		must.Do(w, each.Await(t.Context()))
 	}
 	passed := func(by *relayed) {
 		e := by.environments[0]

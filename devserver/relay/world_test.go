@@ -23,6 +23,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/testing/must"
 )
 
 // world is a workspace that is served, and what stands between it and a relay.
@@ -47,11 +48,9 @@ func newWorld(t *testing.T, files map[string]string) *world {
 	for path, text := range files {
 		content[path] = []byte(text)
 	}
-	first, err := embedded.Create(t.Context(), w.dir, embedded.Creation{Name: "Shop", Source: "a test", Files: content, By: "test"})
-	w.must(err)
+	first := must.Get(embedded.Create(t.Context(), w.dir, embedded.Creation{Name: "Shop", Source: "a test", Files: content, By: "test"}))(w)
 	w.admin = first.Key.Reveal()
-	w.service, err = embedded.Open(t.Context(), w.dir, embedded.Options{Logger: slog.New(slog.DiscardHandler), Streams: 100})
-	w.must(err)
+	w.service = must.Get(embedded.Open(t.Context(), w.dir, embedded.Options{Logger: slog.New(slog.DiscardHandler), Streams: 100}))(w)
 	w.front = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		count, _ := w.asked.LoadOrStore(r.URL.Path, new(atomic.Int64))
 		count.(*atomic.Int64).Add(1)
@@ -73,13 +72,6 @@ func newWorld(t *testing.T, files map[string]string) *world {
 		_ = w.service.Close()
 	})
 	return w
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
 }
 
 // answers has something else answer, nil for the service itself. Streams end, and
@@ -124,15 +116,14 @@ func (w *world) times(path string) int64 {
 func (w *world) key(kind access.Kind, environment string) string {
 	w.Helper()
 	key, _, err := embedded.IssueKey(w.Context(), w.dir, "test", access.KeyRequest{Kind: kind, Name: "test", Environment: environment})
-	w.must(err)
+	must.Do(w, err)
 	return key.Reveal()
 }
 
 // patch changes an item, as a person would.
 func (w *world) patch(path, body string) {
 	w.Helper()
-	r, err := http.NewRequest("PATCH", "/v1/"+path, strings.NewReader(body))
-	w.must(err)
+	r := must.Get(http.NewRequest("PATCH", "/v1/"+path, strings.NewReader(body)))(w)
 	r.Header.Set("Authorization", "Bearer "+w.admin)
 	answer := httptest.NewRecorder()
 	w.service.Handler().ServeHTTP(answer, r)
@@ -156,8 +147,7 @@ func (w *world) relay(options Options) *relayed {
 	if options.Streams == 0 {
 		options.Streams = 100
 	}
-	r, err := Open(options)
-	w.must(err)
+	r := must.Get(Open(options))(w)
 	out := &relayed{r, httptest.NewServer(r.Handler())}
 	w.Cleanup(out.end)
 	return out
@@ -169,7 +159,7 @@ func relayOfShop(t *testing.T) (w *world, r *relayed, public, secret string) {
 	w = newWorld(t, shop)
 	public, secret = w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
 	r = w.relay(Options{Keys: []string{secret}})
-	w.must(r.Await(t.Context()))
+	must.Do(w, r.Await(t.Context()))
 	return w, r, public, secret
 }
 
@@ -196,8 +186,7 @@ func (a answer) String() string {
 // ask sends a request to a server, with headers given as name, value.
 func (w *world) ask(server *httptest.Server, method, path, key, body string, header ...string) answer {
 	w.Helper()
-	r, err := http.NewRequest(method, server.URL+path, strings.NewReader(body))
-	w.must(err)
+	r := must.Get(http.NewRequest(method, server.URL+path, strings.NewReader(body)))(w)
 	r.Header.Set("Accept-Encoding", "identity")
 	if key != "" {
 		r.Header.Set("Authorization", basic(key))
@@ -205,11 +194,9 @@ func (w *world) ask(server *httptest.Server, method, path, key, body string, hea
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	sent, err := http.DefaultTransport.RoundTrip(r)
-	w.must(err)
+	sent := must.Get(http.DefaultTransport.RoundTrip(r))(w)
 	defer sent.Body.Close()
-	text, err := io.ReadAll(sent.Body)
-	w.must(err)
+	text := must.Get(io.ReadAll(sent.Body))(w)
 	return answer{sent.StatusCode, sent.Header, string(text)}
 }
 
@@ -218,16 +205,14 @@ func basic(key string) string { return "Basic " + base64.StdEncoding.EncodeToStr
 // stream follows an event stream: what comes is its events, as "id data".
 func (w *world) stream(server *httptest.Server, path, key string, header ...string) <-chan string {
 	w.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), "GET", server.URL+path, nil)
-	w.must(err)
+	r := must.Get(http.NewRequestWithContext(w.Context(), "GET", server.URL+path, nil))(w)
 	if key != "" {
 		r.Header.Set("Authorization", basic(key))
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	sent, err := http.DefaultTransport.RoundTrip(r)
-	w.must(err)
+	sent := must.Get(http.DefaultTransport.RoundTrip(r))(w)
 	if sent.StatusCode != 200 {
 		text, _ := io.ReadAll(sent.Body)
 		w.Fatalf("%s: %d %s", path, sent.StatusCode, text)
@@ -281,12 +266,10 @@ func (l *lines) String() string {
 
 func (w *world) revoke(key string) {
 	w.Helper()
-	parsed, err := access.ParseKey(key)
-	w.must(err)
-	registry, err := local.OpenRegistry(w.dir)
-	w.must(err)
-	_, err = registry.RevokeKey(w.Context(), parsed.ID(), time.Now())
-	w.must(errors.Join(err, registry.Close()))
+	parsed := must.Get(access.ParseKey(key))(w)
+	registry := must.Get(local.OpenRegistry(w.dir))(w)
+	_, err := registry.RevokeKey(w.Context(), parsed.ID(), time.Now())
+	must.Do(w, errors.Join(err, registry.Close()))
 }
 
 // randomly reads random bytes.

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -34,10 +35,8 @@ func TestAlertsRingWhenTheyShould(t *testing.T) {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
-	tests, err := os.ReadFile(filepath.Join(monitoring, "alerts_test.yaml"))
-	must(t, err)
-	guide, err := os.ReadFile(filepath.Join(monitoring, "README.md"))
-	must(t, err)
+	tests := must.Get(os.ReadFile(filepath.Join(monitoring, "alerts_test.yaml")))(t)
+	guide := must.Get(os.ReadFile(filepath.Join(monitoring, "README.md")))(t)
 	for _, rule := range alerts(t) {
 		if !strings.Contains(string(tests), "alertname: "+rule.Alert+"\n") {
 			t.Errorf("%s: no test has it ring", rule.Alert)
@@ -53,15 +52,13 @@ func TestAlertsRingWhenTheyShould(t *testing.T) {
 // looks at is there.
 func TestMonitoringShowsWhatThereIs(t *testing.T) {
 	prometheus := testenv.Program(t, "on Debian, apt-get install prometheus", "prometheus")
-	binary, err := svcbinary.Swift()
-	must(t, err)
+	binary := must.Get(svcbinary.Swift())(t)
 	dir := t.TempDir()
 	data, keyFile, settings := filepath.Join(dir, "data"), filepath.Join(dir, "relay.key"), filepath.Join(dir, "prometheus.yaml")
 	start := func(args ...string) (address, metrics string) {
 		port := freeport.Take()
 		address, metrics = "127.0.0.1:"+port, "127.0.0.1:"+freeport.Take()
-		server, err := svcbinary.Start(binary, append(args, "--port", port, "--metrics-address", metrics)...)
-		must(t, err)
+		server := must.Get(svcbinary.Start(binary, append(args, "--port", port, "--metrics-address", metrics)...))(t)
 		t.Cleanup(server.Kill)
 		return address, metrics
 	}
@@ -80,7 +77,7 @@ scrape_configs: [{job_name: svc, static_configs: [{targets: ["%s", "%s"]}]}]
 	scraper := exec.Command(prometheus, "--config.file="+settings, "--storage.tsdb.path="+filepath.Join(dir, "series"),
 		"--web.listen-address="+address, "--log.level=error")
 	scraper.Stderr = t.Output()
-	must(t, scraper.Start())
+	must.Do(t, scraper.Start())
 	t.Cleanup(func() { scraper.Process.Kill(); scraper.Wait() })
 
 	asked := map[string]string{} // by what it is for
@@ -185,8 +182,7 @@ func found(t *testing.T, base, expr string) bool {
 // fetch returns what an address answers, and nothing while nobody is ready there.
 func fetch(t *testing.T, address, authorization string) []byte {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodGet, address, nil)
-	must(t, err)
+	request := must.Get(http.NewRequest(http.MethodGet, address, nil))(t)
 	if authorization != "" {
 		request.Header.Set("Authorization", authorization)
 	}
@@ -198,7 +194,6 @@ func fetch(t *testing.T, address, authorization string) []byte {
 	if answer.StatusCode == http.StatusServiceUnavailable {
 		return nil
 	}
-	text, err := io.ReadAll(answer.Body)
-	must(t, err)
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	return text
 }

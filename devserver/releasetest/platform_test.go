@@ -24,6 +24,7 @@ import (
 	"svc.example/svc/shared/testing/docker"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -67,8 +68,7 @@ func TestEveryPlatformDoesTheSame(t *testing.T) {
 // Wine at its prefix.
 func wine(t *testing.T) string {
 	path := testenv.Program(t, "on Debian, apt-get install wine gcc-mingw-w64-x86-64-win32", "wine")
-	cache, err := os.UserCacheDir()
-	must(t, err)
+	cache := must.Get(os.UserCacheDir())(t)
 	prefix := filepath.Join(cache, "svc-test", "wine")
 	testenv.File(t, "run devserver/releasetest/prepare.sh", filepath.Join(prefix, "ready"))
 	t.Setenv("WINEPREFIX", prefix)
@@ -99,19 +99,16 @@ func (m machine) svc(args ...string) string {
 
 func (m machine) start(args ...string) *svcbinary.Server {
 	m.Helper()
-	server, err := svcbinary.Start(m.runner, append([]string{m.binary}, args...)...)
-	must(m, err)
+	server := must.Get(svcbinary.Start(m.runner, append([]string{m.binary}, args...)...))(m)
 	m.Cleanup(server.Kill) // should the test end early
 	return server
 }
 
 func (m machine) ask(method, url, key, body string) string {
 	m.Helper()
-	request, err := http.NewRequest(method, url, strings.NewReader(body))
-	must(m, err)
+	request := must.Get(http.NewRequest(method, url, strings.NewReader(body)))(m)
 	request.Header.Set("Authorization", "Bearer "+key)
-	response, err := http.DefaultClient.Do(request)
-	must(m, err)
+	response := must.Get(http.DefaultClient.Do(request))(m)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= 300 {
@@ -129,17 +126,16 @@ func (m machine) serves() {
 			Evaluations map[string]struct{ Value struct{ Value any } }
 		}
 		text := m.ask("GET", "http://127.0.0.1:"+port+"/api/v2/configs/eval-with-context/"+context, "", "")
-		must(m, json.Unmarshal([]byte(text), &answer))
+		must.Do(m, json.Unmarshal([]byte(text), &answer))
 		return answer.Evaluations["new-checkout"].Value.Value
 	}
 	if checkout() != true {
 		m.Errorf("new-checkout is served as %v", checkout())
 	}
 	file := filepath.Join("our-config", "feature-flags", "new-checkout.json")
-	text, err := os.ReadFile(file)
-	must(m, err)
+	text := must.Get(os.ReadFile(file))(m)
 	edited := bytes.ReplaceAll(text, []byte(`"value": true`), []byte(`"value": false`))
-	must(m, os.WriteFile(file, edited, 0o666))
+	must.Do(m, os.WriteFile(file, edited, 0o666))
 	for deadline := time.Now().Add(apiload.Patience); checkout() != false; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			m.Fatalf("the edit is never served:\n%s", server.Log)
@@ -177,28 +173,19 @@ func (m machine) keeps() {
 	m.ends(second)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestTheImage: what the Dockerfile's last stage makes answers its health check,
 // as a user without rights, and keeps nothing but its volume. One command serves a
 // directory of flags by it, to this machine.
 func TestTheImage(t *testing.T) {
 	e := docker.New(t)
 	dir := t.TempDir()
-	binary, err := svcbinary.For("linux", runtime.GOARCH)
-	must(t, err)
+	binary := must.Get(svcbinary.For("linux", runtime.GOARCH))(t)
 	for from, to := range map[string]string{binary: "src/bin/svc", filepath.Join(guides.Root(t), "LICENSE"): "src/LICENSE", "/dev/null": "etc/ssl/certs/ca-certificates.crt"} {
-		text, err := os.ReadFile(from)
-		must(t, err)
+		text := must.Get(os.ReadFile(from))(t)
 		write(t, filepath.Join(dir, to), text)
 	}
-	must(t, os.Chmod(filepath.Join(dir, "src/bin/svc"), 0o755))
-	must(t, os.Mkdir(filepath.Join(dir, "data"), 0o777))
+	must.Do(t, os.Chmod(filepath.Join(dir, "src/bin/svc"), 0o755))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "data"), 0o777))
 	// The first stage needs a base image from elsewhere, and does what make does.
 	_, last, found := strings.Cut(guides.Read(t, "Dockerfile"), "\nFROM scratch\n")
 	if !found {
@@ -252,8 +239,7 @@ func served(t *testing.T, docker func(args ...string) string, image string) {
 	if command == nil {
 		t.Fatal("the guide has no command that serves a directory")
 	}
-	binary, err := svcbinary.Swift()
-	must(t, err)
+	binary := must.Get(svcbinary.Swift())(t)
 	dir, port := t.TempDir(), freeport.Take()
 	if err := os.Chmod(dir, 0o755); err != nil { // the image's user has to read it
 		t.Fatal(err)
@@ -276,8 +262,7 @@ func served(t *testing.T, docker func(args ...string) string, image string) {
 	}
 	flag("true")
 	file := filepath.Join(dir, "our-config", "feature-flags", "new-checkout.json")
-	text, err := os.ReadFile(file)
-	must(t, err)
+	text := must.Get(os.ReadFile(file))(t)
 	write(t, file, bytes.ReplaceAll(text, []byte(`"value": true`), []byte(`"value": false`)))
 	flag("false")
 }
@@ -351,7 +336,7 @@ func write(t *testing.T, path string, text []byte) {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o666)
 	}
-	must(t, err)
+	must.Do(t, err)
 }
 
 // publish puts a module into a folder from which the go command gets it as from
@@ -359,8 +344,7 @@ func write(t *testing.T, path string, text []byte) {
 func publish(t *testing.T, dir, proxy, address, version string) {
 	t.Helper()
 	versions := filepath.Join(proxy, filepath.FromSlash(address), "@v")
-	gomod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	must(t, err)
+	gomod := must.Get(os.ReadFile(filepath.Join(dir, "go.mod")))(t)
 	write(t, filepath.Join(versions, version+".mod"), gomod)
 	write(t, filepath.Join(versions, "list"), []byte(version+"\n"))
 	write(t, filepath.Join(versions, version+".info"), []byte(`{"Version":"`+version+`"}`))
@@ -368,5 +352,5 @@ func publish(t *testing.T, dir, proxy, address, version string) {
 	if err == nil {
 		err = errors.Join(zip.CreateFromDir(file, module.Version{Path: address, Version: version}, dir), file.Close())
 	}
-	must(t, err)
+	must.Do(t, err)
 }

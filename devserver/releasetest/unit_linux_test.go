@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -39,14 +40,11 @@ func TestTheServiceIsStartedWhenItAnswers(t *testing.T) {
 		t.Error("the unit does not wait to be told")
 	}
 	socket := filepath.Join(t.TempDir(), "notify")
-	systemd, err := net.ListenPacket("unixgram", socket)
-	must(t, err)
+	systemd := must.Get(net.ListenPacket("unixgram", socket))(t)
 	defer systemd.Close()
 	t.Setenv("NOTIFY_SOCKET", socket)
-	binary, err := svcbinary.Swift()
-	must(t, err)
-	server, err := svcbinary.Start(binary, "api", "--data", filepath.Join(t.TempDir(), "data"), "--port", freeport.Take())
-	must(t, err)
+	binary := must.Get(svcbinary.Swift())(t)
+	server := must.Get(svcbinary.Start(binary, "api", "--data", filepath.Join(t.TempDir(), "data"), "--port", freeport.Take()))(t)
 	t.Cleanup(server.Kill)
 	systemd.SetReadDeadline(time.Now().Add(apiload.Patience))
 	said := make([]byte, 100)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 var ctx = context.Background()
@@ -20,10 +22,7 @@ func api(t *testing.T, answer http.HandlerFunc) (*Client, *[]time.Duration) {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	c, err := New(server.URL+"/v1/", "secret-key")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(New(server.URL+"/v1/", "secret-key"))(t)
 	var waited []time.Duration
 	c.wait = func(_ context.Context, d time.Duration) error {
 		waited = append(waited, d)
@@ -139,10 +138,7 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 	if err := c.Read(ctx, "/flags", nil, new(struct{})); err == nil || !strings.Contains(err.Error(), "check the address") {
 		t.Error(err)
 	}
-	c, err := New("http://127.0.0.1:1/v1", "secret-key")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(New("http://127.0.0.1:1/v1", "secret-key"))(t)
 	if _, err := c.get(ctx, "/flags", nil, maxAnswer); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Error(err)
 	}
@@ -307,10 +303,7 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 		}
 		lock.Unlock()
 	}
-	c, err := New("http://127.0.0.1:1/v1", "key")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(New("http://127.0.0.1:1/v1", "key"))(t)
 	if _, err := c.Change(ctx, ChangeSet{Repeatable: true}); err == nil || errors.As(err, new(*Unknown)) {
 		t.Errorf("where nobody listens: %v", err)
 	}

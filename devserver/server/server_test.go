@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestLoopback(t *testing.T) {
@@ -29,10 +31,7 @@ func TestLoopback(t *testing.T) {
 }
 
 func TestListenRefusals(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
 	for _, tt := range []struct {
@@ -57,10 +56,7 @@ func TestListenRefusals(t *testing.T) {
 // serving serves until stop is called; served tells how it ended.
 func serving(t *testing.T, handler http.Handler) (address string, stop func(), served chan error) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	served = make(chan error)
 	go func() { served <- Serve(ctx, []net.Listener{l}, handler) }()
@@ -109,10 +105,7 @@ func TestStoppingLetsAnswersFinish(t *testing.T) {
 // of need.
 func TestStoppingDoesNotWaitForUnusedConnections(t *testing.T) {
 	address, stop, served := serving(t, http.NotFoundHandler())
-	silent, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := must.Get(net.Dial("tcp", address))(t)
 	defer silent.Close()
 	if _, err := http.Get("http://" + address); err != nil { // so that the silent one was accepted before
 		t.Fatal(err)
@@ -129,20 +122,12 @@ func TestStoppingDoesNotWaitForUnusedConnections(t *testing.T) {
 // reads comes once it was sent, on a connection that goes on.
 func TestARefusalReachesWhoIsStillSending(t *testing.T) {
 	address, stop, served := serving(t, http.NotFoundHandler())
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", address))(t)
 	answers := bufio.NewReader(c)
 	for range 2 {
 		body := strings.Repeat(" ", 1<<20)
-		if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
-			t.Fatal(err)
-		}
-		r, err := http.ReadResponse(answers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body))(t)
+		r := must.Get(http.ReadResponse(answers, nil))(t)
 		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.StatusCode != 404 || r.Close {
 			t.Errorf("%v, connection closed: %v, %v", r.Status, r.Close, err)
 		}

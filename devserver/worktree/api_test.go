@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/must"
 )
 
 const (
@@ -54,7 +55,7 @@ func open(t *testing.T) *page {
 	p.write("svc.json", `{"environments": ["development", "production"]}`)
 	p.write(flagPath, flagText)
 	file, err := overrides.Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, dir, "development")
-	must(t, err)
+	must.Do(t, err)
 	if p.api, err = New(Options{Dir: dir, Environment: "development", Overrides: &file, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
 		ServedOverrides: func() ([]byte, bool) { return nil, false }}); err != nil {
 		t.Fatal(err)
@@ -66,14 +67,13 @@ func open(t *testing.T) *page {
 func (p *page) write(path, text string) {
 	p.Helper()
 	path = filepath.Join(p.dir, path)
-	must(p, os.MkdirAll(filepath.Dir(path), 0o777))
-	must(p, os.WriteFile(path, []byte(text), 0o666))
+	must.Do(p, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(p, os.WriteFile(path, []byte(text), 0o666))
 }
 
 func (p *page) read(path string) string {
 	p.Helper()
-	text, err := os.ReadFile(filepath.Join(p.dir, path))
-	must(p, err)
+	text := must.Get(os.ReadFile(filepath.Join(p.dir, path)))(p)
 	return string(text)
 }
 
@@ -257,7 +257,7 @@ func TestItemsAreCreatedAndDeleted(t *testing.T) {
 	if status, answer := p.ask("POST", "/v1/flags", `{"key": "theirs"}`); status != 409 || p.read("feature-flags/theirs.json") != "{" {
 		t.Error(status, answer)
 	}
-	must(t, os.MkdirAll(filepath.Join(p.dir, "feature-flags/folder.json"), 0o777))
+	must.Do(t, os.MkdirAll(filepath.Join(p.dir, "feature-flags/folder.json"), 0o777))
 	if status, answer := p.ask("POST", "/v1/flags", `{"key": "folder"}`); status != 422 {
 		t.Error(status, answer)
 	}
@@ -335,23 +335,16 @@ func TestErrorsOfWritesAreToldWithoutTheirCause(t *testing.T) {
 		t.Error(f)
 	}
 	p := open(t)
-	must(t, os.Symlink(t.TempDir(), filepath.Join(p.dir, "segments")))
+	must.Do(t, os.Symlink(t.TempDir(), filepath.Join(p.dir, "segments")))
 	if status, answer := p.ask("POST", "/v1/segments", `{"key":"a"}`); status != 422 || !strings.Contains(fmt.Sprint(answer["message"]), "segments/a.json cannot be written: its folder is a symbolic link that leads out of the directory") {
 		t.Errorf("%d %v", status, answer)
 	}
-	must(t, os.Symlink("nowhere", filepath.Join(p.dir, "configs")))
+	must.Do(t, os.Symlink("nowhere", filepath.Join(p.dir, "configs")))
 	if status, answer := p.ask("GET", "/v1/flags", ""); status != 503 || !strings.HasPrefix(fmt.Sprint(answer["message"]), "configs: this is a symbolic link to nowhere") {
 		t.Errorf("%d %v", status, answer)
 	}
 	f = fault.Of(overrideError(&fs.PathError{Op: "write", Path: "/secret/place", Err: syscall.ENOSPC}))
 	if f.Kind != fault.Unavailable || f.Message != fault.FullDisk {
 		t.Error(f)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
@@ -56,11 +57,11 @@ func TestAnEditThatLooksLikeNoneIsTakenUp(t *testing.T) {
 	p := open(t)
 	path := filepath.Join(p.dir, flagPath)
 	long := time.Now().Add(-time.Hour)
-	must(t, os.Chtimes(path, long, long))
+	must.Do(t, os.Chtimes(path, long, long))
 	p.must("GET", "/v1/flags/new-checkout", "")
 	edited := strings.Replace(flagText, `"team": "web"`, `"team": "app"`, 1)
 	p.write(flagPath, edited)
-	must(t, os.Chtimes(path, long, long))
+	must.Do(t, os.Chtimes(path, long, long))
 	p.must("PATCH", "/v1/flags/new-checkout/environments/default", `{"enabled": true}`)
 	if got := p.read(flagPath); got != strings.Replace(edited, `"value": false`, `"value": true`, 1) {
 		t.Errorf("%q", got)
@@ -93,13 +94,12 @@ func TestListsOfADirectoryAreAnsweredOnce(t *testing.T) {
 // methods that it takes.
 func TestWhatIsDescribedIsServed(t *testing.T) {
 	p := open(t)
-	text, err := json.Marshal(p.must("GET", "/v1/openapi.json", ""))
-	must(t, err)
+	text := must.Get(json.Marshal(p.must("GET", "/v1/openapi.json", "")))(t)
 	var d struct {
 		Servers []struct{ URL string }
 		Paths   map[string]map[string]struct{ Responses map[string]any }
 	}
-	must(t, json.Unmarshal(text, &d))
+	must.Do(t, json.Unmarshal(text, &d))
 	handler := p.api.Beside(http.NotFoundHandler())
 	ask := func(method, path, token string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
@@ -136,7 +136,7 @@ func TestWhatIsDescribedIsServed(t *testing.T) {
 		}
 	}
 	routes, _, err := p.api.routes(&control.Service{})
-	must(t, err)
+	must.Do(t, err)
 	for _, route := range routes {
 		below := strings.HasPrefix(route.Path, "/v1/") && !strings.HasPrefix(route.Path, "/v1/docs/") // what the reference loads
 		if served := ask("TRACE", parameter.ReplaceAllString(route.Path, "x"), p.token).Code != http.StatusNotFound; served && below != slices.Contains(described, route.Path) {

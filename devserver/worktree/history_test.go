@@ -17,6 +17,7 @@ import (
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestWhatAnAnswerNamesCanBeUndone, whatever has been written on top of it: the history
@@ -197,15 +198,14 @@ func TestAnAnswerOutlivesTheServer(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), `"delete"`) {
 		t.Errorf("the key is told: %v", err)
 	}
-	must(t, os.WriteFile(path, []byte("{"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte("{"), 0o600))
 	again("after-that", "POST", "/v1/flags", `{"key": "made"}`)
 }
 
 // TestOfRequestsUnderOneKeyOneIsCarriedOut, whichever server of the directory they come to.
 func TestOfRequestsUnderOneKeyOneIsCarriedOut(t *testing.T) {
 	p := open(t)
-	api, err := New(Options{Dir: p.dir, Environment: "production", Overrides: p.api.options.Overrides, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580)})
-	must(t, err)
+	api := must.Get(New(Options{Dir: p.dir, Environment: "production", Overrides: p.api.options.Overrides, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580)}))(t)
 	other := *p
 	other.api, other.token = api, api.Token()
 	var all sync.WaitGroup
@@ -230,8 +230,7 @@ func TestOfRequestsUnderOneKeyOneIsCarriedOut(t *testing.T) {
 // beside is another svc serve on the same directory.
 func (p *page) beside() *page {
 	p.Helper()
-	api, err := New(Options{Dir: p.dir, Environment: "development", Who: "Grace", Hosts: OwnHosts("127.0.0.1", 6580)})
-	must(p, err)
+	api := must.Get(New(Options{Dir: p.dir, Environment: "development", Who: "Grace", Hosts: OwnHosts("127.0.0.1", 6580)}))(p)
 	return &page{T: p.T, dir: p.dir, api: api, token: api.Token()}
 }
 
@@ -266,8 +265,7 @@ func TestServersOfOneDirectoryLoseNothing(t *testing.T) {
 
 func TestAWriteWaitsForItsTurn(t *testing.T) {
 	p := open(t)
-	lock, err := datadir.Lock(t.Context(), p.dir)
-	must(t, err)
+	lock := must.Get(datadir.Lock(t.Context(), p.dir))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := datadir.Lock(ctx, p.dir); !errors.Is(err, datadir.ErrHeld) {
@@ -317,7 +315,7 @@ func TestAWriteThatCannotBeReadBackHasHappened(t *testing.T) {
 	} {
 		p := open(t)
 		p.must("GET", "/v1/flags/new-checkout", "")
-		must(t, errors.Join(os.RemoveAll(filepath.Join(p.dir, folder)), unreadable(p.dir)))
+		must.Do(t, errors.Join(os.RemoveAll(filepath.Join(p.dir, folder)), unreadable(p.dir)))
 		tree, changed := p.api.tree, []byte(strings.Replace(flagText, "false", "true", 1))
 		tree.written(tree.snapshot, []datadir.Edit{{Path: flagPath, Content: changed}},
 			repository.Draft{Message: "changed", Changes: []repository.Change{{Path: flagPath, Content: changed}}})

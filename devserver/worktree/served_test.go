@@ -16,20 +16,18 @@ import (
 	"svc.example/svc/devserver/directory"
 	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestWhatIsEvaluatedIsWhatIsServed, also while the files as they are cannot be.
 func TestWhatIsEvaluatedIsWhatIsServed(t *testing.T) {
 	p := open(t)
-	file, err := overrides.Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": t.TempDir()}[name] }, p.dir, "development")
-	must(t, err)
-	dir, err := directory.Open(p.dir, "development", func(string) {})
-	must(t, err)
+	file := must.Get(overrides.Of(func(name string) string { return map[string]string{"XDG_STATE_HOME": t.TempDir()}[name] }, p.dir, "development"))(t)
+	dir := must.Get(directory.Open(p.dir, "development", func(string) {}))(t)
 	behind, fixed := true, false
-	p.api, err = New(Options{Dir: p.dir, Environment: "development", Overrides: &file, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
+	p.api = must.Get(New(Options{Dir: p.dir, Environment: "development", Overrides: &file, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
 		Served:          func() (datadir.State, bool) { state, _ := dir.Behind(); return state, behind },
-		ServedOverrides: func() ([]byte, bool) { return dir.OverridesText(), fixed }})
-	must(t, err)
+		ServedOverrides: func() ([]byte, bool) { return dir.OverridesText(), fixed }}))(t)
 	p.token = p.api.Token()
 	says := func(environment, want string) {
 		t.Helper()
@@ -53,7 +51,7 @@ func TestWhatIsEvaluatedIsWhatIsServed(t *testing.T) {
 	dir.ReadOverrides(file)
 	says("development", "true override")
 	fixed = false
-	must(t, os.WriteFile(file.Path, []byte("{"), 0o600))
+	must.Do(t, os.WriteFile(file.Path, []byte("{"), 0o600))
 	says("development", "true override") // those before stay
 }
 
@@ -66,7 +64,7 @@ func TestTheEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 				p := open(t)
 				p.write("svc.json", `{"environments": ["development", {"name": "production", "protected": true}]}`)
 				dir, err := directory.Open(p.dir, "development", func(string) {})
-				must(t, err)
+				must.Do(t, err)
 				if p.api, err = New(Options{Dir: p.dir, Environment: "development", Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
 					Served: func() (datadir.State, bool) { state, _ := dir.Behind(); return state, true }}); err != nil {
 					t.Fatal(err)
@@ -102,7 +100,7 @@ func TestTheEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 func TestAWriteBesideABrokenFileIsServed(t *testing.T) {
 	p := open(t)
 	dir, err := directory.Open(p.dir, "development", func(string) {})
-	must(t, err)
+	must.Do(t, err)
 	var following sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
 	following.Go(func() { dir.Follow(ctx) })
