@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/iam"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/template"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -22,8 +23,7 @@ const alias = "live"
 // new version first gets a part of the requests, and none if an alarm rings.
 func TestANewVersionTakesOverByAndBy(t *testing.T) {
 	all := read(t)
-	routes, err := all.Routes()
-	must(t, err)
+	routes := must.Get(all.Routes())(t)
 	for _, r := range routes {
 		f := all.Resources[r.Function].Properties
 		if f["AutoPublishAlias"] != alias || f["AutoPublishAliasAllProperties"] != true {
@@ -63,13 +63,12 @@ func TestSAMPublishesVersions(t *testing.T) {
 	testenv.File(t, "make tools", python)
 	cmd := exec.Command(python, "internal/testdata/transform.py", path)
 	cmd.Stderr = t.Output()
-	out, err := cmd.Output()
-	must(t, err)
+	out := must.Get(cmd.Output())(t)
 	var resources map[string]struct {
 		Type                     string
 		Properties, UpdatePolicy map[string]any
 	}
-	must(t, json.Unmarshal(out, &resources))
+	must.Do(t, json.Unmarshal(out, &resources))
 	parameters := read(t).Parameters
 	versions := 0
 	for id, r := range resources {
@@ -132,8 +131,7 @@ func TestAnAddressThatIsGivenInAnotherWay(t *testing.T) {
 		all := read(t).With(map[string]string{parameter: value})
 		var write func(value any) string
 		write = func(value any) (text string) {
-			value, err := all.Resolve(value)
-			must(t, err)
+			value = must.Get(all.Resolve(value))(t)
 			if name, is := template.At(value, "Ref").(string); is {
 				of, _ := all.Parameter(name)
 				return fmt.Sprint(of)
@@ -207,12 +205,10 @@ func testAdopted(t *testing.T, all *template.Template, values map[string]string)
 			t.Errorf("%s is made on the condition %s, which is %v, %v", id, all.Resources[id].Condition, holds, err)
 		}
 	}
-	own, err := all.Functions()
-	must(t, err)
+	own := must.Get(all.Functions())(t)
 	plain := functions(t)
 	for id, f := range own {
-		got, err := iam.New(all, f, names)
-		must(t, err)
+		got := must.Get(iam.New(all, f, names))(t)
 		want, err := iam.New(read(t), plain[id], iam.Names{"Table": table, "Bucket": bucket, "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead"})
 		if err != nil || !slices.Equal(got.Rights(), want.Rights()) {
 			t.Errorf("%s may %v\nwant %v, %v", id, got.Rights(), want.Rights(), err)

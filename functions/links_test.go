@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/template"
 	"svc.example/svc/shared/testing/testenv"
@@ -49,9 +50,8 @@ func dependencies(t *testing.T) map[string][]string {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-tags=lambda.norpc", "-json=ImportPath,Name,Deps", "./...")
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	all := map[string][]string{}
 	for dec := json.NewDecoder(out); ; {
 		var p struct {
@@ -67,7 +67,7 @@ func dependencies(t *testing.T) map[string][]string {
 			all[strings.TrimPrefix(p.ImportPath, module+"functions/")] = p.Deps
 		}
 	}
-	must(t, cmd.Wait())
+	must.Do(t, cmd.Wait())
 	return all
 }
 
@@ -106,8 +106,7 @@ func TestAFunctionStaysSmall(t *testing.T) {
 		t.Fatalf("%d binaries, %v", len(entries), err)
 	}
 	for _, e := range entries {
-		info, err := e.Info()
-		must(t, err)
+		info := must.Get(e.Info())(t)
 		t.Logf("%-12s %5.1f MB", e.Name(), float64(info.Size())/(1<<20))
 		if info.Size() > maxBytes {
 			t.Errorf("%s is %d bytes stripped, at most %d are allowed", e.Name(), info.Size(), maxBytes)
@@ -190,8 +189,7 @@ func TestAlarms(t *testing.T) {
 		if r.Type != "AWS::CloudWatch::Alarm" {
 			continue
 		}
-		text, err := json.Marshal(r.Properties)
-		must(t, err)
+		text := must.Get(json.Marshal(r.Properties))(t)
 		all[id] = string(text)
 		n := strings.Count(all[id], `"MetricName"`)
 		if metrics += n; n > 10 {

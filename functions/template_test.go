@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/testing/iam"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/template"
 )
 
@@ -25,15 +26,13 @@ const path = "../template.yaml"
 
 func read(t *testing.T) *template.Template {
 	t.Helper()
-	got, err := template.Read(path)
-	must(t, err)
+	got := must.Get(template.Read(path))(t)
 	return got
 }
 
 func functions(t *testing.T) map[string]template.Function {
 	t.Helper()
-	got, err := read(t).Functions()
-	must(t, err)
+	got := must.Get(read(t).Functions())(t)
 	return got
 }
 
@@ -57,15 +56,14 @@ func TestTheRoutesAreThoseOfTheEndpoints(t *testing.T) {
 		}
 		fmt.Fprintf(&want, "  %sRoute:\n    Type: AWS::ApiGatewayV2::Route\n    Properties:\n      ApiId: !Ref Api\n      RouteKey: %s\n      Target: !Sub integrations/${%s}\n\n", name, r.Key, integrations[r.Function])
 	}
-	text, err := os.ReadFile(path)
-	must(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	before, rest, begins := strings.Cut(string(text), routesBegin)
 	got, after, ends := strings.Cut(rest, routesEnd)
 	if !begins || !ends {
 		t.Fatalf("%s has no section of routes, between the lines\n%s%s", path, routesBegin, routesEnd)
 	}
 	if *record {
-		must(t, os.WriteFile(path, []byte(before+routesBegin+want.String()+routesEnd+after), 0o666))
+		must.Do(t, os.WriteFile(path, []byte(before+routesBegin+want.String()+routesEnd+after), 0o666))
 		return
 	}
 	if got != want.String() {
@@ -78,8 +76,7 @@ func TestTheRoutesAreThoseOfTheEndpoints(t *testing.T) {
 
 func TestTheGatewayMayInvokeWhatItRoutesTo(t *testing.T) {
 	all := read(t)
-	routes, err := all.Routes()
-	must(t, err)
+	routes := must.Get(all.Routes())(t)
 	may := map[string]bool{}
 	for id, r := range all.Resources {
 		if r.Type != "AWS::Lambda::Permission" {
@@ -104,8 +101,7 @@ func TestEveryFolderIsAFunction(t *testing.T) {
 		got = append(got, f.Group())
 	}
 	slices.Sort(got)
-	entries, err := os.ReadDir(".")
-	must(t, err)
+	entries := must.Get(os.ReadDir("."))(t)
 	var want []string
 	for _, e := range entries {
 		if e.IsDir() && e.Name() != "internal" {
@@ -205,8 +201,7 @@ func TestAFloodTakesNothingFromOtherRoutes(t *testing.T) {
 	}
 	settings, _ := stage.Properties["RouteSettings"].(map[string]any)
 	depends, _ := json.Marshal(stage.DependsOn)
-	routes, err := all.Routes()
-	must(t, err)
+	routes := must.Get(all.Routes())(t)
 	ids := map[string]string{}
 	for _, r := range routes {
 		ids[r.Key] = r.ID
@@ -291,13 +286,6 @@ func TestAFunctionEndsBeforeTheGatewayGivesUp(t *testing.T) {
 		if f.Memory < 128 {
 			t.Errorf("%s has %d MB", id, f.Memory)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -448,8 +436,7 @@ var rightsOf = []struct {
 }
 
 func TestEachFunctionMayAskWhatItMustAndNoMore(t *testing.T) {
-	policies, err := iam.Policies("../template.yaml", names)
-	must(t, err)
+	policies := must.Get(iam.Policies("../template.yaml", names))(t)
 	for _, c := range rightsOf {
 		for _, group := range all {
 			if got, want := policies[group].Allows(c.request), slices.Contains(c.may, group); got != want {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // toggled is how many flags change.
@@ -77,7 +79,7 @@ func (b *budgets) reverts() {
 	flag := "/v1/flags/" + key
 	commitOf := func(answer string) string {
 		var told struct{ CommitSHA string }
-		must(b, json.Unmarshal([]byte(answer), &told))
+		must.Do(b, json.Unmarshal([]byte(answer), &told))
 		return told.CommitSHA
 	}
 	revert := func(what, mode, commit string, queries int) (made string) {
@@ -98,7 +100,7 @@ func (b *budgets) reverts() {
 			Evaluations map[string]any
 			Meta        struct{ Version string }
 		}
-		must(b, json.Unmarshal([]byte(text), &told))
+		must.Do(b, json.Unmarshal([]byte(text), &told))
 		moved, version = told.Meta.Version != version, told.Meta.Version
 		return told.Evaluations[key] != nil, moved
 	}
@@ -222,7 +224,7 @@ func (b *budgets) contexts() {
 		for tries := 0; tries < 10 && !told.Impact["production"].Complete; tries++ { // a busy machine has no time for all of them
 			var text string
 			asked, _, text = b.asks(api, dry.method, dry.path+"?dryRun=true&impact=true", dry.body)
-			must(b, json.Unmarshal([]byte(text), &told))
+			must.Do(b, json.Unmarshal([]byte(text), &told))
 		}
 		if e := told.Impact["production"]; len(told.Impact) != 1 || e.Contexts != savedContexts || e.Changed != savedContexts || !e.Complete {
 			b.Errorf("%s: the impact is %+v", dry.path, told.Impact)

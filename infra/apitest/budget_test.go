@@ -23,6 +23,7 @@ import (
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/instance"
 	"svc.example/svc/shared/testing/meter"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -76,10 +77,8 @@ type budgets struct {
 func newBudgets(t *testing.T, n size) *budgets {
 	t.Helper()
 	h := open(t)
-	source, err := source.Read(background(t), n.repository(t), filepath.ToSlash)
-	must(t, err)
-	h.workspace, err = h.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source})
-	must(t, err)
+	source := must.Get(source.Read(background(t), n.repository(t), filepath.ToSlash))(t)
+	h.workspace = must.Get(h.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source}))(t)
 	h.keys = []string{h.issueKey(t, "Ada", "ada@example.com", "protected_engineer")}
 	return h.metered(t, n)
 }
@@ -91,7 +90,7 @@ func (h *service) metered(t *testing.T, n size) *budgets {
 	b.meter.Only = instance.Waits
 	for kind, key := range map[access.Kind]*string{access.KindPublicSDK: &b.sdk, access.KindSecretSDK: &b.secret} {
 		made, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: kind, Name: "app", Environment: "production"})
-		must(t, err)
+		must.Do(t, err)
 		*key = made.Reveal()
 	}
 	return b
@@ -140,11 +139,10 @@ func modify(w io.Writer, path, text string) {
 // instance is an instance that has read nothing, and whose requests count.
 func (b *budgets) instance() http.Handler {
 	b.Helper()
-	api, err := b.New(background(b), func(function string, c *aws.Config) {
+	api := must.Get(b.New(background(b), func(function string, c *aws.Config) {
 		b.judge.watch(function, c)
 		c.APIOptions = append(c.APIOptions, b.meter.Install, b.rounds.Install, b.charged.install)
-	}, slog.New(slog.DiscardHandler))
-	must(b, err)
+	}, slog.New(slog.DiscardHandler)))(b)
 	return api
 }
 
@@ -254,7 +252,7 @@ func (b *budgets) evaluations() {
 	b.spends("a warm evaluation", api, "POST", "/v1/evaluate", body, once)
 	var told struct{ Activity []struct{ SHA string } }
 	_, _, text := b.asks(b.instance(), "GET", "/v1/activity", "")
-	must(b, json.Unmarshal([]byte(text), &told))
+	must.Do(b, json.Unmarshal([]byte(text), &told))
 	head, previous := told.Activity[0].SHA, ""
 	for _, entry := range told.Activity {
 		if previous = entry.SHA; previous != head {
@@ -296,7 +294,7 @@ func (b *budgets) cold(path string) http.Handler {
 func (b *budgets) past(api http.Handler, flag string) {
 	var told struct{ History []apiload.Entry }
 	_, _, text := b.asks(api, "GET", flag+"/history", "")
-	must(b, json.Unmarshal([]byte(text), &told))
+	must.Do(b, json.Unmarshal([]byte(text), &told))
 	oldest := told.History[len(told.History)-1].SHA
 	for _, revision := range []string{oldest, oldest[:10]} {
 		b.takes("a document at "+revision, api, flag+"/document?at="+revision, 4, map[string]int{"BatchGetItem": 1, "Query": 2, "GetObject": 1})
@@ -314,7 +312,7 @@ func (b *budgets) imported() {
 	b.asks(api, "GET", "/v1/flags", "")
 	_, _, text := b.asks(api, "GET", fmt.Sprintf("/v1/activity?limit=%d", manyToggles), "")
 	var page struct{ NextCursor string }
-	must(b, json.Unmarshal([]byte(text), &page))
+	must.Do(b, json.Unmarshal([]byte(text), &page))
 	const limit = 20
 	asked, _, _ := b.asks(api, "GET", fmt.Sprintf("/v1/activity?limit=%d&cursor=%s", limit, page.NextCursor), "")
 	total := 0
@@ -384,7 +382,7 @@ func (b *budgets) filtered() {
 				Messages                []struct{ Scope string }
 			}
 		}
-		must(b, json.Unmarshal([]byte(text), &page))
+		must.Do(b, json.Unmarshal([]byte(text), &page))
 		name, value, _ := strings.Cut(filter, "=")
 		for _, e := range page.Activity {
 			scopes := fmt.Sprint(e.Messages)

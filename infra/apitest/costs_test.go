@@ -19,6 +19,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/must"
 )
 
 // On-demand list prices of us-east-1 in dollars, as of November 2026, without
@@ -192,7 +193,7 @@ func (c *costs) measure(commits int) {
 	c.add("the history of a flag", 20, get(flag+"/history?limit=20"))
 	c.add("a page of the feed", 20, get("/v1/activity?limit=20"))
 	var told struct{ History []apiload.Entry }
-	must(c, json.Unmarshal(c.send(reader, "GET", flag+"/history", "", nil).Body.Bytes(), &told))
+	must.Do(c, json.Unmarshal(c.send(reader, "GET", flag+"/history", "", nil).Body.Bytes(), &told))
 	c.add("a flag at a past commit", 20, get(flag+"/document?at="+told.History[len(told.History)-1].SHA))
 	c.add(newInstance, 10, func() int { return c.send(c.instance(), "GET", "/v1/flags", "", nil).Body.Len() })
 }
@@ -270,5 +271,5 @@ func TestCosts(t *testing.T) {
 	}
 	fmt.Fprintln(w, "a million requests, of which 95 % are polls and 0.5 % writes:\tHTTP API, log\tLambda\tDynamoDB\tS3\ttraffic\tdollars\t")
 	fmt.Fprintf(w, "\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", 1e6*mixed[0], 1e6*mixed[1], 1e6*mixed[2], 1e6*mixed[3], 1e6*mixed[4], 1e6*total(mixed))
-	must(t, w.Flush())
+	must.Do(t, w.Flush())
 }

@@ -22,6 +22,7 @@ import (
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -72,8 +73,7 @@ func (d *drill) try(args ...string) (status int, out string) {
 // ask asks an instance that has nothing in memory.
 func (d *drill) ask(key, method, path, body string) (status int, text string) {
 	d.Helper()
-	api, err := d.New(background(d), nil, slog.New(slog.DiscardHandler))
-	must(d, err)
+	api := must.Get(d.New(background(d), nil, slog.New(slog.DiscardHandler)))(d)
 	r := httptest.NewRequest(method, path, strings.NewReader(body)).WithContext(background(d))
 	r.Header.Set("Authorization", "Bearer "+key)
 	w := httptest.NewRecorder()
@@ -144,15 +144,12 @@ func (d *drill) otherTable(copied bool) (name string) {
 	d.Helper()
 	db := standin.DynamoDBClient(d)
 	name = standin.Table(d, db)
-	cfg, err := standin.OperatorConfig(background(d), lead, d.DynamoDB, d.S3)
-	must(d, err)
-	must(d, admin.Open(cfg, name, d.Bucket).CreateTable(background(d)))
+	cfg := must.Get(standin.OperatorConfig(background(d), lead, d.DynamoDB, d.S3))(d)
+	must.Do(d, admin.Open(cfg, name, d.Bucket).CreateTable(background(d)))
 	for pages := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &d.Table}); copied && pages.HasMorePages(); {
-		page, err := pages.NextPage(background(d))
-		must(d, err)
+		page := must.Get(pages.NextPage(background(d)))(d)
 		for _, row := range page.Items {
-			_, err := db.PutItem(background(d), &dynamodb.PutItemInput{TableName: &name, Item: row})
-			must(d, err)
+			must.Get(db.PutItem(background(d), &dynamodb.PutItemInput{TableName: &name, Item: row}))(d)
 		}
 	}
 	return name
@@ -165,11 +162,10 @@ func (d *drill) otherBucket() (name string) {
 	name = standin.Bucket(d, objects)
 	from, to := bucket.New(objects, d.Bucket), bucket.New(objects, name)
 	for info, err := range from.List(background(d), "") {
-		must(d, err)
+		must.Do(d, err)
 		content, _, err := from.Get(background(d), info.Key)
-		must(d, err)
-		_, err = to.Put(background(d), info.Key, bucket.Bytes(content))
-		must(d, err)
+		must.Do(d, err)
+		must.Get(to.Put(background(d), info.Key, bucket.Bytes(content)))(d)
 	}
 	return name
 }
@@ -179,9 +175,9 @@ func (d *drill) deleteObjects(gone func(key string) bool) {
 	d.Helper()
 	b := bucket.New(standin.S3Client(d), d.Bucket)
 	for info, err := range b.List(background(d), "") {
-		must(d, err)
+		must.Do(d, err)
 		if gone(info.Key) {
-			must(d, b.Delete(background(d), info.Key))
+			must.Do(d, b.Delete(background(d), info.Key))
 		}
 	}
 }
@@ -189,8 +185,7 @@ func (d *drill) deleteObjects(gone func(key string) bool) {
 func (d *drill) loseTable() {
 	d.Helper()
 	db := standin.DynamoDBClient(d)
-	_, err := db.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &d.Table})
-	must(d, err)
+	must.Get(db.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &d.Table}))(d)
 	d.want(d.key, "GET", "/v1/flags/before", "", 503)
 	d.want(d.key, "POST", "/v1/flags", `{"key": "lost"}`, 503)
 	d.Table = d.otherTable(false)
@@ -264,8 +259,7 @@ func TestTheTableIsOlder(t *testing.T) {
 	d.admin("compact", "--all")
 	merged := regexp.MustCompile(`pack-[0-9a-f]{40}`)
 	named := map[string]bool{}
-	packs, err := dynamo.New(standin.DynamoDBClient(t), d.Table).Ledger(access.ID(d.workspace.ID)).Packs(background(t))
-	must(t, err)
+	packs := must.Get(dynamo.New(standin.DynamoDBClient(t), d.Table).Ledger(access.ID(d.workspace.ID)).Packs(background(t)))(t)
 	for _, p := range packs {
 		named["pack-"+p] = true
 	}
@@ -307,10 +301,9 @@ func TestNobodyIsServedMeanwhile(t *testing.T) {
 	d := newDrill(t)
 	poll := regexp.MustCompile(`svc_pk_\w+`).FindString(d.admin("key", "create", "--kind", "public", "--name", "web", "--environment", "production"))
 	d.want(poll, "POST", "/ofrep/v1/evaluate/flags", `{"context": {}}`, 200)
-	_, err := standin.DynamoDBClient(t).UpdateItem(background(t), &dynamodb.UpdateItemInput{TableName: &d.Table,
+	must.Get(standin.DynamoDBClient(t).UpdateItem(background(t), &dynamodb.UpdateItemInput{TableName: &d.Table,
 		Key:              map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "head/" + d.workspace.ID}, "sk": &types.AttributeValueMemberS{Value: "head"}},
-		UpdateExpression: aws.String("SET #f = :none, restoring = :who"), ExpressionAttributeNames: map[string]string{"#f": "format"}, ExpressionAttributeValues: map[string]types.AttributeValue{":none": &types.AttributeValueMemberN{Value: "0"}, ":who": &types.AttributeValueMemberS{Value: "x"}}})
-	must(t, err)
+		UpdateExpression: aws.String("SET #f = :none, restoring = :who"), ExpressionAttributeNames: map[string]string{"#f": "format"}, ExpressionAttributeValues: map[string]types.AttributeValue{":none": &types.AttributeValueMemberN{Value: "0"}, ":who": &types.AttributeValueMemberS{Value: "x"}}}))(t)
 	d.want(d.key, "GET", "/v1/flags", "", 503)
 	d.want(d.key, "POST", "/v1/flags", `{"key": "x"}`, 503)
 	d.want(poll, "POST", "/ofrep/v1/evaluate/flags", `{"context": {}}`, 503)

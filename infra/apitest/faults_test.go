@@ -27,6 +27,7 @@ import (
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/faultproxy"
 	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/must"
 )
 
 // manyWrites is how many acknowledged commits the full run has at least.
@@ -156,8 +157,7 @@ func TestWritersOfOneWorkspaceTakeTurns(t *testing.T) {
 			began := time.Now()
 			var all sync.WaitGroup
 			for writer := range writers {
-				api, err := h.New(background(t), slow(&packs), slog.New(slog.DiscardHandler))
-				must(t, err)
+				api := must.Get(h.New(background(t), slow(&packs), slog.New(slog.DiscardHandler)))(t)
 				all.Go(func() {
 					for n := 0; n < least || time.Since(began) < test.most; n++ {
 						path, body := test.write(writer, n)
@@ -219,14 +219,12 @@ func TestAnInstanceGrowsLittleOverManyWorkspaces(t *testing.T) {
 	}
 	keys := make([]string, workspaces)
 	for i := range keys {
-		w, err := h.stores.Create(background(t), admin.Creation{Name: fmt.Sprint("workspace ", i), Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}})
-		must(t, err)
+		w := must.Get(h.stores.Create(background(t), admin.Creation{Name: fmt.Sprint("workspace ", i), Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}}))(t)
 		key, _, err := w.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
-		must(t, err)
+		must.Do(t, err)
 		keys[i] = key.Reveal()
 	}
-	api, err := h.New(background(t), nil, slog.New(slog.DiscardHandler))
-	must(t, err)
+	api := must.Get(h.New(background(t), nil, slog.New(slog.DiscardHandler)))(t)
 	before := memory.InUse()
 	for _, key := range keys {
 		r := httptest.NewRequest("GET", poll, nil)

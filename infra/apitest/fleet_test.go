@@ -25,6 +25,7 @@ import (
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/faultproxy"
 	"svc.example/svc/shared/testing/instance"
+	"svc.example/svc/shared/testing/must"
 )
 
 // fleet is several instances at one address, each a process of its own with
@@ -77,8 +78,7 @@ func (m *member) proxy(store string, seed uint64, rates faultproxy.Rates, longes
 		return func(r *http.Request) { m.step(when+" "+faultproxy.Operation(r), longest) }
 	}
 	plan := faultproxy.Plan{Seed: seed, Rates: rates, Slow: 20 * time.Millisecond, Before: step("before"), After: step("after")}
-	p, err := faultproxy.Start(store, plan)
-	must(m.fleet, err)
+	p := must.Get(faultproxy.Start(store, plan))(m.fleet)
 	m.plans = append(m.plans, plan)
 	m.fleet.Cleanup(func() { _ = p.Close() })
 	m.stores = append(m.stores, p)

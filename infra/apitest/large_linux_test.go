@@ -13,6 +13,7 @@ import (
 	tabledynamo "svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/telemetry"
 	telemetryrows "svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -68,9 +69,7 @@ func TestLargeBackups(t *testing.T) {
 				Properties: []telemetry.Property{{Name: "plan", Kind: telemetry.String, Text: strings.Repeat("x", 100)}}})
 			b.Pairs = append(b.Pairs, telemetry.Pair{Month: telemetry.MonthOf(now), Type: "user", Key: fmt.Sprint("user-", i)})
 		}
-		if _, err := store.Record(background(t), d.workspace.ID, b); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(store.Record(background(t), d.workspace.ID, b))(t)
 	}
 	svcadmin, dir := program(t), t.TempDir()
 	run := func(table, bucket string, args ...string) {
@@ -80,7 +79,7 @@ func TestLargeBackups(t *testing.T) {
 		cmd := exec.Command(svcadmin, args...)
 		cmd.Dir, cmd.Stderr = dir, &said
 		cmd.Env = append(os.Environ(), "SVC_TABLE="+table, "SVC_BUCKET="+bucket, "AWS_ENDPOINT_URL_DYNAMODB="+d.DynamoDB, "AWS_ENDPOINT_URL_S3="+d.S3, "TMPDIR="+dir, "SVC_WORKSPACE="+d.workspace.ID)
-		must(t, cmd.Start())
+		must.Do(t, cmd.Start())
 		measured := make(chan int64, 1)
 		go func() { measured <- residentAtMost(cmd.Process.Pid) }()
 		if err := cmd.Wait(); err != nil {
@@ -93,13 +92,11 @@ func TestLargeBackups(t *testing.T) {
 		}
 	}
 	run(d.Table, d.Bucket, "backup", "large.tar")
-	info, err := os.Stat(filepath.Join(dir, "large.tar"))
-	must(t, err)
+	info := must.Get(os.Stat(filepath.Join(dir, "large.tar")))(t)
 	t.Logf("the archive has %d MB", info.Size()>>20)
 	table := d.otherTable(false)
 	run(table, standin.Bucket(t, standin.S3Client(t)), "restore", "large.tar")
-	was, err := store.Usage(background(t), d.workspace.ID, telemetry.MonthOf(now))
-	must(t, err)
+	was := must.Get(store.Usage(background(t), d.workspace.ID, telemetry.MonthOf(now)))(t)
 	is, err := telemetryrows.New(tabledynamo.New(standin.DynamoDBClient(t), table), 0).Usage(background(t), d.workspace.ID, telemetry.MonthOf(now))
 	if err != nil || is.Keys != was.Keys || is.Keys != contexts {
 		t.Errorf("%d keys of %d are counted, %v", is.Keys, was.Keys, err)

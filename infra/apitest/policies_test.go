@@ -30,6 +30,7 @@ import (
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -83,23 +84,19 @@ func newEverything(t *testing.T) *everything {
 	files := apiload.Fixture()
 	h := create(t, files, 1)
 	e := &everything{T: t, service: h, asked: map[string]bool{}}
-	var err error
-	e.clock, err = faultproxy.StartClock(h.S3, 0)
-	must(t, err)
+	e.clock = must.Get(faultproxy.StartClock(h.S3, 0))(t)
 	t.Cleanup(func() { e.clock.Close() })
 	h.S3, h.SQS = e.clock.URL(), standin.SQS(t)
-	config, err := standin.Config(background(t), h.SQS)
-	must(t, err)
+	config := must.Get(standin.Config(background(t), h.SQS))(t)
 	for _, queue := range []*string{&h.Queue, &h.DeadLetters} {
-		made, err := sqs.NewFromConfig(config).CreateQueue(background(t), &sqs.CreateQueueInput{QueueName: aws.String(standin.Name())})
-		must(t, err)
+		made := must.Get(sqs.NewFromConfig(config).CreateQueue(background(t), &sqs.CreateQueueInput{QueueName: aws.String(standin.Name())}))(t)
 		*queue = *made.QueueUrl
 	}
 	e.judge = h.newJudge(t)
 	e.api, e.invoke = e.instance(nil)
 	for kind, key := range map[access.Kind]*string{access.KindPublicSDK: &e.public, access.KindSecretSDK: &e.secret} {
 		made, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: kind, Name: "app", Environment: "production"})
-		must(t, err)
+		must.Do(t, err)
 		*key = made.Reveal()
 	}
 	return e
@@ -137,10 +134,8 @@ func (e *everything) instance(broken func(*middleware.Stack) error) (http.Handle
 			c.APIOptions = append(c.APIOptions, broken)
 		}
 	}
-	api, err := e.New(background(e), change, slog.New(slog.DiscardHandler))
-	must(e, err)
-	invoke, err := e.Functions(background(e), change, slog.New(slog.NewTextHandler(e.Output(), nil)))
-	must(e, err)
+	api := must.Get(e.New(background(e), change, slog.New(slog.DiscardHandler)))(e)
+	invoke := must.Get(e.Functions(background(e), change, slog.New(slog.NewTextHandler(e.Output(), nil))))(e)
 	return api, invoke
 }
 
@@ -202,7 +197,7 @@ func (e *everything) write(operation, path, body string) (commit string) {
 		e.Errorf("%s %s: the first answer is %s, the next one %s", operation, path, first, again)
 	}
 	var told struct{ CommitSHA string }
-	must(e, json.Unmarshal([]byte(first), &told))
+	must.Do(e, json.Unmarshal([]byte(first), &told))
 	return told.CommitSHA
 }
 
@@ -273,10 +268,9 @@ func (e *everything) replace(kind, path string) (commit string) {
 		CommitSHA string
 		Document  map[string]any
 	}
-	must(e, json.Unmarshal([]byte(e.ask("get"+kind+"Document", request{path: path + "/document"})), &read))
+	must.Do(e, json.Unmarshal([]byte(e.ask("get"+kind+"Document", request{path: path + "/document"})), &read))
 	read.Document["tags"] = []string{"changed"}
-	body, err := json.Marshal(map[string]any{"document": read.Document, "expectedCommitSha": read.CommitSHA})
-	must(e, err)
+	body := must.Get(json.Marshal(map[string]any{"document": read.Document, "expectedCommitSha": read.CommitSHA}))(e)
 	return e.write("replace"+kind+"Document", path+"/document", string(body))
 }
 
@@ -420,15 +414,13 @@ func longKeys() string {
 // maintenance runs until nothing is left to do: it merges, and days later deletes what
 // was merged and what is left over.
 func (e *everything) maintenance() {
-	message, err := json.Marshal(map[string]any{"Records": []map[string]string{{"messageId": "m", "body": fmt.Sprintf(`{"workspace": %q}`, e.workspace.ID)}, {"messageId": "n", "body": "not understood"}}})
-	must(e, err)
+	message := must.Get(json.Marshal(map[string]any{"Records": []map[string]string{{"messageId": "m", "body": fmt.Sprintf(`{"workspace": %q}`, e.workspace.ID)}, {"messageId": "n", "body": "not understood"}}}))(e)
 	if _, err := e.invoke(background(e), "maintenance", []byte(`{}`)); err != nil { // as the schedule does
 		e.Error(err)
 	}
 	for day := range 4 {
 		if day == 2 { // the rows of before are left over from now on
-			_, err := e.workspace.Reindex(background(e), "", admin.Checking{Dir: e.TempDir()})
-			must(e, err)
+			must.Get(e.workspace.Reindex(background(e), "", admin.Checking{Dir: e.TempDir()}))(e)
 		}
 		answer, err := e.invoke(background(e), "maintenance", message)
 		if err != nil || string(answer) != `{"batchItemFailures":[]}` {

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/devserver/relay"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestARelayOfTheFunctions: a page on another site asks the functions for values and is
@@ -21,29 +22,25 @@ func TestARelayOfTheFunctions(t *testing.T) {
 	const site = "https://www.acme.example"
 	b := newBudgets(t, size{documents: 3, commits: 2})
 	key, _, err := b.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindSecretSDK, Name: "relay", Environment: "production"})
-	must(t, err)
+	must.Do(t, err)
 	served := httptest.NewUnstartedServer(nil)
 	b.StreamURL = "http://" + served.Listener.Addr().String()
 	api := b.instance()
 	functions := httptest.NewServer(api)
 	defer functions.Close()
-	r, err := relay.Open(relay.Options{URL: functions.URL + "/v1", Keys: []string{key.Reveal()}, Origins: []string{site}, Streams: 10, Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
+	r := must.Get(relay.Open(relay.Options{URL: functions.URL + "/v1", Keys: []string{key.Reveal()}, Origins: []string{site}, Streams: 10, Logger: slog.New(slog.DiscardHandler)}))(t)
 	defer r.Close()
 	served.Config.Handler = r.Handler()
 	served.Start()
 	defer served.Close()
-	must(t, r.Await(background(t)))
+	must.Do(t, r.Await(background(t)))
 	evaluate := func(address string) (tag, body string) {
 		t.Helper()
-		q, err := http.NewRequestWithContext(background(t), "POST", address+"/ofrep/v1/evaluate/flags", strings.NewReader(`{"context":{}}`))
-		must(t, err)
+		q := must.Get(http.NewRequestWithContext(background(t), "POST", address+"/ofrep/v1/evaluate/flags", strings.NewReader(`{"context":{}}`)))(t)
 		q.Header.Set("Authorization", "Bearer "+b.sdk)
-		answer, err := http.DefaultClient.Do(q)
-		must(t, err)
+		answer := must.Get(http.DefaultClient.Do(q))(t)
 		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		must(t, err)
+		text := must.Get(io.ReadAll(answer.Body))(t)
 		if answer.StatusCode != 200 {
 			t.Fatalf("%s: %d %s", address, answer.StatusCode, text)
 		}
@@ -55,7 +52,7 @@ func TestARelayOfTheFunctions(t *testing.T) {
 	}
 	flags := func(body string) string {
 		t.Helper()
-		must(t, json.Unmarshal([]byte(body), &told))
+		must.Do(t, json.Unmarshal([]byte(body), &told))
 		return string(told.Flags)
 	}
 	_, theirs := evaluate(served.URL)
@@ -65,26 +62,22 @@ func TestARelayOfTheFunctions(t *testing.T) {
 	}
 	// The token is of a key that the relay was shown, and of one that it was not.
 	fresh, _, err := b.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "page", Environment: "production"})
-	must(t, err)
-	shown, err := access.ParseKey(b.sdk)
-	must(t, err)
+	must.Do(t, err)
+	shown := must.Get(access.ParseKey(b.sdk))(t)
 	for token, status := range map[string]int{
 		access.TokenOf(fresh.ID(), fresh.Digest(), "production").String(): 200,
 		access.TokenOf(shown.ID(), shown.Digest(), "production").String(): 200,
 		access.TokenOf(shown.ID(), fresh.Digest(), "production").String(): 401,
 	} {
-		answer, err := http.Head(served.URL + "/ofrep/v1/events?token=" + token)
-		must(t, err)
+		answer := must.Get(http.Head(served.URL + "/ofrep/v1/events?token=" + token))(t)
 		answer.Body.Close()
 		if answer.StatusCode != status {
 			t.Errorf("a token: %d, want %d", answer.StatusCode, status)
 		}
 	}
-	q, err := http.NewRequestWithContext(background(t), "GET", told.EventStreams[0].URL, nil)
-	must(t, err)
+	q := must.Get(http.NewRequestWithContext(background(t), "GET", told.EventStreams[0].URL, nil))(t)
 	q.Header.Set("Origin", site)
-	events, err := http.DefaultClient.Do(q)
-	must(t, err)
+	events := must.Get(http.DefaultClient.Do(q))(t)
 	defer events.Body.Close()
 	if events.StatusCode != 200 || events.Header.Get("Access-Control-Allow-Origin") != site {
 		t.Fatal(events.Status, events.Header)

@@ -25,16 +25,10 @@ import (
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/iam"
 	"svc.example/svc/shared/testing/instance"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/testenv"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // full reports whether runs are as long as the service is promised for.
 func full() bool { return os.Getenv("SVC_TEST_FULL") != "" }
@@ -71,10 +65,9 @@ func open(t *testing.T) *service {
 	h := &service{Site: instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t)}}
 	h.Table = standin.Table(t, standin.DynamoDBClient(t))
 	h.Bucket = standin.Bucket(t, standin.S3Client(t))
-	cfg, err := standin.OperatorConfig(background(t), lead, h.DynamoDB, h.S3)
-	must(t, err)
+	cfg := must.Get(standin.OperatorConfig(background(t), lead, h.DynamoDB, h.S3))(t)
 	h.stores = admin.Open(cfg, h.Table, h.Bucket)
-	must(t, h.stores.CreateTable(background(t)))
+	must.Do(t, h.stores.CreateTable(background(t)))
 	return h
 }
 
@@ -88,9 +81,7 @@ func create(t *testing.T, files map[string]string, clients int) *service {
 		source.Files[path] = []byte(text)
 	}
 	author := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
-	var err error
-	h.workspace, err = h.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source, Author: author})
-	must(t, err)
+	h.workspace = must.Get(h.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source, Author: author}))(t)
 	for i := range clients {
 		if i%2 == 1 { // the twin of the one before
 			h.keys = append(h.keys, h.keys[i-1])
@@ -104,7 +95,7 @@ func create(t *testing.T, files map[string]string, clients int) *service {
 func (h *service) issueKey(t testing.TB, name, email string, roles ...string) string {
 	t.Helper()
 	key, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindUser, Name: name, Email: email, Roles: roles})
-	must(t, err)
+	must.Do(t, err)
 	return key.Reveal()
 }
 
@@ -114,17 +105,16 @@ func (h *service) copied(t testing.TB) apiload.Git {
 	t.Helper()
 	ctx, dir := background(t), t.TempDir()
 	db, objects, err := h.Clients(ctx)
-	must(t, err)
+	must.Do(t, err)
 	id := access.ID(h.workspace.ID)
 	store, prefix := bucket.New(objects, h.Bucket), s3.Prefix(h.workspace.ID)
 	for info, err := range store.List(ctx, prefix) {
-		must(t, err)
+		must.Do(t, err)
 		content, _, err := store.Get(ctx, info.Key)
-		must(t, err)
+		must.Do(t, err)
 		put(t, filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(info.Key, prefix))), content)
 	}
-	head, err := dynamo.New(db, h.Table).Ledger(id).Head(ctx)
-	must(t, err)
+	head := must.Get(dynamo.New(db, h.Table).Ledger(id).Head(ctx))(t)
 	put(t, filepath.Join(dir, "refs", "heads", "main"), []byte(head.Commit+"\n"))
 	g := apiload.Git{Program: testenv.Program(t, "install git", "git"), Dir: dir}
 	g.Run(t, "multi-pack-index", "write", "--no-progress") // many packs make it slow
@@ -133,8 +123,8 @@ func (h *service) copied(t testing.TB) apiload.Git {
 
 func put(t testing.TB, path string, content []byte) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
-	must(t, os.WriteFile(path, content, 0o666))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(t, os.WriteFile(path, content, 0o666))
 }
 
 // sound demands that git and fsck find nothing wrong, and that the API tells
@@ -142,8 +132,7 @@ func put(t testing.TB, path string, content []byte) {
 func (h *service) sound(t *testing.T, g apiload.Git, client *http.Client, base string) {
 	t.Helper()
 	g.Agrees(t, client, base, h.keys[0], apiload.Items...)
-	checked, err := h.workspace.Check(background(t), admin.Checking{Dir: t.TempDir()})
-	must(t, err)
+	checked := must.Get(h.workspace.Check(background(t), admin.Checking{Dir: t.TempDir()}))(t)
 	for _, p := range checked.Problems {
 		t.Errorf("svcadmin fsck: %s", p.What)
 	}
@@ -159,9 +148,8 @@ type judge struct {
 
 func (h *service) newJudge(t *testing.T) *judge {
 	t.Helper()
-	policies, err := iam.Policies("../../template.yaml", iam.Names{"Table": h.Table, "Bucket": h.Bucket,
-		"MaintenanceQueue": path.Base(h.Queue), "MaintenanceDeadLetters": path.Base(h.DeadLetters)})
-	must(t, err)
+	policies := must.Get(iam.Policies("../../template.yaml", iam.Names{"Table": h.Table, "Bucket": h.Bucket,
+		"MaintenanceQueue": path.Base(h.Queue), "MaintenanceDeadLetters": path.Base(h.DeadLetters)}))(t)
 	return &judge{t, policies}
 }
 

@@ -28,19 +28,13 @@ import (
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/backup"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/testing/must"
 )
 
 var record = flag.Bool("record", false, "record the present formats, where testdata lacks them")
 
 // noon is when keys are revoked.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // store is where a workspace is stored.
 type store interface {
@@ -194,8 +188,7 @@ func (told recording) goesOn(t *testing.T, s store) {
 
 func keyOf(t *testing.T, text string) access.Key {
 	t.Helper()
-	key, err := access.ParseKey(text)
-	must(t, err)
+	key := must.Get(access.ParseKey(text))(t)
 	return key
 }
 
@@ -250,28 +243,24 @@ func ask(t *testing.T, handler http.Handler, method, path, key, body string) (a 
 
 func pack(t *testing.T, path string, told recording, files map[string][]byte) {
 	t.Helper()
-	text, err := json.MarshalIndent(told, "", " ")
-	must(t, err)
+	text := must.Get(json.MarshalIndent(told, "", " "))(t)
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zipped)
 	files[recordingName] = text
 	for name, content := range files {
-		must(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}))
-		_, err := archive.Write(content)
-		must(t, err)
+		must.Do(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}))
+		must.Get(archive.Write(content))(t)
 	}
-	must(t, errors.Join(archive.Close(), zipped.Close()))
-	must(t, os.WriteFile(path, out.Bytes(), 0o644))
+	must.Do(t, errors.Join(archive.Close(), zipped.Close()))
+	must.Do(t, os.WriteFile(path, out.Bytes(), 0o644))
 }
 
 func unpack(t *testing.T, path string) (told recording, files map[string][]byte) {
 	t.Helper()
-	file, err := os.Open(path)
-	must(t, err)
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	zipped, err := gzip.NewReader(file)
-	must(t, err)
+	zipped := must.Get(gzip.NewReader(file))(t)
 	archive := tar.NewReader(zipped)
 	files = map[string][]byte{}
 	for {
@@ -279,11 +268,10 @@ func unpack(t *testing.T, path string) (told recording, files map[string][]byte)
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		must(t, err)
-		files[header.Name], err = io.ReadAll(archive)
-		must(t, err)
+		must.Do(t, err)
+		files[header.Name] = must.Get(io.ReadAll(archive))(t)
 	}
-	must(t, json.Unmarshal(files[recordingName], &told))
+	must.Do(t, json.Unmarshal(files[recordingName], &told))
 	delete(files, recordingName)
 	return told, files
 }
@@ -305,34 +293,29 @@ func samples() map[string][]byte {
 }
 
 func (d directory) create(t *testing.T) {
-	_, err := embedded.Create(t.Context(), string(d), embedded.Creation{Name: "shop", Files: samples(), By: "Ada", Source: "the samples"})
-	must(t, err)
+	must.Get(embedded.Create(t.Context(), string(d), embedded.Creation{Name: "shop", Files: samples(), By: "Ada", Source: "the samples"}))(t)
 }
 
 func (d directory) issueKey(t *testing.T, q access.KeyRequest) access.Key {
 	key, _, err := embedded.IssueKey(t.Context(), string(d), "Ada", q)
-	must(t, err)
+	must.Do(t, err)
 	return key
 }
 
 func (d directory) revokeKey(t *testing.T, key access.Key) {
-	registry, err := local.OpenRegistry(string(d))
-	must(t, err)
+	registry := must.Get(local.OpenRegistry(string(d)))(t)
 	defer registry.Close()
-	_, err = registry.By("Ada").RevokeKey(t.Context(), key.ID(), noon)
-	must(t, err)
+	must.Get(registry.By("Ada").RevokeKey(t.Context(), key.ID(), noon))(t)
 }
 
 func (d directory) events(t *testing.T) int {
-	events, err := embedded.Audit(t.Context(), string(d), 0)
-	must(t, err)
+	events := must.Get(embedded.Audit(t.Context(), string(d), 0))(t)
 	return len(events)
 }
 
 func (d directory) open(t *testing.T) (http.Handler, func()) {
-	s, err := embedded.Open(context.Background(), string(d), embedded.Options{PublicURL: "https://svc.test", Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
-	return s.Handler(), func() { must(t, s.Close()) }
+	s := must.Get(embedded.Open(context.Background(), string(d), embedded.Options{PublicURL: "https://svc.test", Logger: slog.New(slog.DiscardHandler)}))(t)
+	return s.Handler(), func() { must.Do(t, s.Close()) }
 }
 
 // expires: the days count on which a server runs.
@@ -340,7 +323,7 @@ func (d directory) expires(string) bool { return false }
 
 func (d directory) dump(t *testing.T) map[string][]byte {
 	files := map[string][]byte{}
-	must(t, fs.WalkDir(os.DirFS(string(d)), ".", func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(os.DirFS(string(d)), ".", func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			files[path], err = os.ReadFile(filepath.Join(string(d), path))
 		}
@@ -350,11 +333,11 @@ func (d directory) dump(t *testing.T) map[string][]byte {
 }
 
 func (d directory) restore(t *testing.T, files map[string][]byte) {
-	must(t, os.MkdirAll(filepath.Join(string(d), "repository.git", "refs", "heads"), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Join(string(d), "repository.git", "refs", "heads"), 0o700))
 	for path, content := range files {
 		path = filepath.Join(string(d), filepath.FromSlash(path))
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.WriteFile(path, content, 0o600))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, content, 0o600))
 	}
 }
 
@@ -377,14 +360,12 @@ type hostedBackup struct{ hosted }
 
 func (h hostedBackup) dump(t *testing.T) map[string][]byte {
 	var b bytes.Buffer
-	_, err := h.workspace(t).Backup(t.Context(), &b, t.TempDir(), nil)
-	must(t, err)
+	must.Get(h.workspace(t).Backup(t.Context(), &b, t.TempDir(), nil))(t)
 	return map[string][]byte{backupName: b.Bytes()}
 }
 
 func (h hostedBackup) restore(t *testing.T, files map[string][]byte) {
-	_, err := h.stores.Restore(t.Context(), bytes.NewReader(files[backupName]), admin.Restoration{Dir: t.TempDir()})
-	must(t, err)
+	must.Get(h.stores.Restore(t.Context(), bytes.NewReader(files[backupName]), admin.Restoration{Dir: t.TempDir()}))(t)
 }
 
 // directoryBackup is what svc backup makes of a data directory.
@@ -392,13 +373,11 @@ type directoryBackup struct{ directory }
 
 func (d directoryBackup) dump(t *testing.T) map[string][]byte {
 	var b bytes.Buffer
-	_, err := backup.Write(t.Context(), string(d.directory), &b, t.TempDir())
-	must(t, err)
+	must.Get(backup.Write(t.Context(), string(d.directory), &b, t.TempDir()))(t)
 	return map[string][]byte{backupName: b.Bytes()}
 }
 
 func (d directoryBackup) restore(t *testing.T, files map[string][]byte) {
-	must(t, os.MkdirAll(filepath.Dir(string(d.directory)), 0o700))
-	_, err := backup.Restore(t.Context(), bytes.NewReader(files[backupName]), string(d.directory))
-	must(t, err)
+	must.Do(t, os.MkdirAll(filepath.Dir(string(d.directory)), 0o700))
+	must.Get(backup.Restore(t.Context(), bytes.NewReader(files[backupName]), string(d.directory)))(t)
 }

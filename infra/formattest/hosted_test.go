@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/instance"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -38,48 +39,42 @@ func newHosted(t *testing.T) hosted {
 	t.Helper()
 	h := hosted{Site: instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t)}}
 	h.Table, h.Bucket = standin.Table(t, standin.DynamoDBClient(t)), standin.Bucket(t, standin.S3Client(t))
-	config, err := standin.OperatorConfig(t.Context(), t.Setenv, h.DynamoDB, h.S3)
-	must(t, err)
+	config := must.Get(standin.OperatorConfig(t.Context(), t.Setenv, h.DynamoDB, h.S3))(t)
 	h.stores = admin.Open(config, h.Table, h.Bucket)
-	must(t, h.stores.CreateTable(t.Context()))
+	must.Do(t, h.stores.CreateTable(t.Context()))
 	return h
 }
 
 func (h hosted) workspace(t *testing.T) *admin.Workspace {
 	t.Helper()
-	w, err := h.stores.Find(t.Context(), "shop")
-	must(t, err)
+	w := must.Get(h.stores.Find(t.Context(), "shop"))(t)
 	return w
 }
 
 func (h hosted) create(t *testing.T) {
-	_, err := h.stores.Create(t.Context(), admin.Creation{
+	must.Get(h.stores.Create(t.Context(), admin.Creation{
 		Name: "shop", Source: &source.Source{Name: "the samples", Files: samples()},
 		Author: repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()},
-	})
-	must(t, err)
+	}))(t)
 }
 
 func (h hosted) issueKey(t *testing.T, q access.KeyRequest) access.Key {
 	key, _, err := h.workspace(t).IssueKey(t.Context(), "Ada", q)
-	must(t, err)
+	must.Do(t, err)
 	return key
 }
 
 func (h hosted) revokeKey(t *testing.T, key access.Key) {
-	_, err := h.workspace(t).Registry().By("Ada").RevokeKey(t.Context(), key.ID(), noon)
-	must(t, err)
+	must.Get(h.workspace(t).Registry().By("Ada").RevokeKey(t.Context(), key.ID(), noon))(t)
 }
 
 func (h hosted) events(t *testing.T) int {
-	events, err := h.workspace(t).Audit(t.Context(), 0)
-	must(t, err)
+	events := must.Get(h.workspace(t).Audit(t.Context(), 0))(t)
 	return len(events)
 }
 
 func (h hosted) open(t *testing.T) (http.Handler, func()) {
-	handler, err := h.New(t.Context(), nil, slog.New(slog.DiscardHandler))
-	must(t, err)
+	handler := must.Get(h.New(t.Context(), nil, slog.New(slog.DiscardHandler)))(t)
 	return handler, func() {}
 }
 
@@ -96,34 +91,27 @@ type object struct {
 func (h hosted) dump(t *testing.T) map[string][]byte {
 	files := map[string][]byte{}
 	keep := func(name string, rows []json.RawMessage) {
-		text, err := json.MarshalIndent(rows, "", " ")
-		must(t, err)
+		text := must.Get(json.MarshalIndent(rows, "", " "))(t)
 		files[name] = text
 	}
 	table, bucket, err := h.Clients(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	var rows []json.RawMessage
 	for pages := dynamodb.NewScanPaginator(table, &dynamodb.ScanInput{TableName: &h.Table}); pages.HasMorePages(); {
-		page, err := pages.NextPage(t.Context())
-		must(t, err)
+		page := must.Get(pages.NextPage(t.Context()))(t)
 		for _, item := range page.Items {
-			row, err := attributevalue.MarshalMapJSON(item)
-			must(t, err)
+			row := must.Get(attributevalue.MarshalMapJSON(item))(t)
 			rows = append(rows, row)
 		}
 	}
 	keep("table.json", rows)
 	var objects []json.RawMessage
 	for pages := s3.NewListObjectsV2Paginator(bucket, &s3.ListObjectsV2Input{Bucket: &h.Bucket}); pages.HasMorePages(); {
-		page, err := pages.NextPage(t.Context())
-		must(t, err)
+		page := must.Get(pages.NextPage(t.Context()))(t)
 		for _, o := range page.Contents {
-			got, err := bucket.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &h.Bucket, Key: o.Key})
-			must(t, err)
-			content, err := io.ReadAll(got.Body)
-			must(t, err)
-			row, err := json.Marshal(object{*o.Key, got.ContentType, got.Metadata})
-			must(t, err)
+			got := must.Get(bucket.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &h.Bucket, Key: o.Key}))(t)
+			content := must.Get(io.ReadAll(got.Body))(t)
+			row := must.Get(json.Marshal(object{*o.Key, got.ContentType, got.Metadata}))(t)
 			files[fmt.Sprint("objects/", len(objects))] = content
 			objects = append(objects, row)
 		}
@@ -134,22 +122,19 @@ func (h hosted) dump(t *testing.T) map[string][]byte {
 
 func (h hosted) restore(t *testing.T, files map[string][]byte) {
 	table, bucket, err := h.Clients(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	var rows []json.RawMessage
-	must(t, json.Unmarshal(files["table.json"], &rows))
+	must.Do(t, json.Unmarshal(files["table.json"], &rows))
 	for _, row := range rows {
-		item, err := attributevalue.UnmarshalMapJSON(row)
-		must(t, err)
-		_, err = table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.Table, Item: item})
-		must(t, err)
+		item := must.Get(attributevalue.UnmarshalMapJSON(row))(t)
+		must.Get(table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.Table, Item: item}))(t)
 	}
 	var objects []object
-	must(t, json.Unmarshal(files["bucket.json"], &objects))
+	must.Do(t, json.Unmarshal(files["bucket.json"], &objects))
 	for i, o := range objects {
-		_, err := bucket.PutObject(t.Context(), &s3.PutObjectInput{
+		must.Get(bucket.PutObject(t.Context(), &s3.PutObjectInput{
 			Bucket: &h.Bucket, Key: &o.Key, ContentType: o.ContentType, Metadata: o.Metadata,
 			Body: bytes.NewReader(files[fmt.Sprint("objects/", i)]),
-		})
-		must(t, err)
+		}))(t)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -98,7 +99,5 @@ func TestMakeDeployAsksBeforeItInstalls(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }

@@ -27,6 +27,7 @@ import (
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/docker"
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/template"
 	"svc.example/svc/shared/testing/testenv"
@@ -44,7 +45,7 @@ func TestEachFunctionInSAM(t *testing.T) {
 	s := started(t)
 	w, public := s.large(t, 10_000)
 	key, _, err := w.IssueKey(t.Context(), "", access.KeyRequest{Kind: access.KindUser, Name: "you", Roles: []string{"protected_engineer"}})
-	must(t, err)
+	must.Do(t, err)
 	sam := newSAM(t, program, e, s)
 	url := sam.startAPI(t)
 	editor, reader := "Bearer "+key.Reveal(), "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+public))
@@ -64,8 +65,7 @@ func TestEachFunctionInSAM(t *testing.T) {
 		{"POST", "/api/v1/telemetry/", `{"instanceHash":"i","batchId":"b","events":[]}`, reader, ""},
 		{"GET", "/v1/openapi.json", "", "", `"openapi"`},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), c.method, url+c.path, strings.NewReader(c.body))
-		must(t, err)
+		r := must.Get(http.NewRequestWithContext(t.Context(), c.method, url+c.path, strings.NewReader(c.body)))(t)
 		if c.key != "" {
 			r.Header.Set("Authorization", c.key)
 		}
@@ -87,20 +87,17 @@ func (s *service) large(t *testing.T, flags int) (w *admin.Workspace, public str
 	for path, text := range apiload.ManyFlags(flags) {
 		from.Files[path] = []byte(text)
 	}
-	w, err := s.stores.Create(t.Context(), admin.Creation{Name: "large", Source: from, Author: repository.Committer(time.Now().UTC())})
-	must(t, err)
+	w = must.Get(s.stores.Create(t.Context(), admin.Creation{Name: "large", Source: from, Author: repository.Committer(time.Now().UTC())}))(t)
 	key, _, err := w.IssueKey(t.Context(), "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "app", Environment: "production"})
-	must(t, err)
+	must.Do(t, err)
 	return w, key.Reveal()
 }
 
 func send(t *testing.T, r *http.Request) (status int, body string) {
 	t.Helper()
-	response, err := http.DefaultClient.Do(r)
-	must(t, err)
+	response := must.Get(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	must(t, err)
+	text := must.Get(io.ReadAll(response.Body))(t)
 	return response.StatusCode, string(text)
 }
 
@@ -116,9 +113,8 @@ func newSAM(t *testing.T, program string, e *docker.Engine, s *service) *sam {
 	t.Helper()
 	dir := t.TempDir()
 	architecture := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
-	settings, err := json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Table, "BUCKET": s.Bucket, "PUBLIC_URL": "", "QUEUE": s.Queue, "DEAD_LETTERS": s.DeadLetters,
-		"AWS_ENDPOINT_URL_DYNAMODB": e.Reach(t, s.DynamoDB), "AWS_ENDPOINT_URL_S3": e.Reach(t, s.S3), "AWS_ENDPOINT_URL_SQS": s.SQS}})
-	must(t, err)
+	settings := must.Get(json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Table, "BUCKET": s.Bucket, "PUBLIC_URL": "", "QUEUE": s.Queue, "DEAD_LETTERS": s.DeadLetters,
+		"AWS_ENDPOINT_URL_DYNAMODB": e.Reach(t, s.DynamoDB), "AWS_ENDPOINT_URL_S3": e.Reach(t, s.S3), "AWS_ENDPOINT_URL_SQS": s.SQS}}))(t)
 	write(t, dir+"/env.json", settings)
 	write(t, dir+"/metadata.json", fmt.Appendf(nil, `{"lastVersionCheck": %d}`, time.Now().Unix())) // of SAM, which else looks for a newer one
 	write(t, dir+"/template.yaml", []byte(built(t, dir)))
@@ -131,7 +127,7 @@ func newSAM(t *testing.T, program string, e *docker.Engine, s *service) *sam {
 
 func write(t *testing.T, path string, text []byte) {
 	t.Helper()
-	must(t, os.WriteFile(path, text, 0o600))
+	must.Do(t, os.WriteFile(path, text, 0o600))
 }
 
 // built builds the functions, and is the template that names where.
@@ -142,14 +138,12 @@ func built(t *testing.T, dir string) string {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	groups, err := os.ReadDir(filepath.Join(dir, "built"))
-	must(t, err)
+	groups := must.Get(os.ReadDir(filepath.Join(dir, "built")))(t)
 	for _, group := range groups {
-		must(t, os.Mkdir(filepath.Join(dir, group.Name()), 0o755))
-		must(t, os.Rename(filepath.Join(dir, "built", group.Name()), filepath.Join(dir, group.Name(), "bootstrap")))
+		must.Do(t, os.Mkdir(filepath.Join(dir, group.Name()), 0o755))
+		must.Do(t, os.Rename(filepath.Join(dir, "built", group.Name()), filepath.Join(dir, group.Name(), "bootstrap")))
 	}
-	text, err := os.ReadFile("../../template.yaml")
-	must(t, err)
+	text := must.Get(os.ReadFile("../../template.yaml"))(t)
 	return strings.ReplaceAll(string(text), "CodeUri: functions/", "CodeUri: "+dir+"/")
 }
 
@@ -163,7 +157,7 @@ func image(t *testing.T, program string, e *docker.Engine, architecture string) 
 		t.Fatal("SAM brings no runtime interface emulator")
 	}
 	content, err := os.ReadFile(found[0])
-	must(t, err)
+	must.Do(t, err)
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, dir := range []string{"tmp/", "var/", "var/rapid/", "var/runtime/", "var/task/"} {
@@ -184,7 +178,7 @@ func (s *sam) startAPI(t *testing.T) string {
 	port := freeport.Take()
 	cmd := exec.Command(s.program, append([]string{"local", "start-api", "--port", port, "--warm-containers", "LAZY"}, s.args...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = s.env, t.Output(), t.Output()
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it removes its containers
 		_ = cmd.Wait()
@@ -215,10 +209,8 @@ func (s *sam) invoke(t *testing.T, function, event string) string {
 // keepsToItsMemory holds the bound of each container against the template.
 func (s *sam) keepsToItsMemory(t *testing.T) {
 	t.Helper()
-	read, err := template.Read("../../template.yaml")
-	must(t, err)
-	functions, err := read.Functions()
-	must(t, err)
+	read := must.Get(template.Read("../../template.yaml"))(t)
+	functions := must.Get(read.Functions())(t)
 	seen := 0
 	for _, id := range strings.Fields(s.engine.Run(t, nil, "ps", "--quiet", "--filter", "label=sam.cli.function.name")) {
 		out := s.engine.Run(t, nil, "inspect", "--format", `{{index .Config.Labels "sam.cli.function.name"}} {{.HostConfig.Memory}} {{.State.OOMKilled}}`, id)
@@ -250,16 +242,8 @@ func started(t *testing.T) *service {
 	}
 	standin.DynamoDB(t) // skips where it is missing
 	standin.S3(t)
-	s, err := start(t.Context(), "../../template.yaml", "http://127.0.0.1:3000", refusals{t})
-	must(t, err)
+	s := must.Get(start(t.Context(), "../../template.yaml", "http://127.0.0.1:3000", refusals{t}))(t)
 	return s
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestTheHostedServiceOnThisMachine asks for paths as they come through the gateway, and

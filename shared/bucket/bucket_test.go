@@ -37,9 +37,8 @@ func want(t *testing.T, what string, err, kind error) {
 
 func TestConditions(t *testing.T) {
 	b := open(t)
-	first, err := b.Create(ctx, "a/b", bucket.Bytes([]byte("one")))
-	must.Do(t, err)
-	_, err = b.Create(ctx, "a/b", bucket.Bytes([]byte("two")))
+	first := must.Get(b.Create(ctx, "a/b", bucket.Bytes([]byte("one"))))(t)
+	_, err := b.Create(ctx, "a/b", bucket.Bytes([]byte("two")))
 	want(t, "created twice", err, fs.ErrExist)
 	second, err := b.Replace(ctx, "a/b", first, bucket.Bytes([]byte("three")))
 	if err != nil || second == first {

@@ -116,13 +116,12 @@ func TestAnEditInPlaceIsKept(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "a.json")
 			must.Do(t, os.WriteFile(path, []byte("old"), 0o666))
-			editor, err := os.OpenFile(path, os.O_WRONLY, 0)
-			must.Do(t, err)
+			editor := must.Get(os.OpenFile(path, os.O_WRONLY, 0))(t)
 			if openForWritingUnknown(t, dir) {
 				t.Skip("the system cannot tell who writes to a file")
 			}
 			saved, once := make(chan error, 1), sync.Once{}
-			err = write(t.Context(), dir, []Edit{{Path: "a.json", Was: []byte("old"), Content: content}}, func() {
+			err := write(t.Context(), dir, []Edit{{Path: "a.json", Was: []byte("old"), Content: content}}, func() {
 				if text, err := os.ReadFile(path); err == nil && string(text) == "old" {
 					return // it has its place yet
 				}

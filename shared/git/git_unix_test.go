@@ -57,9 +57,7 @@ func TestAPipeThatTheConfigurationIncludesIsNotWaitedForLong(t *testing.T) {
 			must.Do(t, os.MkdirAll(at, 0o777))
 			realgit.Run(t, at, "init", "-q")
 		}
-		if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600), os.WriteFile(filepath.Join(dir, ".git", "config"), []byte("[include]\npath = ../pipe\n"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600), os.WriteFile(filepath.Join(dir, ".git", "config"), []byte("[include]\npath = ../pipe\n"), 0o600)))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		_, err := Open(ctx, filepath.Join(dir, top))
 		cancel()

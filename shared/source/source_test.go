@@ -214,15 +214,14 @@ func TestCopyThroughLinks(t *testing.T) {
 		"pack/pack-1.pack": "leads nowhere", "ab": "leads nowhere",
 	} {
 		t.Run(strings.ReplaceAll(linked, "/", " "), func(t *testing.T) {
-			git, err := checkout.Init(t.TempDir(), "")
-			must.Do(t, err)
+			git := must.Get(checkout.Init(t.TempDir(), ""))(t)
 			root := gitobjects.Tree(t)
 			commit := gitobjects.Commit(root)
 			gitobjects.StoreIn(t, git, root)
 			storeLoose(t, git, commit)
 			link(t, filepath.Join(git, "objects"), linked)
 			into := must.Get(checkout.Init(t.TempDir(), ""))(t)
-			err = source.RepositoryAt(git, commit.ID.String()).CopyTo(t.Context(), into, nil)
+			err := source.RepositoryAt(git, commit.ID.String()).CopyTo(t.Context(), into, nil)
 			if want != "" {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v", err)

@@ -22,16 +22,17 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 var silent = slog.New(slog.DiscardHandler)
 
 func readEvent(t *testing.T) events.APIGatewayV2HTTPRequest {
 	t.Helper()
-	text, err := os.ReadFile("testdata/event.json")
-	must(t, err)
+	text := must.Get(os.ReadFile("testdata/event.json"))(t)
 	var event events.APIGatewayV2HTTPRequest
-	must(t, json.Unmarshal(text, &event))
+	must.Do(t, json.Unmarshal(text, &event))
 	return event
 }
 
@@ -107,10 +108,8 @@ func answered(t *testing.T, handler http.HandlerFunc) events.APIGatewayV2HTTPRes
 // how many bytes that were.
 func invoked(t *testing.T, a *Adapter, event events.APIGatewayV2HTTPRequest) (answer events.APIGatewayV2HTTPResponse, sent int) {
 	t.Helper()
-	text, err := json.Marshal(event)
-	must(t, err)
-	payload, err := lambda.NewHandler(a.Invoke).Invoke(t.Context(), text)
-	must(t, err)
+	text := must.Get(json.Marshal(event))(t)
+	payload := must.Get(lambda.NewHandler(a.Invoke).Invoke(t.Context(), text))(t)
 	if err := json.Unmarshal(payload, &answer); err != nil {
 		t.Fatalf("%v: %.200s", err, payload)
 	}
@@ -171,8 +170,7 @@ func TestWhateverIsInAnAnswerOfTheLargestSizeItFits(t *testing.T) {
 			}
 			got := a.Body
 			if a.IsBase64Encoded {
-				text, err := base64.StdEncoding.DecodeString(a.Body)
-				must(t, err)
+				text := must.Get(base64.StdEncoding.DecodeString(a.Body))(t)
 				got = string(text)
 			}
 			if got != body {
@@ -278,13 +276,6 @@ func TestProxiesInFront(t *testing.T) {
 		if answer, _ := invoked(t, a, event); answer.StatusCode != c.status || got != c.want {
 			t.Errorf("%s: %d, from %q; want %d, %q", name, answer.StatusCode, got, c.status, c.want)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -401,8 +392,7 @@ func FuzzInvoke(f *testing.F) {
 		event := events.APIGatewayV2HTTPRequest{RouteKey: route, RawPath: path, RawQueryString: query, Body: body, IsBase64Encoded: isBase64,
 			PathParameters: map[string]string{"key": key}, Headers: map[string]string{name: value}, Cookies: []string{value}}
 		event.RequestContext.HTTP.Method = method
-		payload, err := a.Invoke(t.Context(), event)
-		must(t, err)
+		payload := must.Get(a.Invoke(t.Context(), event))(t)
 		var answer events.APIGatewayV2HTTPResponse
 		if err := json.NewDecoder(payload).Decode(&answer); err != nil || answer.StatusCode != 204 && answer.StatusCode != 400 {
 			t.Fatalf("%v %+v", err, answer)

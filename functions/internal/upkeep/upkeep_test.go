@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/testing/must"
 )
 
 const workspace = "0123456789abcdef"
@@ -71,9 +72,7 @@ func TestTheScheduleAsksForEachWorkspace(t *testing.T) {
 		for i := range n {
 			s.ids = append(s.ids, access.ID(fmt.Sprintf("%016d", i)))
 		}
-		if _, err := function(s, q).Handle(t.Context(), json.RawMessage(`{"version":"0"}`)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(function(s, q).Handle(t.Context(), json.RawMessage(`{"version":"0"}`)))(t)
 		if want := max(n, 1); len(q.sent) != want || q.batches != (want+9)/10 {
 			t.Errorf("%d workspaces: %d messages in %d batches", n, len(q.sent), q.batches)
 		}
@@ -117,14 +116,8 @@ func TestAMessage(t *testing.T) {
 		"has control characters in its reason": {body: begin, stores: stores{done: admin.MaintainedWorkspace{Problems: []string{"a\x1b[31mb" + strings.Repeat("ü", 2000)}}}, sent: "dead: " + begin + " 1 problems, the first: a [31mbüü"},
 	} {
 		q := &queues{}
-		event, err := json.Marshal(map[string]any{"Records": []map[string]string{{"messageId": "m", "body": c.body, "eventSource": "aws:sqs"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := function(&c.stores, q).Handle(t.Context(), event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		event := must.Get(json.Marshal(map[string]any{"Records": []map[string]string{{"messageId": "m", "body": c.body, "eventSource": "aws:sqs"}}}))(t)
+		got := must.Get(function(&c.stores, q).Handle(t.Context(), event))(t)
 		want := `{"batchItemFailures":[]}`
 		if c.failed {
 			want = `{"batchItemFailures":[{"itemIdentifier":"m"}]}`

@@ -89,9 +89,8 @@ func TestReindexStopsAtTheFence(t *testing.T) {
 	defer reader.Close()
 	table := newTable(t)
 	ledger := table.Ledger(newWorkspace(t, table))
-	before, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects})
-	must.Do(t, err)
-	_, err = ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
+	before := must.Get(ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects}))(t)
+	_, err := ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
 		if done == 5 {
 			must.Get(sweep(ledger))(t)
 		}
@@ -251,10 +250,9 @@ func TestSweepEndsWhatWasInterrupted(t *testing.T) {
 			t.Run(fmt.Sprintf("%d writes and %d of the sweep", writes, swept), func(t *testing.T) {
 				ws := newWorkspace(t, table)
 				ledger := table.Ledger(ws)
-				head, err := ledger.Head(background)
-				must.Do(t, err)
+				head := must.Get(ledger.Head(background))(t)
 				stop(writes)
-				_, err = ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{})
+				_, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{})
 				if f.set(""); err == nil {
 					t.Fatal("the import went on to its end")
 				}

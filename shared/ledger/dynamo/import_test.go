@@ -202,10 +202,9 @@ func TestImportLosesTheRace(t *testing.T) {
 	ledger := table.Ledger(newWorkspace(t, table))
 	reader := objects.Reader(background)
 	defer reader.Close()
-	empty, err := ledger.Head(background)
-	must.Do(t, err)
+	empty := must.Get(ledger.Head(background))(t)
 	written := commitOn(empty, 1)
-	_, err = ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
+	_, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
 		if done == 5 {
 			must.Get(ledger.Advance(background, empty, written))(t)
 		}

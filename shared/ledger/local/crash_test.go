@@ -356,8 +356,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	path := filepath.Join(dir, registryName)
 	served := opened(t, dir, Options{})
 	r := registryOf(t, dir)
-	p, err := addUser(t, r, "ada")
-	must.Do(t, err)
+	p := must.Get(addUser(t, r, "ada"))(t)
 	key := addKey(t, r, p)
 	text := must.Get(os.ReadFile(path))(t)
 	newer := bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1)
@@ -379,7 +378,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	}
 	must.Do(t, served.Close())
 	before := listing(t, dir)
-	_, err = Open(background, dir, Options{})
+	_, err := Open(background, dir, Options{})
 	if !errors.Is(err, repository.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "format 2") {
 		t.Errorf("serving it: %v", err)
 	}

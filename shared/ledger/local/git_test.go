@@ -193,8 +193,7 @@ func TestAStaleMultiPackIsGoneOnceTheLedgerIsClosed(t *testing.T) {
 		g.run("repack", "-d", "-q")
 	}
 	g.run("multi-pack-index", "write")
-	names, err := os.ReadFile(index)
-	must.Do(t, err)
+	names := must.Get(os.ReadFile(index))(t)
 	must.Do(t, l.Close())
 	g.run("multi-pack-index", "verify") // one that holds is git's
 

@@ -268,9 +268,8 @@ func TestEveryStepOfAnEditMayFail(t *testing.T) {
 			}
 			return nil
 		}
-		was, err := registryOf(t, dir).Principals(background)
-		must.Do(t, err)
-		err = r.SetDisabled(background, ada.ID, !was[0].Disabled)
+		was := must.Get(registryOf(t, dir).Principals(background))(t)
+		err := r.SetDisabled(background, ada.ID, !was[0].Disabled)
 		r.files.step = nil
 		is, readErr := registryOf(t, dir).Principals(background)
 		must.Do(t, readErr)

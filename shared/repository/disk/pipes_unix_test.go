@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/testing/must"
 )
 
 // TestAPipeInARepositoryIsNotWaitedFor: svc backup and svc audit read one that others may
@@ -21,13 +22,9 @@ func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 		pipe := filepath.Join(s.dir, name)
 		_ = os.Remove(pipe)   // if it is there
 		if name != "config" { // an index counts beside its pack
-			if err := os.WriteFile(strings.TrimSuffix(pipe, ".idx")+".pack", nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(strings.TrimSuffix(pipe, ".idx")+".pack", nil, 0o600))
 		}
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mkfifo(pipe, 0o600))
 		opened := make(chan error, 1)
 		go func() {
 			_, err := disk.Open(s.dir)

@@ -123,13 +123,12 @@ func TestFilesThatCannotBeTakenOver(t *testing.T) {
 	} {
 		dir, to := directory(t)
 		path := filepath.Join(dir, Name)
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		if text = spoil(path, text); text != nil {
 			must.Do(t, os.WriteFile(path, text, 0o600))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		err = TakeOver(ctx, dir, workspace, to, 0)
+		err := TakeOver(ctx, dir, workspace, to, 0)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), path) || !Exists(dir) {
 			t.Errorf("%s: %v", name, err)

@@ -192,8 +192,7 @@ func TestCountedOnceBySeveralProcessesThatAreKilled(t *testing.T) {
 		}
 	}
 	s := inFile(path)
-	all, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 1000})
-	must.Do(t, err)
+	all := must.Get(s.Contexts(ctx, "ws", telemetry.Query{Limit: 1000}))(t)
 	found := map[string]bool{}
 	for _, c := range all {
 		if found[c.Key] {
@@ -209,7 +208,7 @@ func TestCountedOnceBySeveralProcessesThatAreKilled(t *testing.T) {
 	if u, err := s.Usage(ctx, "ws", telemetrytest.Month); err != nil || u.Keys != len(found) {
 		t.Errorf("%d are counted, %d are saved; %v", u.Keys, len(found), err)
 	}
-	err = database.New(path).View(ctx, func(tx *bbolt.Tx) error {
+	err := database.New(path).View(ctx, func(tx *bbolt.Tx) error {
 		for err := range tx.Check() {
 			t.Error(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -20,9 +21,8 @@ func newRepository(t *testing.T) *repository {
 	r := &repository{Git{testenv.Program(t, "install git", "git"), t.TempDir()}, map[string]string{}}
 	r.Run(t, "init", "--quiet", "--initial-branch=main")
 	for path, text := range Fixture() {
-		value, err := parse([]byte(text))
-		must(t, err)
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(r.Dir, path)), 0o777))
+		value := must.Get(parse([]byte(text)))(t)
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(r.Dir, path)), 0o777))
 		r.write(t, path, Canonical(value))
 	}
 	r.commit(t)
@@ -31,7 +31,7 @@ func newRepository(t *testing.T) *repository {
 
 func (r *repository) write(t *testing.T, path, text string) {
 	r.documents[path] = text
-	must(t, os.WriteFile(filepath.Join(r.Dir, path), []byte(text), 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(r.Dir, path), []byte(text), 0o666))
 }
 
 func (r *repository) commit(t *testing.T) string {
