@@ -2,10 +2,13 @@ package workspace
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
@@ -38,170 +41,42 @@ func config(key, valueType, schema string, values ...string) string {
 	return fmt.Sprintf("{\"key\": %q, \"type\": \"config\", \"valueType\": %q, \"schemaKey\": %q, \"default\": {\"rules\": [\n%s]}}", key, valueType, schema, strings.Join(rules, ",\n"))
 }
 
-// multiplying is a schema of two alternatives on each of n levels.
-func multiplying(n int) string {
-	text := "{\n\"$ref\": \"#/l0\""
-	for i := range n {
-		text += fmt.Sprintf(",\n\"l%d\": {\"anyOf\": [{\"$ref\": \"#/l%d\"}, {\"$ref\": \"#/l%d\"}]}", i, i+1, i+1)
-	}
-	return text + fmt.Sprintf(",\n\"l%d\": {\"type\": \"string\"}}", n)
-}
-
 func TestVerifyTakesASoundWorkspace(t *testing.T) {
 	_, problems := ReadAndVerify(with(nil))
 	expect(t, problems)
 }
 
+// TestVerifyFinds what is wrong with a sound workspace of which some files are others, as
+// testdata has them, each case as txtar. An empty one is missing.
 func TestVerifyFinds(t *testing.T) {
 	const f = "feature-flags/f.json"
-	for _, tt := range []struct {
-		name    string
-		changes map[string]string
-		want    []string
-	}{
-		{"a document that is not valid", map[string]string{f: flag("f", "")}, []string{
-			f + `:6:18: /default/rules/0/criteria: a rule needs at least one criterion; for every context write [{"operator": "ALWAYS_TRUE"}]`}},
-		{"the structure, which Read says once", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": 1, "access": "x"}`}, []string{
-			f + `:1:70: fatal /default: the default scope is an object, not a number`,
-			f + `:1:83: /access: access is one of support, standard, protected-env and protected-all-envs`}},
-		{"no object, said once", map[string]string{f: `[]`}, []string{f + `:1:1: fatal : a document is a JSON object, not an array`}},
-		{"no such segment", map[string]string{f: flag("f", `{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "gone"}}`)}, []string{
-			f + `:6:58: /default/rules/0/criteria/0/valueToMatch: there is no segment "gone"`}},
-		{"a flag is no segment", map[string]string{f: flag("f", `{"operator": "NOT_IN_SEG", "valueToMatch": {"type": "string", "value": "new-nav"}}`)}, []string{
-			f + `:6:62: /default/rules/0/criteria/0/valueToMatch: there is no segment "new-nav"`}},
-		{"a secret is no segment", map[string]string{f: flag("f", `{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "gone", "confidential": true}}`)}, []string{
-			f + `:6:58: /default/rules/0/criteria/0/valueToMatch: there is no such segment`}},
-		{"no operand", map[string]string{f: flag("f", `{"operator": "IN_SEG"}`)}, []string{
-			f + `:6:19: /default/rules/0/criteria/0/valueToMatch: IN_SEG needs the key of a segment, as {"type": "string", "value": "<key>"}`}},
-		{"a list of segments", map[string]string{f: flag("f", `{"operator": "IN_SEG", "valueToMatch": {"type": "string_list", "value": ["beta"]}}`)}, []string{
-			f + `:6:58: /default/rules/0/criteria/0/valueToMatch: IN_SEG needs the key of a segment, as {"type": "string", "value": "<key>"}`}},
-		{"an expression that is too large", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "`+strings.Repeat("(a{1000})", 60)+`"}}`)}, []string{
-			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expressions of a document take at most 50000 instructions, and with this one it is 50102: shorten repetitions such as {0,1000}`}},
-		{"an expression that takes long", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "^.{0,999}x"}}`)}, []string{
-			f + `:6:94: warning /default/rules/0/criteria/0/valueToMatch: the regular expression is large (2002 instructions): a property of more than 499 bytes would take too long to match, and counts as an object does`}},
-		{"an expression that does not compile", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "a(b"}}`)}, []string{
-			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: missing closing ): "a(b"`}},
-		{"a secret expression", map[string]string{f: flag("f", `{"operator": "PROP_DOES_NOT_MATCH", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "a(b", "confidential": true}}`)}, []string{
-			f + `:6:101: /default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: missing closing )`}},
-		{"an expression of another kind", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "^(?=a)"}}`)}, []string{
-			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: invalid or unsupported Perl syntax: "(?="`}},
-		{"an unknown operator", map[string]string{f: flag("f", `{"operator": "PROP_SOUNDS_LIKE"}`)}, []string{
-			f + `:6:32: warning /default/rules/0/criteria/0/operator: the operator "PROP_SOUNDS_LIKE" is not known here: the rule never matches`}},
-		{"a misspelt operator", map[string]string{f: flag("f", `{"operator": "PROP_IS_ON_OF"}`)}, []string{
-			f + `:6:32: warning /default/rules/0/criteria/0/operator: the operator "PROP_IS_ON_OF" is not known here: the rule never matches; did you mean PROP_IS_ONE_OF?`}},
-		{"an operator in small letters", map[string]string{f: flag("f", `{"operator": "always_true"}`)}, []string{
-			f + `:6:32: warning /default/rules/0/criteria/0/operator: the operator "always_true" is not known here: the rule never matches; did you mean ALWAYS_TRUE?`}},
-		{"the file's name", map[string]string{f: flag("g", `{"operator": "ALWAYS_TRUE"}`)}, []string{
-			f + `:2:10: /key: the key is "g", but the file is named "f.json": the name of the file is the key`}},
-		{"the folder", map[string]string{"configs/f.json": flag("f", `{"operator": "ALWAYS_TRUE"}`)}, []string{
-			`configs/f.json:3:11: /type: the type is feature_flag, which belongs in the folder feature-flags; configs holds config documents`}},
-		{"a log level's key", map[string]string{"log-levels/cart.json": serve(document.LogLevel, "cart", "log_level", `{"type": "log_level", "value": "WARN"}`)}, []string{
-			`log-levels/cart.json:2:10: /key: the key of a log level is log-level. followed by the name of a service`}},
-		{"keys that differ in case", map[string]string{"segments/NEW-nav.json": segment("NEW-nav")}, []string{
-			`segments/NEW-nav.json:1:9: fatal /key: the key "NEW-nav" is taken by feature-flags/new-nav.json: keys are unique over flags, configs, log levels and segments, whatever their case`}},
-		{"environments", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [
-			{"id": "old", "rules": []}, {"id": "qa", "rules": []}, {"id": "old", "rules": []}, {"id": "prodution", "rules": []}]}`}, []string{
-			f + `:2:39: /environments/1/id: the environment "qa" is not declared in svc.json; declared are: development, old, staging, production`,
-			f + `:2:66: /environments/2/id: the environment "old" has an entry already; keep one`,
-			f + `:2:94: /environments/3/id: the environment "prodution" is not declared in svc.json; declared are: development, old, staging, production; did you mean production?`}},
-		{"names that are no slugs, declared", map[string]string{"svc.json": "{\"environments\": [\n\"production\", \"Staging\", {\"name\": \"old\"},\n{\"name\": \"default\"}]}",
-			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [{"id": "Staging", "rules": []}]}`}, []string{
-			`svc.json:2:15: /environments/1: the environment name "Staging" is not a slug: lower-case letters, digits and single dashes, at most 100`,
-			`svc.json:3:1: fatal /environments/3: the environment name "default" is reserved: it names the default rules`}},
-		{"names that are no slugs, not declared", map[string]string{"svc.json": "",
-			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [{"id": "Staging", "rules": []}]}`}, []string{
-			f + `:1:109: /environments/0/id: the environment name "Staging" is not a slug: lower-case letters, digits and single dashes, at most 100`}},
-		{"no such schema", map[string]string{"configs/c.json": config("c", "int", "gone", `{"type": "int", "value": 1}`)}, []string{
-			`configs/c.json:1:65: /schemaKey: there is no schema "gone": it would be schemas/gone.json`}},
-		{"a value against its schema", map[string]string{
-			"configs/c.json": config("c", "json", "limits", `{"type": "json", "value": {"max": 11}}`, `{"type": "json", "value": {"a": [],
- "max": "x"}}`, `{"type": "json", "value": {"max": "hunter2"}, "confidential": true}`)}, []string{
-			`configs/c.json:2:88: /default/rules/0/value/value/max: violates the schema "limits": expected a number of at most 10`,
-			`configs/c.json:4:9: /default/rules/1/value/value/max: violates the schema "limits": expected an integer, not a string`,
-			`configs/c.json:5:80: /default/rules/2/value/value: the confidential value violates the schema "limits"`}},
-		{"a schema on numbers stored as strings", map[string]string{"schemas/s.json": `{"maximum": 3}`,
-			"configs/c.json": config("c", "int", "s", `{"type": "int", "value": "4"}`, `{"type": "int", "value": "3"}`)}, []string{
-			`configs/c.json:2:79: /default/rules/0/value/value: violates the schema "s": expected a number of at most 3`}},
-		{"no JSON Schema", map[string]string{"schemas/s.json": "{\n  \"type\": \"strin\",\n  \"properties\": {\"a\": {\"minLength\": -1}}\n}",
-			"configs/c.json": config("c", "int", "s", `{"type": "int", "value": 4}`)}, []string{
-			`schemas/s.json:2:11: /type: expected one of "array", "boolean", "integer", "null", "number", "object", "string"`,
-			`schemas/s.json:3:37: /properties/a/minLength: expected a number of at least 0`}},
-		{"a schema that multiplies", map[string]string{"schemas/s.json": multiplying(22), "configs/c.json": config("c", "json", "s", `{"type": "json", "value": {}}`)}, []string{
-			`configs/c.json:2:80: /default/rules/0/value/value: violates the schema "s": cannot be checked: one value would be held against more than 10000 forms here: alternatives (anyOf, oneOf, allOf, if) that lead to each other multiply (at /l10 in the schema)`,
-			`schemas/s.json:13:8: /l10: one value would be held against more than 10000 forms here: alternatives (anyOf, oneOf, allOf, if) that lead to each other multiply`}},
-		{"a schema of another place", map[string]string{"schemas/s.json": "{\n  \"$ref\": \"file:///etc/passwd\"\n}"}, []string{
-			`schemas/s.json:2:11: /$ref: file:///etc/passwd cannot be followed: keep every definition in this file, under $defs`}},
-		{"no key to decrypt with", map[string]string{
-			"configs/c.json": config("c", "string", "", `{"type": "string", "value": "c1ph3r", "decryptWith": "new-nav"}`),
-			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": [{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "a.b",
- "valueToMatch": {"type": "string_list", "value": "c1ph3r", "decryptWith": "gone"}}],
- "value": {"type": "weighted_values", "value": {"weightedValues": [
-  {"weight": 1, "value": {"type": "bool", "value": "c1ph3r", "decryptWith": "gone"}}]}}}]},
- "variants": [
-  {"value": {"type": "bool", "value": "c1ph3r", "decryptWith": "gone"}}]}`}, []string{
-			`configs/c.json:1:68: /schemaKey: schemaKey is the key of a JSON Schema of the workspace`,
-			`configs/c.json:2:107: /default/rules/0/value/decryptWith: there is no config "new-nav" to decrypt the value with`,
-			f + `:2:76: /default/rules/0/criteria/0/valueToMatch/decryptWith: there is no config "gone" to decrypt the value with`,
-			f + `:4:77: /default/rules/0/value/value/weightedValues/0/value/decryptWith: there is no config "gone" to decrypt the value with`,
-			f + `:6:64: /variants/0/value/decryptWith: there is no config "gone" to decrypt the value with`}},
-		{"a value that is no variant", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "json", "default": {"rules": [
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "json", "value": {"b": 2e0, "a": 1}}},
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "json", "value": {"b": 3, "a": 1}}},
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "provided", "value": {"source": "ENV_VAR", "lookup": "A"}}},
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"weightedValues": [
-  {"weight": 1, "value": {"type": "json", "value": {"a": 1, "b": 2}}},
-  {"weight": 1, "value": {"type": "json", "value": {"a": 1, "b": "2"}}}]}}}]},
-"variants": [{"value": {"type": "json", "value": {"a": 1.0, "b": 2}}}]}`}, []string{
-			f + `:3:54: warning /default/rules/1/value: this value is none of the variants`,
-			f + `:7:26: warning /default/rules/3/value/value/weightedValues/1/value: this value is none of the variants`}},
-		{"a setting that there is not", map[string]string{"svc.json": strings.Replace(declaration, "{", "{\n\"secretReferences\": \"open\",", 1)}, []string{
-			`svc.json:2:21: /secretReferences: secretReferences is "protected"; leave it out where everybody who edits a document may have it read the environment`}},
-		{"guarded references", map[string]string{"svc.json": strings.Replace(declaration, "{", "{\n\"secretReferences\": \"protected\",", 1)}, nil},
-		{"a plain variant that is the secret", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "string", "default": {"rules": [
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "hunter2", "confidential": true}}]}, "variants": [
-{"value": {"type": "string", "value": "open"}},
-{"value": {"type": "string", "value": "hunter2"}},
-{"value": {"type": "string", "value": "hunter2", "confidential": true}}]}`}, []string{
-			f + `:4:11: warning /variants/1/value: this variant is plain and equals a confidential value; mark it confidential too, or take it out`}},
-		{"a ciphertext that is bound to nothing", map[string]string{"configs/k.json": `{"key": "k", "type": "config", "valueType": "string", "default": {"rules": []}}`,
-			"configs/c.json": `{"key": "c", "type": "config", "valueType": "string", "default": {"rules": [
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "decryptWith": "k", "value": "AAAAAAAAAAAAAAAAvcIjTygUpGS7yAs2eOZhKsdAUOoJMg=="}},
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "decryptWith": "k", "value": "v2:AAAAAAAAAAAAAAAAvcIjTygUpGS7yAs2eOZhKsdAUOoJMg=="}},
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "decryptWith": "k", "value": "vault:v1:8SDd3WHDOjf7mq69CyCqYjBXAiQQAVZRkFM13ok481zoCmHnSeDX9vyf7w=="}},
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "decryptWith": "k", "value": "dG9vIHNob3J0"}}]}}`}, []string{
-			`configs/c.json:2:102: warning /default/rules/0/value/value: this ciphertext opens in any item, also in one that it is copied into; encrypt it again for this one (client.Encrypt)`}},
-		{"a mark that protects nothing", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "string", "default": {"rules": [
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"weightedValues": [
-  {"weight": 1, "confidential": true, "value": {"type": "string", "value": "hunter2"}}]}}}]}}`}, []string{
-			f + `:3:33: fatal /default/rules/0/value/value/weightedValues/0/confidential: confidential protects nothing beside weight; write it into the arm's value, beside its type`}},
-		{"an int that is a variant as a string", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "int", "default": {"rules": [
-{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": "5"}}]}, "variants": [{"value": {"type": "int", "value": 5.0}}]}`}, nil},
-		{"names on Windows", map[string]string{"feature-flags/Con.json": flag("Con", `{"operator": "ALWAYS_TRUE"}`), "feature-flags/dot..json": flag("dot.", `{"operator": "ALWAYS_TRUE"}`),
-			"schemas/a:b.json": "{}", "schemas/lpt1.x.json": "{}", "schemas/Limits.json": "{}"}, []string{
-			`feature-flags/Con.json:1:1: warning : the name "Con" cannot be checked out on Windows: con names a device there`,
-			`feature-flags/dot..json:1:1: warning : the name "dot." breaks tools on Windows: it ends in a dot or a space`,
-			`schemas/a:b.json:1:1: warning : the name "a:b" cannot be checked out on Windows: it has a character that is not allowed there`,
-			`schemas/limits.json:1:1: warning : differs from schemas/Limits.json in case only: they are one file on Windows and macOS`,
-			`schemas/lpt1.x.json:1:1: warning : the name "lpt1.x" cannot be checked out on Windows: lpt1 names a device there`}},
-		{"byte order marks", map[string]string{f: "\xef\xbb\xbf" + flag("f", `{"operator": ""}`), "svc.json": "\xef\xbb\xbf" + declaration, "schemas/s.json": "\xef\xbb\xbf{}"}, []string{
-			f + `:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`,
-			f + `:6:32: /default/rules/0/criteria/0/operator: operator names a test, such as ALWAYS_TRUE or PROP_IS_ONE_OF`,
-			`schemas/s.json:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`,
-			`svc.json:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`}},
-		{"lines of a file with CRLF", map[string]string{f: strings.ReplaceAll(flag("f", `{"operator": ""}`), "\n", "\r\n")}, []string{
-			f + `:6:32: /default/rules/0/criteria/0/operator: operator names a test, such as ALWAYS_TRUE or PROP_IS_ONE_OF`}},
-		{"a circle of segments", map[string]string{"segments/staff.json": segment("staff", "admins"), "segments/admins.json": segment("admins", "staff", "beta")}, []string{
-			`segments/admins.json:2:54: /default/rules/0/criteria/0/valueToMatch: the segments refer to each other in a circle: admins -> staff -> admins`}},
-		{"a segment of itself", map[string]string{"segments/staff.json": segment("staff", "staff")}, []string{
-			`segments/staff.json:2:54: /default/rules/0/criteria/0/valueToMatch: the segments refer to each other in a circle: staff -> staff`}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, problems := ReadAndVerify(with(tt.changes))
+	check := func(name string, changes map[string]string, want ...string) {
+		t.Run(name, func(t *testing.T) {
+			_, problems := ReadAndVerify(with(changes))
 			// Many of these documents serve each of their values to everybody.
 			problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Code == problem.UnreachableRule })
-			expect(t, problems, tt.want...)
+			expect(t, problems, want...)
 		})
 	}
+	all := must.Get(os.ReadFile("testdata/problems.txt"))(t)
+	for _, text := range strings.Split("\n"+strings.TrimSpace(string(all)), "\n=== ")[1:] {
+		found := txtar.Parse([]byte(text))
+		changes, want := map[string]string{}, []string(nil)
+		for _, file := range found.Files {
+			if changes[file.Name] = string(file.Data); file.Name == "want" {
+				want = strings.FieldsFunc(changes["want"], func(r rune) bool { return r == '\n' })
+				delete(changes, "want")
+			}
+		}
+		check(strings.TrimSpace(string(found.Comment)), changes, want...)
+	}
+	check("byte order marks", map[string]string{f: "\xef\xbb\xbf" + flag("f", `{"operator": ""}`), "svc.json": "\xef\xbb\xbf" + declaration, "schemas/s.json": "\xef\xbb\xbf{}"},
+		f+`:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`,
+		f+`:6:32: /default/rules/0/criteria/0/operator: operator names a test, such as ALWAYS_TRUE or PROP_IS_ONE_OF`,
+		`schemas/s.json:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`,
+		`svc.json:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`)
+	check("lines of a file with CRLF", map[string]string{f: strings.ReplaceAll(flag("f", `{"operator": ""}`), "\n", "\r\n")},
+		f+`:6:32: /default/rules/0/criteria/0/operator: operator names a test, such as ALWAYS_TRUE or PROP_IS_ONE_OF`)
 }
 
 // What a schema says of a secret must not give it away, nor the names in it.
