@@ -19,7 +19,6 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
-	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/svcbinary"
@@ -31,7 +30,7 @@ import (
 // for its end, and does not connect again by itself.
 func TestWebProviderHearsOfEdits(t *testing.T) {
 	t.Parallel()
-	for name, key := range map[string]string{"without a key": "", "with a key": "dev-key", "behind nginx": ""} {
+	for name, key := range map[string]string{"with a key": "dev-key", "behind nginx": ""} {
 		t.Run(name, func(t *testing.T) {
 			app := openWebApp(t)
 			dir, port := everyTypeDir(t), freeport.Take()
@@ -144,53 +143,37 @@ func (app webApp) hearsOnceOf(t *testing.T, base string, change func(value int))
 // shown.
 func TestEightTabsOnOneServer(t *testing.T) {
 	browser(t)
-	for name, server := range map[string]func(t *testing.T) (base string, options map[string]any, set func(value int)){
-		"svc serve": func(t *testing.T) (string, map[string]any, func(int)) {
-			dir := everyTypeDir(t)
-			base := "http://127.0.0.1:" + serve(t, dir)
-			return base, map[string]any{"baseUrl": base}, func(value int) {
-				edit(t, dir, "configs/limit.json", `"42"`, fmt.Sprintf(`"%d"`, value))
-			}
-		},
-		"relay": func(t *testing.T) (string, map[string]any, func(int)) {
-			a := serveWorkspace(t, everyTypeDir(t))
-			base := a.relay(t)
-			return base, a.options(t, base), func(value int) { a.set(t, a.key(t, "Ada", "protected_engineer"), value) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			base, options, set := server(t)
-			site := bundleSite(t, testdata(t, "web-provider.js"))
-			tabs := []webApp{{openTab(t, site.origin("localhost"))}}
-			for range 7 {
-				tabs = append(tabs, webApp{tabs[0].openBehind(t, site.origin("localhost"))})
-			}
-			limit := question{"number", "limit", 0}
-			for i, tab := range tabs {
-				tab.mustStart(t, options, member)
-				if i > 0 && call[string](t, tab.tab, `() => document.visibilityState`) != "hidden" {
-					t.Fatalf("tab %d is not in the background", i)
-				}
-				tab.waitForValue(t, "at first", limit, 42.0)
-			}
-			set(43)
-			tabs[0].waitForValue(t, "the tab in front", limit, 43.0)
-			var slowest time.Duration
-			for i, tab := range tabs[1:] {
-				tab.bringToFront(t)
-				begin := time.Now()
-				tab.waitForValue(t, fmt.Sprintf("tab %d, once it is shown", i+1), limit, 43.0)
-				slowest = max(slowest, time.Since(begin))
-			}
-			waited := 0.0
-			for _, tab := range tabs {
-				waited = max(waited, tab.log.waited(base+"/ofrep/v1/evaluate"))
-			}
-			t.Logf("a tab was right at most %v after it was shown, and a poll waited at most %.0f ms for its connection", slowest.Round(time.Millisecond), waited)
-			if waited > longWait {
-				t.Errorf("a poll waited %.0f ms for its connection, as for a stream to end", waited)
-			}
-		})
+	dir := everyTypeDir(t)
+	base := "http://127.0.0.1:" + serve(t, dir)
+	site := bundleSite(t, testdata(t, "web-provider.js"))
+	tabs := []webApp{{openTab(t, site.origin("localhost"))}}
+	for range 7 {
+		tabs = append(tabs, webApp{tabs[0].openBehind(t, site.origin("localhost"))})
+	}
+	limit := question{"number", "limit", 0}
+	for i, tab := range tabs {
+		tab.mustStart(t, map[string]any{"baseUrl": base}, member)
+		if i > 0 && call[string](t, tab.tab, `() => document.visibilityState`) != "hidden" {
+			t.Fatalf("tab %d is not in the background", i)
+		}
+		tab.waitForValue(t, "at first", limit, 42.0)
+	}
+	edit(t, dir, "configs/limit.json", `"42"`, `"43"`)
+	tabs[0].waitForValue(t, "the tab in front", limit, 43.0)
+	var slowest time.Duration
+	for i, tab := range tabs[1:] {
+		tab.bringToFront(t)
+		begin := time.Now()
+		tab.waitForValue(t, fmt.Sprintf("tab %d, once it is shown", i+1), limit, 43.0)
+		slowest = max(slowest, time.Since(begin))
+	}
+	waited := 0.0
+	for _, tab := range tabs {
+		waited = max(waited, tab.log.waited(base+"/ofrep/v1/evaluate"))
+	}
+	t.Logf("a tab was right at most %v after it was shown, and a poll waited at most %.0f ms for its connection", slowest.Round(time.Millisecond), waited)
+	if waited > longWait {
+		t.Errorf("a poll waited %.0f ms for its connection, as for a stream to end", waited)
 	}
 }
 
@@ -222,41 +205,6 @@ func (tab tab) bringToFront(t *testing.T) {
 	defer cancel()
 	if _, err := chromedp.Call(ctx, page.BringToFront, cdp.Empty{}); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestAPageOfTheFunctionsHearsFromARelay: the functions name its address, and have no
-// streams of their own. The page's values are those of the functions.
-func TestAPageOfTheFunctionsHearsFromARelay(t *testing.T) {
-	app, port := openWebApp(t), freeport.Take()
-	relay := "http://127.0.0.1:" + port
-	base, workspace := startHosted(t, relay, nil)
-	secret := issueKey(t, workspace, access.KeyRequest{Kind: access.KindSecretSDK, Name: "relay", Environment: "development"})
-	public := issueKey(t, workspace, access.KeyRequest{Kind: access.KindPublicSDK, Name: "page", Environment: "development"})
-	person := issueKey(t, workspace, access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"protected_engineer"}})
-	file := filepath.Join(t.TempDir(), "key")
-	must(t, os.WriteFile(file, []byte(secret), 0o600))
-	if problem := launch(t, "serve", "--url", base, "--key-file", file, "--port", port); problem != "" {
-		t.Fatal(problem)
-	}
-	app.mustStart(t, map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", public}}}, member)
-	app.waitForStream(t, relay)
-	headline := question{"string", "pricing.headline", "none"}
-	before := app.value(t, headline)
-	write := func(value string) {
-		t.Helper()
-		if status, answer := request(t, "PATCH", base+"/v1/flags/pricing.headline/environments/development", person, `{"value":"`+value+`"}`); status != 200 {
-			t.Fatal(status, answer)
-		}
-		app.waitForValue(t, "a write", headline, value)
-	}
-	if before == "none" || before == "Buy now" {
-		t.Fatalf("at first it is %v", before)
-	}
-	write("Buy now")
-	write("Buy today")
-	if asked := app.log.answered(relay + "/ofrep/v1/evaluate"); len(asked) > 0 {
-		t.Errorf("the page asks the relay for values: %v", asked)
 	}
 }
 
@@ -352,7 +300,6 @@ func TestEventStreamsPassTheGuidesProxies(t *testing.T) {
 		"nginx": func(a *workspace, t *testing.T, port string) string {
 			return nginx(t, port, here(guides.Snippet(t, "devserver/guides/operate.md", "nginx"), port, a.base))
 		},
-		"nginx with its own settings": func(a *workspace, t *testing.T, _ string) string { return behindNginx(t, a.base) },
 		"Caddy": func(a *workspace, t *testing.T, port string) string {
 			return behindCaddy(t, port, here(guides.Snippet(t, "devserver/guides/operate.md", "caddy"), port, a.base))
 		},

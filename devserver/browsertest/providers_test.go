@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -50,11 +49,6 @@ func (app webApp) value(t *testing.T, q question) any {
 	return app.ask(t, q)[0].Value
 }
 
-func (app webApp) setContext(t *testing.T, context map[string]any) {
-	t.Helper()
-	call[bool](t, app.tab, `async (context) => { await setContext(context); return true }`, context)
-}
-
 func (app webApp) waitForValue(t *testing.T, what string, q question, want any) {
 	t.Helper()
 	eventually(t, what, func() (any, bool) {
@@ -79,57 +73,6 @@ func TestWebProviderReadsEveryType(t *testing.T) {
 		t.Errorf("no rule matches, and the answer is %+v", a)
 	}
 	app.log.waitForPreflight(t, base+"/ofrep/v1/evaluate/flags")
-}
-
-// The provider keeps its ETag unless the targeting key changes, and in its
-// default mode shows what it remembers of that key until it has asked again.
-func TestWebProviderFollowsItsContext(t *testing.T) {
-	t.Parallel()
-	app := openWebApp(t)
-	base := "http://127.0.0.1:" + serve(t, everyTypeDir(t))
-	free := map[string]any{"targetingKey": "user-1", "user.plan": "free", "user.logins": 12}
-	other := map[string]any{"targetingKey": "user-2", "user.plan": "free", "user.logins": 12}
-
-	app.mustStart(t, map[string]any{"baseUrl": base}, free)
-	app.waitForValue(t, "at first", proOnly, false)
-	app.waitForValue(t, "at first", ratio, 0.5)
-	app.setContext(t, other)
-	app.waitForValue(t, "with another targeting key", ratio, 0.25)
-	app.setContext(t, free)
-	app.waitForValue(t, "with the first targeting key again", ratio, 0.5)
-	app.setContext(t, member)
-	app.waitForValue(t, "with another property", proOnly, true)
-	app.log.wait(t, "a question with an ETag, answered in full", base, func(x exchange) bool {
-		return x.Sent["if-none-match"] != "" && x.Status == 200
-	})
-	app.setContext(t, free)
-	app.waitForValue(t, "with the first properties again", proOnly, false)
-}
-
-// A page that is loaded again first shows what the provider has kept, with
-// the ETag that came with it. It must not stay with that.
-func TestWebProviderCorrectsWhatItRemembers(t *testing.T) {
-	t.Parallel()
-	app := openWebApp(t)
-	dir, port := everyTypeDir(t), freeport.Take()
-	home := question{"string", "home", "default"}
-	for _, run := range []struct{ environment, want string }{
-		{"development", "development"},
-		{"production", "elsewhere"},
-		{"production", "edited"},
-	} {
-		t.Run(run.want, func(t *testing.T) {
-			if run.want == "edited" {
-				edit(t, dir, "feature-flags/home.json", "elsewhere", "edited")
-			}
-			if problem := start(t, dir, port, "--environment", run.environment); problem != "" {
-				t.Fatal(problem)
-			}
-			app.reload(t)
-			app.mustStart(t, map[string]any{"baseUrl": "http://127.0.0.1:" + port}, member)
-			app.waitForValue(t, "after a reload", home, run.want)
-		})
-	}
 }
 
 // question is what an application asks OpenFeature: a key, by the method of a
@@ -339,59 +282,11 @@ func (app serverApp) ask(t *testing.T, r serverRequest) []details {
 	return answers
 }
 
-// everyTypeFiles are a config directory with a value of every type.
-var everyTypeFiles = map[string]string{
-	"svc.json": `{"environments": ["development", "production"]}`,
-	"feature-flags/always.json": `{"key": "always", "type": "feature_flag", "valueType": "bool", "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}}`,
-	"feature-flags/pro.only.json": `{"key": "pro.only", "type": "feature_flag", "valueType": "bool", "default": {"rules": [
-		{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["pro"]}},
-			{"operator": "PROP_GREATER_THAN", "propertyName": "user.logins", "valueToMatch": {"type": "int", "value": 10}}], "value": {"type": "bool", "value": true}},
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]},
-		"variants": [{"name": "off", "value": {"type": "bool", "value": false}}, {"name": "on", "value": {"type": "bool", "value": true}}]}`,
-	"feature-flags/greeting.json": `{"key": "greeting", "type": "feature_flag", "valueType": "string", "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "hello, ünïcode"}}]}}`,
-	"feature-flags/headline.json": `{"key": "headline", "type": "feature_flag", "valueType": "string", "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"hashByPropertyName": "user.key", "weightedValues": [
-			{"weight": 0, "value": {"type": "string", "value": "first"}}, {"weight": 100000, "value": {"type": "string", "value": "second"}}]}}}]}}`,
-	"feature-flags/home.json": `{"key": "home", "type": "feature_flag", "valueType": "string", "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "elsewhere"}}]},
-		"environments": [{"id": "development", "rules": [
-			{"criteria": [{"operator": "NOT_IN_SEG", "valueToMatch": {"type": "string", "value": "staff"}}], "value": {"type": "string", "value": "development"}}]}]}`,
-	"configs/limit.json": `{"key": "limit", "type": "config", "valueType": "int", "sendToClientSdk": true, "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": "42"}}]}}`,
-	"configs/ratio.json": `{"key": "ratio", "type": "config", "valueType": "double", "sendToClientSdk": true, "default": {"rules": [
-		{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.key", "valueToMatch": {"type": "string_list", "value": ["user-1"]}}], "value": {"type": "double", "value": 0.5}},
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "double", "value": 0.25}}]}}`,
-	"configs/whole.json": `{"key": "whole", "type": "config", "valueType": "double", "sendToClientSdk": true, "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "double", "value": 3.0}}]}}`,
-	"configs/settings.json": `{"key": "settings", "type": "config", "valueType": "json", "sendToClientSdk": true, "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "json", "value": {"retries": 3, "hosts": ["a", "b"], "nested": {"deep": null}}}}]}}`,
-	"configs/origins.json": `{"key": "origins", "type": "config", "valueType": "string_list", "sendToClientSdk": true, "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string_list", "value": ["https://a.example", "https://b.example"]}}]}}`,
-	"configs/timeout.json": `{"key": "timeout", "type": "config", "valueType": "duration", "sendToClientSdk": true, "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "duration", "value": "PT30S"}}]}}`,
-	"configs/beta.only.json": `{"key": "beta.only", "type": "config", "valueType": "string", "sendToClientSdk": true, "default": {"rules": [
-		{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.beta", "valueToMatch": {"type": "string_list", "value": ["true"]}}], "value": {"type": "string", "value": "beta"}}]}}`,
-	"configs/server.only.json": `{"key": "server.only", "type": "config", "valueType": "string", "sendToClientSdk": false, "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "not for browsers"}}]}}`,
-	"configs/unmarked.json": `{"key": "unmarked", "type": "config", "valueType": "string", "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "not for browsers"}}]}}`,
-	"configs/password.json": `{"key": "password", "type": "config", "valueType": "string", "sendToClientSdk": true, "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "not for browsers", "confidential": true}}]}}`,
-	"segments/staff.json": `{"key": "staff", "type": "segment", "valueType": "bool", "default": {"rules": [
-		{"criteria": [{"operator": "PROP_ENDS_WITH_ONE_OF", "propertyName": "user.email", "valueToMatch": {"type": "string_list", "value": ["@acme.example"]}}], "value": {"type": "bool", "value": true}}]}}`,
-	"log-levels/log-level.app.json": `{"key": "log-level.app", "type": "log_level", "valueType": "log_level", "default": {"rules": [
-		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "log_level", "value": "INFO"}}]}}`,
-}
-
-// everyTypeDir is everyTypeFiles on disk.
+// everyTypeDir is a copy of a config directory with a value of every type.
 func everyTypeDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for path, content := range everyTypeFiles {
-		write(t, dir, path, content)
-	}
+	must(t, os.CopyFS(dir, os.DirFS("testdata/every-type")))
 	return dir
 }
 

@@ -26,7 +26,6 @@ window.start = async (options, context) => {
     return error.code ?? error.name;
   }
 };
-window.setContext = (context) => OpenFeature.setContext(context);
 window.ask = (questions) => questions.map((q) => details[q.type](q.key, q.default));
 window.changed = () => [...changed].sort();
 
