@@ -54,7 +54,6 @@ func TestBudgets(t *testing.T) {
 			b.filtered()
 			b.elsewhere()
 			b.contexts()
-			b.counts()
 			b.changeSets()
 			b.manifests()
 		})

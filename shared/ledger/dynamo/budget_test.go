@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -117,84 +116,6 @@ func (s *shop) fill(documents, commits int) {
 	}
 }
 
-// took checks what was asked of the table and of the objects.
-func (s *shop) took(what string, table, objects string) {
-	s.Helper()
-	asked, read := s.sent.take(), s.objects.take()
-	slices.Sort(asked)
-	slices.Sort(read)
-	if got := strings.Join(asked, " "); got != table {
-		s.Errorf("%s asked the table for %q, allowed is %q", what, got, table)
-	}
-	if got := strings.Join(read, " "); got != objects {
-		s.Errorf("%s asked the objects for %q, allowed is %q", what, got, objects)
-	}
-}
-
-// TestBudgets counts requests: they do not depend on how much there is.
-func TestBudgets(t *testing.T) {
-	sizes := []struct{ documents, commits int }{{10, 100}, {10, 5000}, {5000, 100}}
-	if testing.Short() {
-		sizes = sizes[:1]
-	}
-	for _, size := range sizes {
-		t.Run(fmt.Sprintf("%d documents, %d commits", size.documents, size.commits), func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t)
-			s.fill(size.documents, size.commits)
-			s.budgets(size.documents)
-		})
-	}
-}
-
-func (s *shop) budgets(documents int) {
-	s.sent.take()
-	s.objects.take()
-	read := func(repo *repository.Repository) *repository.Snapshot {
-		s.Helper()
-		snapshot := must.Get(repo.Snapshot(background, s.enter()))(s)
-		if len(snapshot.Files) != documents {
-			s.Errorf("%d files, want %d", len(snapshot.Files), documents)
-		}
-		return snapshot
-	}
-	read(s.repo)
-	s.took("a warm read", "BatchGetItem", "")
-	other := s.instance()
-	old := read(other)
-	s.took("a cold read", "BatchGetItem Query", "Snapshot")
-
-	s.write(s.repo, document(1, 1_000_001))
-	s.took("a write", "BatchGetItem TransactWriteItems", "PutPack")
-	read(other)
-	s.took("a read after a write elsewhere", "BatchGetItem Query", "")
-	for i := range 60 {
-		s.write(s.repo, document(i%documents, 2_000_000+i))
-	}
-	s.sent.take()
-	s.objects.take()
-	read(other)
-	s.took("a read after 60 writes elsewhere", "BatchGetItem Query", "")
-
-	head := s.enter()
-	s.sent.take()
-	history := must.Get(s.repo.History(background, head, repository.Page{Path: document(1, 0).Path, Limit: 20}))(s)
-	s.took("a page of an item's history", "Query", "")
-	if len(history) < 3 {
-		s.Errorf("%d commits", len(history))
-	}
-	must.Get(s.repo.History(background, head, repository.Page{Limit: 102}))(s)
-	s.took("a page of the feed", "Query", "")
-
-	past := old.Head.Commit[:10]
-	_, text, err := s.instance().At(background, head, document(1, 0).Path, past)
-	must.Do(s, err)
-	if file, _ := old.File(document(1, 0).Path); string(text) != string(file.Text) {
-		s.Errorf("the document was %q, want %q", text, file.Text)
-	}
-	s.took("a document at a past commit", "Query Query", "Blob")
-}
-
 // TestCheckpoints follows a writer over several bases: a new reader finds
 // the same with one snapshot and one query, and a write never takes more than
 // five requests.
@@ -264,7 +185,9 @@ func TestLargeTexts(t *testing.T) {
 	s.objects.take()
 	cold := must.Get(s.instance().Snapshot(background, s.enter()))(t)
 	s.same("cold", cold, landed)
-	s.took("a cold read at a large text", "BatchGetItem", "Snapshot")
+	if asked, read := s.sent.take(), s.objects.take(); fmt.Sprint(asked, read) != "[BatchGetItem] [Snapshot]" {
+		t.Errorf("a cold read at a large text: %v, %v", asked, read)
+	}
 	warm := s.instance()
 	must.Get(warm.Snapshot(background, s.enter()))(t)
 	for i := range 60 {
