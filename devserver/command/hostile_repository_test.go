@@ -25,7 +25,7 @@ type clone struct {
 	top, dir          string
 	base, head, other string // commits; the other one shows the directory as it is at head
 	marker            string // that what is run leaves behind
-	lost              string // a file that is removed once all is committed, "" for none
+	lost              string // a file that may name one to be removed once all is committed
 }
 
 const (
@@ -62,7 +62,7 @@ func newClone(t *testing.T) *clone {
 	})
 	root := t.TempDir()
 	c := template.clone
-	c.t, c.top, c.marker = t, filepath.Join(root, "repository"), filepath.Join(root, "ran")
+	c.t, c.top, c.marker, c.lost = t, filepath.Join(root, "repository"), filepath.Join(root, "ran"), filepath.Join(root, "lost")
 	c.dir = filepath.Join(c.top, "svc", "our-config")
 	must.Do(t, os.CopyFS(c.top, template.files))
 	c.git("update-index", "-q", "--refresh") // the files are others, to the index
@@ -87,291 +87,90 @@ func (c *clone) write(name, text string) {
 	must.Do(c.t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte(text), 0o777)))
 }
 
-// script is a program that leaves the marker.
-func (c *clone) script() string {
-	c.write("run.sh", "#!/bin/sh\ntouch '"+c.marker+"'\n")
-	return filepath.Join(c.top, "run.sh")
-}
-
-// uncommit has the change be one of files alone.
-func (c *clone) uncommit() {
-	c.git("reset", "-q", c.base)
-	c.git("commit", "-q", "--allow-empty", "-m", "nothing")
-}
-
-// configure appends to a configuration of git's.
-func (c *clone) configure(name, text string) {
-	c.t.Helper()
-	at := filepath.Join(c.top, filepath.FromSlash(name))
-	f := must.Get(os.OpenFile(at, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666))(c.t)
-	_, err := f.WriteString(strings.ReplaceAll(text, "RUN", c.script()))
-	if err = errors.Join(err, f.Close()); err != nil {
-		c.t.Fatal(err)
+// spoilt are clones by what was done to them, of one kind of the cases that testdata has, of
+// which each says what is to come of it.
+func spoilt(t *testing.T, kind string, check func(t *testing.T, c *clone, says string)) {
+	t.Helper()
+	testenv.Slow(t)
+	shell := testenv.Program(t, "your system's package", "sh")
+	scripts := strings.Split(string(must.Get(os.ReadFile("testdata/hostile.txt"))(t)), "\n=== ")
+	for _, script := range scripts[1:] {
+		title, script, _ := strings.Cut(script, "\n")
+		of, name, _ := strings.Cut(title, ": ")
+		if says, is := strings.CutPrefix(of, kind); is {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				c := newClone(t)
+				must.Do(t, os.WriteFile(c.marker+".sh", []byte("#!/bin/sh\ntouch '"+c.marker+"'\n"), 0o777))
+				cmd := exec.Command(shell, "-euc", scripts[0]+script)
+				cmd.Dir = c.top
+				cmd.Env = append(os.Environ(), "base="+c.base, "head="+c.head, "other="+c.other, "pay="+pay, "off="+flagOff, "run="+c.marker+".sh", "lost="+c.lost,
+					"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@acme.example", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@acme.example")
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				check(t, c, says)
+			})
+		}
 	}
 }
 
-// bare makes a bare repository of plain files beside those of a folder, whose HEAD lacks
-// an object that its remote has promised.
-func (c *clone) bare(folder, config string) {
-	at := filepath.Join(c.top, filepath.FromSlash(folder))
-	c.gitIn(c.top, "init", "-q", "--bare", at)
-	cmd := exec.Command("git", "-C", at, "mktree", "--missing")
-	cmd.Stdin = strings.NewReader("100644 blob 0000000000000000000000000000000000000001\tsvc.json\n")
-	tree := must.Get(cmd.Output())(c.t)
-	c.gitIn(at, "update-ref", "refs/heads/main", c.gitIn(at, "commit-tree", "-m", "x", strings.TrimSpace(string(tree))))
-	c.write(folder+"/HEAD", "ref: refs/heads/main\n")
-	c.write(folder+"/config", strings.ReplaceAll(config, "RUN", c.script()))
-}
-
-// loseBase takes a blob of the base away, so that git would fetch it.
-func (c *clone) loseBase() {
-	id := c.git("rev-parse", c.base+":svc/our-config/feature-flags/pay.json")
-	must.Do(c.t, os.Remove(filepath.Join(c.top, ".git", "objects", id[:2], id[2:])))
-}
-
-const promised = "[core]\nrepositoryformatversion = 1\nbare = true\n[extensions]\npartialClone = o\n[remote \"o\"]\npromisor = true\n"
-
-// hostileRepositories are what somebody may put into a repository, or into an archive
-// with its .git, to have something run or a change overlooked.
-var hostileRepositories = map[string]func(c *clone){
-	"a bare repository of plain files": func(c *clone) {
-		c.bare("svc/our-config", promised+"url = ssh://h/x\n[core]\nsshCommand = RUN\n")
-	},
-	"one in the folder above": func(c *clone) {
-		c.bare("svc", promised+"url = ssh://h/x\n[core]\nsshCommand = RUN\n")
-	},
-	"one that names a helper": func(c *clone) {
-		c.bare("svc/our-config", promised+"url = ext::RUN\n[protocol]\nallow = always\n")
-	},
-	"one that says where its work tree is": func(c *clone) {
-		c.bare("svc/our-config", "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = ..\nfsmonitor = RUN\n")
-	},
-	"one that replaces the base": func(c *clone) {
-		c.bare("svc/our-config", "[core]\nrepositoryformatversion = 0\nbare = true\n")
-		at := filepath.Join(c.top, "svc/our-config")
-		c.gitIn(at, "fetch", "-q", c.top, c.base, c.head, "+main:refs/heads/main")
-		c.gitIn(at, "update-ref", "refs/replace/"+c.base, c.head)
-	},
-	"a replaced commit": func(c *clone) { c.git("replace", c.base, c.other) },
-	"a replaced commit, whatever is asked for": func(c *clone) {
-		c.git("config", "core.useReplaceRefs", "true")
-		c.git("replace", c.base, c.other)
-	},
-	"a replaced tree": func(c *clone) {
-		c.git("replace", c.base+"^{tree}", c.head+"^{tree}")
-	},
-	"a replaced blob": func(c *clone) {
-		c.git("replace", c.base+":svc/our-config/feature-flags/pay.json", c.head+":svc/our-config/feature-flags/pay.json")
-	},
-	"grafts": func(c *clone) { c.write(".git/info/grafts", c.head+" "+c.other+"\n") },
-	"a commit graph with another tree": func(c *clone) {
-		c.git("commit-graph", "write", "--reachable")
-		graph := filepath.Join(c.top, ".git", "objects", "info", "commit-graph")
-		text, err := os.ReadFile(graph)
-		tree := func(commit string) string { return unhex(c.t, c.git("rev-parse", commit+"^{tree}")) }
-		changed := strings.ReplaceAll(string(text), tree(c.base), tree(c.head))
-		if err == nil {
-			err = os.Remove(graph)
-		}
-		if err = errors.Join(err, os.WriteFile(graph, []byte(changed), 0o666)); err != nil || changed == string(text) {
-			c.t.Fatal(err, "nothing was changed")
-		}
-	},
-	"a monitor": func(c *clone) {
-		c.configure(".git/config", "[core]\nfsmonitor = RUN\n")
-	},
-	"hooks": func(c *clone) {
-		c.configure(".git/config", "[core]\nhooksPath = "+filepath.Join(c.top, "hooks")+"\n")
-		for _, name := range []string{"post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman", "pre-commit"} {
-			c.write("hooks/"+name, "#!/bin/sh\ntouch '"+c.marker+"'\n")
-			c.write(".git/hooks/"+name, "#!/bin/sh\ntouch '"+c.marker+"'\n")
-		}
-	},
-	"diffs, pagers, editors and aliases": func(c *clone) {
-		c.write(".gitattributes", "*.json diff=x merge=x\n")
-		c.configure(".git/config", "[diff]\nexternal = RUN\n[diff \"x\"]\ncommand = RUN\ntextconv = RUN\n[merge \"x\"]\ndriver = RUN\n[core]\npager = RUN\neditor = RUN\naskPass = RUN\n[pager]\nls-tree = RUN\ncat-file = RUN\n[alias]\nrev-parse = !RUN\nls-tree = !RUN\n[credential]\nhelper = !RUN\n")
-	},
-	"configuration that is included": func(c *clone) {
-		c.configure("evil", "[core]\nfsmonitor = RUN\nworktree = /\n")
-		c.configure(".git/config", "[include]\npath = ../evil\n[includeIf \"gitdir:**\"]\npath = ../evil\n")
-	},
-	"configuration of the work tree": func(c *clone) {
-		c.configure(".git/config", "[core]\nrepositoryformatversion = 1\n[extensions]\nworktreeConfig = true\n")
-		c.configure(".git/config.worktree", "[core]\nfsmonitor = RUN\nworktree = /\nsparseCheckout = true\n")
-	},
-	"a .git that is a file": func(c *clone) {
-		must.Do(c.t, os.Rename(filepath.Join(c.top, ".git"), filepath.Join(c.top, "elsewhere")))
-		c.write(".git", "gitdir: elsewhere\n")
-		c.configure("elsewhere/config", "[core]\nfsmonitor = RUN\nworktree = /\n")
-	},
-	"filters": func(c *clone) {
-		c.configure(".git/config", "[filter \"x\"]\nclean = RUN\nsmudge = RUN\nprocess = RUN\nrequired = true\n")
-		c.write(".gitattributes", "*.json filter=x\n")
-	},
-	"a filter that git has no program for": func(c *clone) {
-		c.write(".gitattributes", "*.json filter=x\n")
-		c.uncommit()
-	},
-	"an encoding that is none": func(c *clone) {
-		c.write(".gitattributes", "*.json working-tree-encoding=UTF-8\n")
-		c.uncommit()
-	},
-	"an index that knows of no change": func(c *clone) {
-		c.git("update-index", "--assume-unchanged", "svc/our-config/feature-flags/pay.json")
-		c.git("update-index", "--skip-worktree", "svc/our-config/feature-flags/pay.json")
-	},
-	"a branch that is called as a commit": func(c *clone) {
-		c.write(".git/refs/heads/"+c.base, c.head+"\n")
-		c.write(".git/refs/tags/"+c.base, c.head+"\n")
-	},
-}
-
-// promisors are repositories that lack an object, and say what is to be run to have it.
-var promisors = map[string]string{
-	"ssh":              "url = ssh://h/x\n[core]\nsshCommand = RUN\n[ssh]\nvariant = simple\n",
-	"ext":              "url = ext::RUN\n[protocol]\nallow = always\n[protocol \"ext\"]\nallow = always\n",
-	"a local program":  "url = .\nuploadpack = RUN\n[protocol \"file\"]\nallow = always\n",
-	"a helper":         "url = x\nvcs = x\n[alias]\nremote-x = !RUN\n[protocol \"x\"]\nallow = always\n",
-	"a nameless one":   "url = ::x\n[alias]\nremote- = !RUN\n",
-	"a proxy of git":   "url = git://h/x\n[core]\ngitProxy = RUN\n",
-	"a secret":         "url = http://127.0.0.1:1/x\n[credential]\nhelper = !RUN\n[core]\naskPass = RUN\n",
-	"a borrowed store": "url = ssh://h/x\n[core]\nalternateRefsCommand = RUN\nsshCommand = RUN\n",
-}
+const pay = "svc/our-config/feature-flags/pay.json"
 
 func TestNothingInARepositoryRunsOrHidesAChange(t *testing.T) {
-	testenv.Slow(t)
-	for name, spoil := range hostileRepositories {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newClone(t)
-			spoil(c)
-			for _, args := range [][]string{
-				{"diff", c.base}, {"diff", c.base, c.head}, {"diff", "HEAD~1"},
-			} {
-				out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...)
-				if !strings.Contains(out, "flag pay\n  default: ") {
-					t.Errorf("%v says:\n%s%s", args, out, said)
-				}
-			}
-			if out, said := run(t, t.Context(), c.dir, nil, "eval", "pay", "--at", c.base, "--environment", "production", "--datadir", "."); !strings.Contains(out, "pay = false") {
-				t.Errorf("eval --at says:\n%s%s", out, said)
-			}
-			c.others()
-		})
+	spoilt(t, "runs", func(t *testing.T, c *clone, _ string) { c.showsTheChange() })
+	t.Run("a commit graph with another tree", func(t *testing.T) {
+		c := newClone(t)
+		c.git("commit-graph", "write", "--reachable")
+		graph := filepath.Join(c.top, ".git", "objects", "info", "commit-graph")
+		text := string(must.Get(os.ReadFile(graph))(t))
+		tree := func(commit string) string { return unhex(t, c.git("rev-parse", commit+"^{tree}")) }
+		changed := strings.ReplaceAll(text, tree(c.base), tree(c.head))
+		if err := errors.Join(os.Remove(graph), os.WriteFile(graph, []byte(changed), 0o666)); err != nil || changed == text {
+			t.Fatal(err, "nothing was changed")
+		}
+		c.showsTheChange()
+	})
+}
+
+// showsTheChange demands that what the head does is told, and that nothing is run.
+func (c *clone) showsTheChange() {
+	c.t.Helper()
+	for _, args := range [][]string{
+		{"diff", c.base}, {"diff", c.base, c.head}, {"diff", "HEAD~1"},
+	} {
+		out, said := run(c.t, c.t.Context(), c.dir, nil, append(args, "--datadir", ".")...)
+		if !strings.Contains(out, "flag pay\n  default: ") {
+			c.t.Errorf("%v says:\n%s%s", args, out, said)
+		}
 	}
+	if out, said := run(c.t, c.t.Context(), c.dir, nil, "eval", "pay", "--at", c.base, "--environment", "production", "--datadir", "."); !strings.Contains(out, "pay = false") {
+		c.t.Errorf("eval --at says:\n%s%s", out, said)
+	}
+	c.others()
 }
 
 // What is checked out is another thing than what is committed, and so than what a review
 // shows, though nothing is run.
 func TestWhatGitHidesFromAReviewIsRefused(t *testing.T) {
-	testenv.Slow(t)
-	const pay = "svc/our-config/feature-flags/pay.json"
-	described := func(words string) string {
-		return strings.Replace(flagOff, `"valueType"`, `"description":"`+words+`","valueType"`, 1)
-	}
-	for name, hide := range map[string]struct {
-		file, says string
-		change     func(c *clone)
-	}{
-		"an encoding that is written otherwise": {"feature-flags/pay.json", "working-tree-encoding=ASCII//TRANSLIT", func(c *clone) {
-			c.write(".gitattributes", "*.json working-tree-encoding=ASCII//TRANSLIT\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("x＂,＂valueType＂:＂bool＂,＂default＂:{},＂y＂:＂"))+","+pay)
-		}},
-		"an encoding": {"feature-flags/pay.json", "working-tree-encoding=UTF-7", func(c *clone) {
-			c.write("svc/.gitattributes", "*.json working-tree-encoding=UTF-7\n")
-		}},
-		"ident": {"feature-flags/pay.json", "ident", func(c *clone) {
-			c.write("svc/our-config/.gitattributes", "*.json ident\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Id$"))+","+pay)
-		}},
-		"ident, where case does not count": {"feature-flags/pay.json", "ident", func(c *clone) {
-			c.write(".gitattributes", "*.JSON ident\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Id$"))+","+pay)
-		}},
-		"ident, where case counts": {"feature-flags/pay.json", "ident", func(c *clone) {
-			c.git("config", "core.ignorecase", "true")
-			c.write(".gitattributes", "*.json ident\n*.JSON -ident\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Id$"))+","+pay)
-		}},
-		"a macro": {"feature-flags/pay.json", "ident", func(c *clone) {
-			c.write(".gitattributes", "# one\n[attr]x -diff ident\npay.json x\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Id$"))+","+pay)
-		}},
-		"an archive's": {"feature-flags/pay.json", "export-subst", func(c *clone) {
-			c.write("svc/our-config/feature-flags/.gitattributes", "*.json export-subst\n")
-			c.git("update-index", "--cacheinfo", "100644,"+c.hash("blob", described("$Format:%B$"))+","+pay)
-		}},
-		"what archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
-			c.write("svc/our-config/.gitattributes", "pay.json export-ignore\n")
-		}},
-		"a folder that archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
-			c.write("svc/our-config/.gitattributes", "feature-flags/ export-ignore\n")
-		}},
-		"the directory, which archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
-			c.write("svc/.gitattributes", "our-config/ export-ignore\n")
-		}},
-		"a link to a folder, which archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
-			c.git("mv", "svc/our-config/feature-flags", "svc/our-config/flags")
-			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.hash("blob", "flags")+",svc/our-config/feature-flags")
-			c.write(".gitattributes", "feature-flags export-ignore\n")
-		}},
-		"a folder above it that archives leave out": {"feature-flags/pay.json", "export-ignore", func(c *clone) {
-			c.write(".gitattributes", "/SV* export-ignore\nsvc/our-config/** -export-ignore\n")
-		}},
-		"links into a submodule": {"lib", "this is a submodule", func(c *clone) {
-			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/lib")
-			c.git("update-index", "--add", "--cacheinfo", "120000,"+c.hash("blob", "lib/configs")+",svc/our-config/configs")
-		}},
-		"a submodule": {"configs", "this is a submodule", func(c *clone) {
-			c.write("sub/a.json", "{}")
-			c.gitIn(filepath.Join(c.top, "sub"), "init", "-q")
-			c.gitIn(filepath.Join(c.top, "sub"), "add", "-A")
-			c.gitIn(filepath.Join(c.top, "sub"), "commit", "-qm", "x")
-			c.git("submodule", "--quiet", "add", "./sub", "svc/our-config/configs")
-		}},
-		"a repository among the files of another one": {"our-config", "has a repository of its own", func(c *clone) {
-			c.write("svc/our-config/feature-flags/pay.json", flagOff)
-			c.gitIn(c.dir, "init", "-q", "--initial-branch=main")
-			c.gitIn(c.dir, "add", "-A")
-			c.gitIn(c.dir, "commit", "-qm", "x")
-		}},
-		"a repository among the files of another one, whose index is missing": {"our-config", "has a repository of its own", func(c *clone) {
-			c.write("svc/our-config/feature-flags/pay.json", flagOff)
-			c.gitIn(c.dir, "init", "-q", "--initial-branch=main")
-			c.gitIn(c.dir, "add", "-A")
-			c.gitIn(c.dir, "commit", "-qm", "x")
-			c.lost = ".git/index"
-		}},
-		"a submodule in the directory's own place": {"", "submodule", func(c *clone) {
-			c.git("rm", "-rq", "--cached", "svc/our-config")
-			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config")
-			must.Do(c.t, errors.Join(os.RemoveAll(c.dir), os.Mkdir(c.dir, 0o777)))
-		}},
-		"a submodule that is not checked out": {"configs", "this is a submodule", func(c *clone) {
-			c.git("update-index", "--add", "--cacheinfo", "160000,"+c.base+",svc/our-config/configs")
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newClone(t)
-			c.write("docs/.gitattributes", "* text\n")
-			hide.change(c)
-			c.git("add", "*.gitattributes")
-			c.git("commit", "-qm", "hidden")
-			_ = exec.Command("git", "-C", c.top, "checkout", "-q", "-f", "HEAD", "--", "svc").Run() // as far as it can
-			hidden := c.git("rev-parse", "HEAD")
-			if c.lost != "" {
-				must.Do(t, os.Remove(filepath.Join(c.top, c.lost)))
+	spoilt(t, "hides ", func(t *testing.T, c *clone, says string) {
+		file, why, _ := strings.Cut(says, " by ")
+		c.write("docs/.gitattributes", "* text\n")
+		c.git("add", "*.gitattributes")
+		c.git("commit", "-qm", "hidden")
+		_ = exec.Command("git", "-C", c.top, "checkout", "-q", "-f", "HEAD", "--", "svc").Run() // as far as it can
+		hidden := c.git("rev-parse", "HEAD")
+		if lost, err := os.ReadFile(c.lost); err == nil {
+			must.Do(t, os.Remove(filepath.Join(c.top, strings.TrimSpace(string(lost)))))
+		}
+		commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}, {"eval", "pay", "--at", hidden, "--environment", "production"}}
+		for _, args := range commands {
+			out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...)
+			if !strings.Contains(out+said, file) || !strings.Contains(out+said, why) || strings.Contains(said, " 0 errors") || args[0] != "verify" && out != "" {
+				t.Errorf("%v says:\n%s%s", args, out, said)
 			}
-			commands := [][]string{{"diff", c.base}, {"diff", c.base, hidden}, {"diff", c.base, "--format", "json"}, {"verify"}, {"eval", "pay", "--at", hidden, "--environment", "production"}}
-			for _, args := range commands {
-				out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...)
-				if !strings.Contains(out+said, hide.file) || !strings.Contains(out+said, hide.says) || strings.Contains(said, " 0 errors") || args[0] != "verify" && out != "" {
-					t.Errorf("%v says:\n%s%s", args, out, said)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // What git does not say of a repository that it refuses is not taken for nothing.
@@ -609,19 +408,12 @@ func TestANameOfSeveralIsRefused(t *testing.T) {
 }
 
 func TestNothingIsFetched(t *testing.T) {
-	testenv.Slow(t)
-	for name, config := range promisors {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newClone(t)
-			c.loseBase()
-			c.configure(".git/config", promised+config)
-			if out, said := run(t, t.Context(), c.dir, nil, "diff", c.base, "--datadir", "."); out != "" || !strings.Contains(said, "partial clone") {
-				t.Errorf("diff says:\n%s%s", out, said)
-			}
-			c.others()
-		})
-	}
+	spoilt(t, "fetches", func(t *testing.T, c *clone, _ string) {
+		if out, said := run(t, t.Context(), c.dir, nil, "diff", c.base, "--datadir", "."); out != "" || !strings.Contains(said, "partial clone") {
+			t.Errorf("diff says:\n%s%s", out, said)
+		}
+		c.others()
+	})
 }
 
 // others runs the other commands that ask git, and looks for the marker.
