@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -82,44 +81,19 @@ func TestACommitIsTakenBackWhole(t *testing.T) {
 	}
 }
 
-func TestChangeSetsThatCannotBeRead(t *testing.T) {
+// TestChangeSetsThatAreTooLong: what else is wrong with some is in TestRefusals.
+func TestChangeSetsThatAreTooLong(t *testing.T) {
 	w := newWorld(t, shop())
 	long := `{"op":"patch","type":"feature_flag","key":"f","environment":"production","body":{"rollout":[` + strings.Repeat(`{"value":true,"percent":1},`, 1000) + `{"value":true,"percent":1}]}}`
 	on := `{"op":"patch","type":"feature_flag","key":"checkout.redesign","environment":"staging","body":{"enabled":true}}`
-	for _, c := range []struct {
-		body, want string
-		paths      string
-	}{
-		{`{}`, "400 BAD_REQUEST", "/operations"},
-		{changeSet(), "400 BAD_REQUEST", "/operations"},
-		{`{"operations":{}}`, "400 BAD_REQUEST", "/operations"},
-		{`{"operations":[` + on + `],"dryRun":true,"message":4}`, "400 BAD_REQUEST", "/dryRun /message"},
-		{`{"operations":[` + on + `],"message":"a\u0007"}`, "400 BAD_REQUEST", "/message"},
-		{changeSet(strings.Repeat(on+",", 2000) + on), "400 BAD_REQUEST", "/operations"},
-		{changeSet(long), "400 BAD_REQUEST", "/operations/0/body/rollout"},
-		{changeSet(on, "1", `{}`, `{"op":"move"}`, `{"op":1}`), "400 BAD_REQUEST", "/operations/1 /operations/2/op /operations/3/op /operations/4/op"},
-		{changeSet(on, `{"op":"patch"}`), "400 BAD_REQUEST", "/operations/1/type /operations/1/key /operations/1/body /operations/1/environment"},
-		{changeSet(`{"op":"patch","type":"segment","key":"beta","environment":"staging","body":{},"force":true}`), "400 BAD_REQUEST", "/operations/0/force /operations/0/type"},
-		{changeSet(strings.Replace(on, `"enabled"`, `"expectedCommitSha":"x","enabled"`, 1)), "400 BAD_REQUEST", "/operations/0/body/expectedCommitSha"},
-		{changeSet(strings.Replace(on, `"enabled":true`, `"enabled":1,"x":2`, 1)), "400 BAD_REQUEST", "/operations/0/body/x /operations/0/body/enabled"},
-		{changeSet(`{"op":"create","type":"feature_flag","body":{"key":"a b"}}`), "400 BAD_REQUEST", "/operations/0/body/key"},
-		{changeSet(`{"op":"create","type":"config","key":"c","body":{"key":"c","valueType":"int","value":"x"}}`), "400 BAD_REQUEST", "/operations/0/key"},
-		{changeSet(`{"op":"put","type":"feature_flag","key":"colour","document":[]}`), "400 BAD_REQUEST", "/operations/0/document"},
-		{changeSet(`{"op":"copy","from":"staging","to":"staging"}`), "400 BAD_REQUEST", "/operations/0/to /operations/0"},
-		{changeSet(`{"op":"revert","type":"feature_flag","key":"colour","commitSha":"zz","mode":"redo"}`), "400 BAD_REQUEST", "/operations/0/commitSha /operations/0/mode"},
-		{changeSet(on, `{"op":"delete","type":"feature_flag","key":"none"}`, `{"op":"patch","type":"feature_flag","key":"colour","environment":"mars","body":{"value":"red"}}`), "404 NOT_FOUND", "/operations/1 /operations/2"},
-		{strings.Repeat(" ", 5<<20) + changeSet(on), "413 PAYLOAD_TOO_LARGE", ""},
+	for body, want := range map[string]string{
+		changeSet(strings.Repeat(on+",", 2000) + on): "400 BAD_REQUEST /operations",
+		changeSet(long): "400 BAD_REQUEST /operations/0/body/rollout",
+		strings.Repeat(" ", 5<<20) + changeSet(on): "413 PAYLOAD_TOO_LARGE",
+		strings.Repeat(" ", 4<<20) + changeSet(on): "OK",
 	} {
-		a := w.do("POST", "/changes", c.body)
-		var paths []string
-		for i := 0; a.at(fmt.Sprintf("/details/issues/%d", i)) != nil; i++ {
-			paths = append(paths, a.text(fmt.Sprintf("/details/issues/%d/path", i)))
+		if a := w.do("POST", "/changes", body); strings.TrimSpace(a.refused()+" "+a.places()) != want {
+			t.Errorf("%.200s: %s at %s, want %s\n%.600s", body, a.refused(), a.places(), want, a.body)
 		}
-		if got := strings.Join(paths, " "); a.refused() != c.want || got != c.paths {
-			t.Errorf("%.200s: %s at %s, want %s at %s\n%.600s", c.body, a.refused(), got, c.want, c.paths, a.body)
-		}
-	}
-	if a := w.do("POST", "/changes", strings.Repeat(" ", 4<<20)+changeSet(on)); a.status != 200 {
-		t.Errorf("a body of 4 MiB: %s", a.body)
 	}
 }

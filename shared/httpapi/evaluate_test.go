@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -58,46 +57,6 @@ func TestEvaluate(t *testing.T) {
 		return nil
 	}
 	w.do("POST", "/evaluate?nonsense=1", `{"environment": "staging"}`).ok()
-}
-
-// TestEvaluateRefusals: all that is wrong is told at once, with its place.
-func TestEvaluateRefusals(t *testing.T) {
-	w := newWorld(t, shop())
-	keys := `"k"` + strings.Repeat(`, "k"`, 100)
-	for body, want := range map[string]string{
-		``:                        "400 BAD_REQUEST ",
-		`[]`:                      "400 BAD_REQUEST ",
-		`{}`:                      "400 BAD_REQUEST /environment",
-		`{"environment": ""}`:     "400 BAD_REQUEST /environment",
-		`{"environment": null}`:   "400 BAD_REQUEST /environment",
-		`{"environment": "prod"}`: "404 NOT_FOUND",
-		`{"environment": "old"}`:  "404 NOT_FOUND",
-		`{"environment": "staging", "at": "abcd"}`: "404 NOT_FOUND",
-		`{"environment": 1, "at": "XYZ", "keys": [1], "context": {"user": "me", "team": []}, "explain": "yes", "why": true}`: "400 BAD_REQUEST /why /at /context/team /context/user /environment /explain /keys/0",
-		`{"environment": "staging", "context": []}`:                         "400 BAD_REQUEST /context",
-		`{"environment": "staging", "keys": null}`:                          "400 BAD_REQUEST /keys",
-		`{"environment": "staging", "keys": [` + keys + `]}`:                "400 BAD_REQUEST /keys",
-		`{"environment": "staging", "context": {"user": {"a": 1, "a": 2}}}`: "400 BAD_REQUEST /context/user/a",
-	} {
-		a := w.do("POST", "/evaluate", body)
-		got := a.refused()
-		places := map[string]bool{}
-		if issues, ok := a.at("/details/issues").([]any); ok {
-			for _, issue := range issues {
-				path := issue.(map[string]any)["path"].(string)
-				places[path] = true
-			}
-		}
-		status, rest, _ := strings.Cut(want, " ")
-		code, pointers, _ := strings.Cut(rest, " ")
-		wanted := map[string]bool{}
-		for _, pointer := range strings.Fields(pointers) {
-			wanted[pointer] = true
-		}
-		if !strings.HasPrefix(got, status+" "+code) || pointers != "" && !maps.Equal(places, wanted) {
-			t.Errorf("%.80s: %s at %v, want %s", body, got, places, want)
-		}
-	}
 }
 
 // TestEvaluateIsBounded: what is large is compressed where that is asked for, and

@@ -23,76 +23,56 @@ import (
 
 const unknownSHA = "0123456789012345678901234567890123456789"
 
+// described is a request of a file, and what is to become of it.
+type described struct{ method, path, role, body, want string }
+
+// requests are those of a file of testdata, with a blank line between: method, path and, if it
+// is not the world's, whose key is sent; a body, where there is one; what becomes of it.
+func requests(t *testing.T, name string) (all []described) {
+	t.Helper()
+	text := string(must.Get(os.ReadFile(filepath.Join("testdata", name)))(t))
+	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		lines := strings.Split(block, "\n")
+		d := described{want: lines[len(lines)-1], body: strings.Join(lines[1:len(lines)-1], "\n")}
+		lines[0], d.role, _ = strings.Cut(lines[0], " as ")
+		d.method, d.path, _ = strings.Cut(lines[0], " ")
+		all = append(all, d)
+	}
+	return all
+}
+
+// sends sends one, in which $first stands for a commit.
+func (w *world) sends(d described, first string) *reply {
+	w.t.Helper()
+	var headers []string
+	switch d.role {
+	case "":
+	case "nobody":
+		headers = []string{"-"}
+	default:
+		headers = []string{"Authorization: Bearer " + w.newKey(access.KindUser, d.role)}
+	}
+	return w.do(d.method, strings.ReplaceAll(d.path, "$first", first), strings.ReplaceAll(d.body, "$first", first), headers...)
+}
+
+// places are where a refusal finds something wrong.
+func (a *reply) places() (places string) {
+	a.t.Helper()
+	for i := 0; a.at(fmt.Sprintf("/details/issues/%d", i)) != nil; i++ {
+		places += " " + a.text(fmt.Sprintf("/details/issues/%d/path", i))
+	}
+	return strings.TrimSpace(places)
+}
+
+// TestRefusals of the requests that testdata has, with all the places that are wrong at once.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, shop())
 	first := w.get("/activity").ok().text("/activity/0/sha")
 	w.do("PATCH", "/flags/colour/environments/staging", `{"value": "blue"}`).ok()
-	engineer := "Authorization: Bearer " + w.newKey(access.KindUser, "engineer_nonprotected")
-	for _, c := range []struct{ method, path, body, want, header string }{
-		{"GET", "/flags/nope", "", "404 NOT_FOUND", ""},
-		{"GET", "/flags/broken", "", "422 UNPROCESSABLE_CONTENT", ""},
-		{"GET", "/flags/nope/history", "", "404 NOT_FOUND", ""},
-		{"GET", "/flags/colour/document?at=", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags/colour/document?at=HEAD", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags?limit=0", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags?limit=101", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags?limit=ten", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags?limit=1&limit=2", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags?limit=%zz", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags?tag=%ff", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags?status=alive", "", "400 BAD_REQUEST", ""},
-		{"GET", "/flags?cursor=AAAA", "", "400 BAD_REQUEST", ""},
-		{"GET", "/activity?since=yesterday", "", "400 BAD_REQUEST", ""},
-		{"GET", "/activity?since=2026-03-04T10:15:00+01:00", "", "400 BAD_REQUEST", ""},
-		{"GET", "/contexts/export", "", "400 BAD_REQUEST", ""},
-		{"GET", "/contexts/export?environment=nope", "", "404 NOT_FOUND", ""},
-		{"GET", "/contexts/export?environment=production&limit=501", "", "400 BAD_REQUEST", ""},
-		{"GET", "/contexts/export?environment=production&cursor=x", "", "400 BAD_REQUEST", ""},
-		{"DELETE", "/contexts/user/nobody", "", "404 NOT_FOUND", ""},
-		{"DELETE", "/contexts/user/nobody?dryRun=true", "", "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging?impact=true", `{"value": "red"}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging?dryRun=false&impact=true", `{"value": "red"}`, "400 BAD_REQUEST", ""},
-		{"DELETE", "/flags/colour?impact=yes&dryRun=true", "", "400 BAD_REQUEST", ""},
-		{"POST", "/flags", `{}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags", `{"key": "COLOUR"}`, "409 CONFLICT ALREADY_EXISTS", ""},
-		{"POST", "/flags", `{"key": "x"}`, "403 FORBIDDEN PERMISSION_DENIED", engineer},
-		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "expectedCommitSha": "main"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
-		{"PATCH", "/flags/colour/environments/staging?dryrun=true", `{"value": "red"}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging?dryRun=yes", `{"value": "red"}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/flags/colour/environments/staging?dryRun=", `{"value": "red"}`, "400 BAD_REQUEST", ""},
-		{"PATCH", "/configs/checkout.limits/environments/staging", `{"value": {"max": 11}}`, "400 BAD_REQUEST SCHEMA_VIOLATION", ""},
-		{"PATCH", "/configs/checkout.limits/environments/staging", `{"rollout": []}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/configs/checkout.timeout/document", `{"document": {"key": "checkout.timeout", "type": "config", "valueType": "duration"}, "expectedCommitSha": "` + first + `"}`, "400 BAD_REQUEST VALIDATION_FAILED", ""},
-		{"PUT", "/flags/checkout.redesign/document", `{"document": ` + strings.Replace(redesign, `"id": "production"`, `"id": "nowhere"`, 1) + `, "expectedCommitSha": "` + first + `"}`, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", ""},
-		{"GET", "/nope", "", "404 NOT_FOUND", ""},
-		{"GET", "/flags/", "", "404 NOT_FOUND", ""},
-		{"GET", "/flags//history", "", "404 NOT_FOUND", ""},
-		{"GET", "//flags", "", "404 NOT_FOUND", ""},
-		{"GET", "/log-levels/log-level.cart", "", "405 METHOD_NOT_ALLOWED", ""},
-		{"DELETE", "/flags/colour/document", "", "405 METHOD_NOT_ALLOWED", ""},
-		{"DELETE", "/flags/colour?expectedCommitSha=", "", "400 BAD_REQUEST", ""},
-		{"DELETE", "/flags/colour?expectedCommitSha=" + first, "", "409 CONFLICT STALE_COMMIT_SHA", ""},
-		{"DELETE", "/flags/colour?dryrun=true", "", "400 BAD_REQUEST", ""},
-		{"DELETE", "/configs/master.key", "", "409 CONFLICT REFERENCED", ""},
-		{"POST", "/flags/colour/revert", `{}`, "400 BAD_REQUEST", ""},
-		{"POST", "/flags/colour/revert", `{"commitSha": "` + first + `", "mode": "undo"}`, "409 CONFLICT OVERLAP", ""},
-		{"PATCH", "/segments", "{}", "405 METHOD_NOT_ALLOWED", ""},
-		{"POST", "/segments", `{"key": "x", "default": []}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/segments/beta-users/document", `{"document": ` + beta + `}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/schemas/.nope/document", `{"document": {}}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/schemas/limits/document", `{"document": true, "expectedCommitSha": "` + first + `"}`, "400 BAD_REQUEST", ""},
-		{"PUT", "/schemas/limits/document", `{"document": {}, "expectedCommitSha": "` + first + `"}`, "403 FORBIDDEN PERMISSION_DENIED", engineer},
-	} {
-		var headers []string
-		if c.header != "" {
-			headers = append(headers, c.header)
-		}
-		a := w.do(c.method, c.path, c.body, headers...)
-		if got := a.refused(); got != c.want {
-			t.Errorf("%s %s %s: %s, want %s\n%s", c.method, c.path, c.body, got, c.want, a.body)
-		}
-		if a.text("/message") == "" {
-			t.Errorf("%s %s: no message", c.method, c.path)
+	for _, d := range requests(t, "refusals.txt") {
+		a := w.sends(d, first)
+		if got := strings.TrimSpace(a.refused() + " " + a.places()); got != d.want || a.text("/message") == "" {
+			t.Errorf("%s %s %s: %s, want %s\n%s", d.method, d.path, d.body, got, d.want, a.body)
 		}
 	}
 }
@@ -104,13 +84,9 @@ func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 	}
 	a := w.do("PATCH", "/flags/colour/environments/nowhere?dryrun=1&debug=1",
 		`{"rollout": [{"value": "red", "percent": 10.0001}, {"percent": "x"}], "replaceTargetting": true, "replaceTargeting": "yes", "expectedCommitSha": ""}`)
-	var got []string
-	for i := 0; a.at(fmt.Sprintf("/details/issues/%d", i)) != nil; i++ {
-		got = append(got, a.text(fmt.Sprintf("/details/issues/%d/path", i)))
-	}
 	want := "?debug ?dryrun /replaceTargetting /expectedCommitSha /replaceTargeting /rollout/0/percent /rollout/1/percent /rollout/1/value"
-	if strings.Join(got, " ") != want || a.refused() != "400 BAD_REQUEST" {
-		t.Errorf("%s\n got %s\nwant %s\n%s", a.refused(), strings.Join(got, " "), want, a.body)
+	if a.places() != want || a.refused() != "400 BAD_REQUEST" {
+		t.Errorf("%s\n got %s\nwant %s\n%s", a.refused(), a.places(), want, a.body)
 	}
 	if message := a.text("/details/issues/2/message"); !strings.Contains(message, "replaceTargeting,") {
 		t.Errorf("the unknown field: %s", message)
