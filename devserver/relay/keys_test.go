@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"crypto/rand"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -79,7 +80,7 @@ func TestStrangersCostTheServiceLittle(t *testing.T) {
 	parsed := must.Get(access.ParseKey(public))(w)
 	begin, limited := time.Now(), 0
 	for range 3 * anonymous.Burst {
-		made := must.Get(access.NewKey(randomly{}, access.KindPublicSDK, parsed.Workspace(), parsed.Principal()))(w)
+		made := must.Get(access.NewKey(rand.Reader, access.KindPublicSDK, parsed.Workspace(), parsed.Principal()))(w)
 		switch got := w.ask(r.Server, "GET", polls+someone, made.Reveal(), ""); got.status {
 		case 401, 503:
 		case 429:

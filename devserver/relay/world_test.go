@@ -3,7 +3,6 @@ package relay
 import (
 	"bufio"
 	"bytes"
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -271,8 +270,3 @@ func (w *world) revoke(key string) {
 	_, err := registry.RevokeKey(w.Context(), parsed.ID(), time.Now())
 	must.Do(w, errors.Join(err, registry.Close()))
 }
-
-// randomly reads random bytes.
-type randomly struct{}
-
-func (randomly) Read(p []byte) (int, error) { return rand.Read(p) }

@@ -30,8 +30,10 @@ package apiload
 
 import (
 	"bytes"
+	"embed"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -240,82 +242,33 @@ const (
 	serviceLogs = "log-level.shop"
 )
 
-// Fixture is what the clients find.
+//go:embed fixture
+var fixture embed.FS
+
+// Fixture is what the clients find, by path.
 func Fixture() map[string]string {
-	return map[string]string{
-		"svc.json": `{"environments": ["development", "staging", {"name": "production", "protected": true}]}`,
-		PathOf("flags", boolFlag): `{
-  "key": "redesign", "type": "feature_flag", "valueType": "bool", "access": "standard", "tags": ["checkout"],
-  "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]},
-  "environments": [{"id": "production", "rules": [
-    {"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["beta"]}}], "value": {"type": "bool", "value": true}},
-    {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]}],
-  "variants": [{"value": {"type": "bool", "value": false}}, {"value": {"type": "bool", "value": true}}]}`,
-		PathOf("flags", stringFlag): `{
-  "key": "headline", "type": "feature_flag", "valueType": "string", "access": "standard", "tags": [],
-  "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "red"}}]},
-  "environments": [],
-  "variants": [{"value": {"type": "string", "value": "blue"}}, {"value": {"type": "string", "value": "green"}}, {"value": {"type": "string", "value": "red"}}]}`,
-		PathOf("configs", IntConfig): `{
-  "key": "timeout", "type": "config", "valueType": "int", "access": "standard", "tags": ["api"], "sendToClientSdk": true,
-  "default": {"rules": [
-    {"criteria": [{"operator": "PROP_ENDS_WITH_ONE_OF", "propertyName": "user.email", "valueToMatch": {"type": "string_list", "value": ["@acme.example"]}}], "value": {"type": "int", "value": 5}},
-    {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 30}}]},
-  "environments": [], "variants": []}`,
-		PathOf("log-levels", serviceLogs): `{
-  "key": "log-level.shop", "type": "log_level", "valueType": "log_level", "access": "standard", "tags": [],
-  "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "log_level", "value": "INFO"}}]},
-  "environments": []}`,
+	files := map[string]string{}
+	err := fs.WalkDir(fixture, "fixture", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			var text []byte
+			text, err = fixture.ReadFile(path)
+			files[strings.TrimPrefix(path, "fixture/")] = string(text)
+		}
+		return err
+	})
+	if err != nil {
+		panic(err) // it is in the program
 	}
+	return files
 }
 
 // Items are those of them that the API tells a history of: family and key.
 var Items = [][2]string{{"flags", boolFlag}, {"flags", stringFlag}, {"configs", IntConfig}}
 
 // flagFile is a flag of an ordinary size, a bit more than a kilobyte.
-const flagFile = `{
-  "key": "%[1]s",
-  "type": "feature_flag",
-  "valueType": "bool",
-  "name": "Feature %[2]d",
-  "description": "What this switches on, for whom, and until when",
-  "access": "standard",
-  "tags": ["team-%[3]d", "web"],
-  "default": {
-    "rules": [
-      {
-        "criteria": [
-          {
-            "operator": "PROP_IS_ONE_OF",
-            "propertyName": "user.plan",
-            "valueToMatch": {"type": "string_list", "value": ["plan-%[3]d", "team"]}
-          }
-        ],
-        "value": {"type": "bool", "value": true}
-      },
-      {
-        "criteria": [{"operator": "ALWAYS_TRUE"}],
-        "value": {"type": "bool", "value": false}
-      }
-    ]
-  },
-  "environments": [
-    {
-      "id": "production",
-      "rules": [
-        {
-          "criteria": [{"operator": "ALWAYS_TRUE"}],
-          "value": {"type": "bool", "value": true}
-        }
-      ]
-    }
-  ],
-  "variants": [
-    {"value": {"type": "bool", "value": true}},
-    {"value": {"type": "bool", "value": false}}
-  ]
-}
-`
+//
+//go:embed flag.json.txt
+var flagFile string
 
 // FlagKey is the key of one of ManyFlags.
 func FlagKey(i int) string { return fmt.Sprintf("team%d.feature-%d", i%20, i) }
