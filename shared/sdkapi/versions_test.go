@@ -59,60 +59,6 @@ func versionIn(t *testing.T, answer *httptest.ResponseRecorder) string {
 	return body.Meta.Version + body.Metadata.Version
 }
 
-// TestAWriteElsewhereCostsNoClientAByte: what another environment, or nobody,
-// is served moves no version, whether or not the head tells it.
-func TestAWriteElsewhereCostsNoClientAByte(t *testing.T) {
-	for _, told := range []bool{false, true} {
-		w := newWorld(t, shop)
-		if told {
-			w.tells(time.Now)
-		}
-		public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
-		asks := map[string]func(...string) *httptest.ResponseRecorder{
-			"poll":    func(h ...string) *httptest.ResponseRecorder { return w.send("GET", polling, public, "", h...) },
-			"ofrep":   func(h ...string) *httptest.ResponseRecorder { return w.send("POST", ofrepAll, public, "{}", h...) },
-			"configs": func(h ...string) *httptest.ResponseRecorder { return w.send("GET", configs, secret, "", h...) },
-		}
-		tags, seen := map[string]string{}, map[string]string{}
-		for name, ask := range asks {
-			answer := ask()
-			tags[name], seen[name] = answer.Header().Get("ETag"), versionIn(t, answer)
-		}
-		check := func(what string, moved ...string) {
-			t.Helper()
-			for name, ask := range asks {
-				want := 304
-				if strings.Contains(strings.Join(moved, " "), name) {
-					want = 200
-				}
-				if answer := ask("If-None-Match", tags[name]); answer.Code != want {
-					t.Errorf("told %t, %s: %s answers %d, want %d", told, what, name, answer.Code, want)
-				}
-				if version := versionIn(t, ask()); (version != seen[name]) != (want == 200) {
-					t.Errorf("told %t, %s: the version of %s was %s, is %s", told, what, name, seen[name], version)
-				}
-			}
-		}
-		change := func(path, old, fresh string) {
-			t.Helper()
-			if !strings.Contains(shop[path], old) {
-				t.Fatalf("%s does not hold %s", shop[path], old)
-			}
-			w.commit(map[string]string{path: strings.Replace(shop[path], old, fresh, 1)})
-		}
-		change("configs/leaky.json", `"id":"development","rules":[`, `"id":"development","rules":[{"criteria":[],"value":{"type":"string","value":"new"}},`)
-		check("another environment's rules")
-		change("feature-flags/dark.json", `"tags":["a"]`, `"tags":["b"],"description":"new"`)
-		check("tags and description")
-		change("schemas/s.json", `object`, `array`)
-		check("a schema")
-		change("log-levels/log-level.shop.json", `WARN`, `INFO`)
-		check("a log level", "configs")
-		change("segments/beta.json", `u-1`, `u-2`)
-		check("a segment", "configs", "poll", "ofrep")
-	}
-}
-
 // TestA304OfANewInstanceIsOneRequest: where the head tells the versions, what is
 // unchanged takes no documents.
 func TestA304OfANewInstanceIsOneRequest(t *testing.T) {
