@@ -195,18 +195,6 @@ func (p docsPage) asks(t *testing.T) {
 	}
 }
 
-// On a directory a reload loses nothing, though it asks: the tab might be closed.
-func TestConsoleOfADirectoryKeepsWorkOverAReload(t *testing.T) {
-	t.Parallel()
-	base := serveConsole(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
-	p, form := blankTab(t, desk), forms[0]
-	p.load(t, base+"/console/"+form.place)
-	p.write(t, form.field, "typed")
-	p.asks(t)
-	p.holds(t, form.field, "typed")
-	p.says(t, "dialog .resumed", "Your draft is restored")
-}
-
 // A page belongs to one run of the server. What was typed is there after it was loaded anew.
 func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 	t.Parallel()
