@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -82,42 +83,21 @@ func same(t *testing.T, got, want any) {
 
 // TestDecodeSaysWhere: each mistake is refused with its place and with what
 // would be right.
+// TestDecodeSaysWhere a report is wrong, and what: testdata has them, each with what is said.
 func TestDecodeSaysWhere(t *testing.T) {
-	values := "/events/0/exampleContexts/examples/0/contextSet/contexts/0/values"
-	for _, test := range []struct{ body, pointer, message string }{
-		{`[]`, "", `the body is an object such as {"events":[]}, not an array`},
-		{`{"events":{}}`, "/events", "events is an array of events, not an object"},
-		{`{"events":[7]}`, "/events/0", "an event is an object"},
-		{`{"instanceHash":7}`, "/instanceHash", "instanceHash is a string, not a number"},
-		{`{"batchId":"` + strings.Repeat("x", 201) + `"}`, "/batchId", "at most 200 bytes"},
-		{`{"sentAt":-1}`, "/sentAt", "a whole number of milliseconds since 1970"},
-		{`{"sentAt":1e99}`, "/sentAt", "a whole number of milliseconds"},
-		{`{"sentAt":"yesterday"}`, "/sentAt", "a whole number of milliseconds"},
-		{`{"events":[{"summaries":[]}]}`, "/events/0/summaries", "summaries is an object, not an array"},
-		{`{"events":[{"contextShapes":[]}]}`, "/events/0/contextShapes", `an object such as {"shapes":[]}`},
-		{`{"events":[{"contextShapes":{"shapes":[{"name":"u","fieldTypes":{"a/b":true}}]}}]}`, "/events/0/contextShapes/shapes/0/fieldTypes/a~1b", "a field type is a number"},
-		{`{"events":[{"exampleContexts":{"examples":[{}]}}]}`, "/events/0/exampleContexts/examples/0/contextSet", "it is missing"},
-		{wrap(`"user"`), "/events/0/exampleContexts/examples/0/contextSet/contexts/0", "a context is an object"},
-		{wrap(`{"type":7}`), "/events/0/exampleContexts/examples/0/contextSet/contexts/0/type", "type is a string, not a number"},
-		{wrap(`{"type":"u","values":{"plan":["pro",7]}}`), values + "/plan/1", "an element is a string, not a number"},
-		{wrap(`{"type":"u","values":{"key":"` + strings.Repeat("k", telemetry.MaxKey+1) + `"}}`), values + "/key", "a key has at most 1024 bytes"},
-		{wrap(`{"type":"u","values":{"bio":"` + strings.Repeat("k", telemetry.MaxText+1) + `"}}`), values + "/bio", "at most 4096 bytes"},
-		{wrap(`{"type":"u","values":{"plan":{"string":7}}}`), values + "/plan/string", "the value is a string, not a number"},
-		{wrap(`{"type":"u","values":{"n":{"int":1.5}}}`), values + "/n/int", "a whole number of 64 bits"},
-		{wrap(`{"type":"u","values":{"n":{"int":9223372036854775808}}}`), values + "/n/int", "a whole number of 64 bits"},
-		{wrap(`{"type":"u","values":{"n":{"double":"x"}}}`), values + "/n/double", "the value is a number"},
-		{wrap(`{"type":"u","values":{"n":{"bool":1}}}`), values + "/n/bool", "true or false"},
-		{wrap(`{"type":"u","values":{"n":{"stringList":["a",1]}}}`), values + "/n/stringList/1", "an element is a string"},
-		{wrap(`{"type":"u","values":{"n":{"string":"a","int":1}}}`), values + "/n", "a value has one kind"},
-		{wrap(`{"type":"u","values":{"key":{"string":"` + strings.Repeat("k", telemetry.MaxKey+1) + `"}}}`), values + "/key", "a key has at most 1024 bytes"},
-		{wrap(`{"type":"u","values":{"bio":{"string":"` + strings.Repeat("k", telemetry.MaxText+1) + `"}}}`), values + "/bio/string", "at most 4096 bytes"},
-		{`{"events":[{}`, "/events", "not JSON"},
-		{`{"events":[],"events":[]}`, "/events", "not JSON"},
-		{strings.Repeat(" ", telemetry.MaxBody+1), "", "larger than 1048576 bytes"},
-	} {
-		report, issues := telemetry.Decode([]byte(test.body))
-		if len(issues) != 1 || issues[0].Pointer != test.pointer || !strings.Contains(issues[0].Message, test.message) {
-			t.Errorf("%.200s:\n got %+v\nwant %s: %s", test.body, issues, test.pointer, test.message)
+	reports := strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile("testdata/reports.txt"))(t))), "\n\n")
+	const values = "\n/events/0/exampleContexts/examples/0/contextSet/contexts/0/values"
+	key, text := strings.Repeat("k", telemetry.MaxKey+1), strings.Repeat("k", telemetry.MaxText+1)
+	for _, text := range append(reports, strings.Repeat(" ", telemetry.MaxBody+1)+"\n: larger than 1048576 bytes",
+		wrap(`{"type":"u","values":{"key":"`+key+`"}}`)+values+"/key: a key has at most 1024 bytes",
+		wrap(`{"type":"u","values":{"bio":"`+text+`"}}`)+values+"/bio: at most 4096 bytes",
+		wrap(`{"type":"u","values":{"key":{"string":"`+key+`"}}}`)+values+"/key: a key has at most 1024 bytes",
+		wrap(`{"type":"u","values":{"bio":{"string":"`+text+`"}}}`)+values+"/bio/string: at most 4096 bytes") {
+		body, want, _ := strings.Cut(text, "\n")
+		pointer, message, _ := strings.Cut(want, ": ")
+		report, issues := telemetry.Decode([]byte(body))
+		if len(issues) != 1 || issues[0].Pointer != pointer || !strings.Contains(issues[0].Message, message) {
+			t.Errorf("%.200s:\n got %+v\nwant %s", body, issues, want)
 		}
 		same(t, report, telemetry.Report{})
 	}
