@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -298,13 +299,17 @@ func TestAMergeBesideAReindex(t *testing.T) {
 // roundsTogether is how many rounds are played on one workspace.
 const roundsTogether = 8
 
-// apart is how many requests lie between two rounds: a full run holds up at each.
+// apart is how many requests lie between two rounds: a full run holds up at each. Others
+// hold up at some, and each time at others.
 func apart() int {
 	if os.Getenv("SVC_TEST_FULL") != "" {
 		return 1
 	}
-	return 5
+	return 10
 }
+
+// somewhere is at which request the first round is.
+func somewhere() int { return 1 + mathrand.IntN(apart()) }
 
 // holdUp holds one up at its requests, while the other does all of its
 // work. A merge makes the more requests the longer the history is, so from time
@@ -313,13 +318,14 @@ func (s *site) holdUp(what string, one, other func() func(*actor)) {
 	s.t.Helper()
 	var w *Workspace
 	var first, second *actor
+	begin := somewhere()
 	for n := 1; ; n++ {
 		if n%roundsTogether == 1 {
 			w = s.create(s.t, "acme", directory(s.t, "a"))
 			first, second, s.written = s.actor(w), s.actor(w), map[string]string{}
 			s.prepare(w)
 		}
-		at := 1 + (n-1)*apart()
+		at := begin + (n-1)*apart()
 		round := fmt.Sprintf("%s, held up at request %d", what, at)
 		s.prepare(w)
 		held, end := first.begin(at, one())
@@ -370,7 +376,7 @@ func TestTwoPausesLoseNothing(t *testing.T) {
 		t.Skip("it takes a while")
 	}
 	s := newSite(t, -tenYears)
-	for n := 1; s.holdUpBoth(n); n += apart() {
+	for n := somewhere(); s.holdUpBoth(n); n += apart() {
 	}
 	t.Logf("%d rounds", s.rounds)
 }
@@ -381,7 +387,7 @@ func (s *site) holdUpBoth(n int) (came bool) {
 	w := s.create(s.t, "acme", directory(s.t, "a"))
 	s.written = map[string]string{}
 	writer, sweeper := s.actor(w), s.actor(w)
-	for m := 1; ; m += apart() {
+	for m := somewhere(); ; m += apart() {
 		s.prepare(w)
 		held, endWriter := writer.begin(n, s.small())
 		came = came || held
