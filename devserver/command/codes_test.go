@@ -24,79 +24,6 @@ import (
 	"svc.example/svc/shared/testing/testenv"
 )
 
-// aMistakeOfEach has a file for each rule that a small file can break.
-const aMistakeOfEach = `
--- svc.json --
-{"environments": ["development", "Old", {"name": "b", "protected": 1}]}
--- beside.json --
--- schema/s.json --
--- schemas/broken.json --
-{"type": "nothing"}
--- schemas/small.json --
-{"maximum": 1}
--- feature-flags/con.json --
-{"key": "con", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}
--- feature-flags/syntax.json --
-{
--- feature-flags/missing.json --
-{"key": "missing"}
--- feature-flags/field.json --
-{"key": "field", "type": "feature_flag", "valueType": "bool", "tags": "x", "default": {"rules": []}}
--- feature-flags/mismatch.json --
-{"key": "another", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}
--- feature-flags/folder.json --
-{"key": "folder", "type": "config", "valueType": "bool", "default": {"rules": []}}
--- feature-flags/types.json --
-{"key": "types", "type": "feature_flag", "valueType": "bool", "default": {"rules": [
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "x"}}]}}
--- configs/value.json --
-{"key": "value", "type": "config", "valueType": "duration", "default": {"rules": [
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "duration", "value": "soon"}}]}}
--- configs/secrets.json --
-{"key": "secrets", "type": "config", "valueType": "string", "confidential": true, "default": {"rules": [
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"confidential": true, "weightedValues": [
-    {"weight": 1, "value": {"type": "string", "value": "a"}}]}}}]}}
--- feature-flags/expression.json --
-{"key": "expression", "type": "feature_flag", "valueType": "bool", "default": {"rules": [
-  {"criteria": [{"operator": "PROP_MATCHES", "propertyName": "user.key", "valueToMatch": {"type": "string", "value": "a("}}], "value": {"type": "bool", "value": true}}]}}
--- configs/twice.json --
-{"key": "twice", "type": "config", "valueType": "bool", "default": {"rules": []}}
--- feature-flags/twice.json --
-{"key": "twice", "type": "feature_flag", "valueType": "bool", "default": {"rules": []},
- "environments": [{"id": "development", "rules": []}, {"id": "development", "rules": []}, {"id": "nowhere", "rules": []}]}
--- feature-flags/segments.json --
-{"key": "segments", "type": "feature_flag", "valueType": "bool", "default": {"rules": [
-  {"criteria": [{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "gone"}}], "value": {"type": "bool", "value": true}}]}}
--- segments/round.json --
-{"key": "round", "type": "segment", "valueType": "bool", "default": {"rules": [
-  {"criteria": [{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "round"}}], "value": {"type": "bool", "value": true}}]}}
--- configs/references.json --
-{"key": "references", "type": "config", "valueType": "string", "schemaKey": "gone", "default": {"rules": [
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "x", "decryptWith": "gone"}}]}}
--- configs/violation.json --
-{"key": "violation", "type": "config", "valueType": "int", "schemaKey": "small", "default": {"rules": [
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 2}}]}}
--- feature-flags/odd.json --
-{"key": "odd", "type": "feature_flag", "valueType": "bool", "descripton": "", "default": {"rules": [
-  {"criteria": [{"operator": "GUESS", "propertyName": "user.key"}], "value": {"type": "bool", "value": true}},
-  {"criteria": [{"operator": "IS_PRESENT"}], "value": {"type": "bool", "value": true}},
-  {"criteria": [{"operator": "PROP_GREATER_THAN", "propertyName": "user.age", "valueToMatch": {"type": "string", "value": "x"}}], "value": {"type": "bool", "value": true}}]},
- "variants": [{"value": {"type": "bool", "value": false}}]}
--- feature-flags/meaning.json --
-{"key": "meaning", "type": "feature_flag", "valueType": "int", "default": {"rules": [
-  {"criteria": [{"operator": "PROP_AFTER", "propertyName": "prefab.current-time", "valueToMatch": {"type": "int", "value": 1735689600}},
-    {"operator": "IS_PRESENT", "propertyName": "user.key"}, {"operator": "IS_NOT_PRESENT", "propertyName": "user.key"}], "value": {"type": "int", "value": 9007199254740993}},
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 1}},
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 2}}]}}
--- configs/plain.json --
-{"key": "plain", "type": "config", "valueType": "string", "default": {"rules": [
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "x", "confidential": true}}]},
- "variants": [{"value": {"type": "string", "value": "x"}}]}
--- configs/unbound.json --
-{"key": "unbound", "type": "config", "valueType": "string", "default": {"rules": [
-  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "decryptWith": "value", "value": "UNBOUND"}}]}}
-`
-
 // TestEveryRuleHasACode: svc verify finds every rule of the table, under the severity
 // that stands there, and nothing without a code.
 func TestEveryRuleHasACode(t *testing.T) {
@@ -107,7 +34,7 @@ func TestEveryRuleHasACode(t *testing.T) {
 		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	}
-	for _, file := range txtar.Parse([]byte(aMistakeOfEach)).Files {
+	for _, file := range must.Get(txtar.ParseFile("testdata/mistakes.txtar"))(t).Files {
 		write(file.Name, strings.ReplaceAll(string(file.Data), "UNBOUND", base64.StdEncoding.EncodeToString(make([]byte, 40))))
 	}
 	write("feature-flags/huge.json", strings.Repeat(" ", document.MaxSize+10))
