@@ -1,6 +1,7 @@
 package document
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"slices"
@@ -14,77 +15,17 @@ import (
 	"svc.example/svc/shared/testing/must"
 )
 
-const threeRuleFlag = `{
-  "$schema": "https://svc.example/schemas/v1/stored-config.json",
-  "key": "checkout.redesign",
-  "type": "feature_flag",
-  "valueType": "bool",
-  "name": "Checkout redesign",
-  "description": "The new checkout",
-  "access": "standard",
-  "tags": ["checkout", "web"],
-  "readyForCleanup": false,
-  "default": {
-    "rules": [
-      {
-        "criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["pro", "team"]}}],
-        "value": {"type": "bool", "value": true}
-      },
-      {
-        "criteria": [
-          {"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "beta-users"}},
-          {"operator": "PROP_ENDS_WITH_ONE_OF", "propertyName": "user.email", "valueToMatch": {"type": "string_list", "value": ["@example.com"]}}
-        ],
-        "value": {
-          "type": "weighted_values",
-          "value": {
-            "weightedValues": [
-              {"value": {"type": "bool", "value": true}, "weight": 25000},
-              {"value": {"type": "bool", "value": false}, "weight": 75000}
-            ],
-            "hashByPropertyName": "user.key"
-          }
-        }
-      },
-      {
-        "criteria": [{"operator": "ALWAYS_TRUE"}],
-        "value": {"type": "bool", "value": false}
-      }
-    ]
-  },
-  "environments": [{"id": "production", "rules": []}],
-  "variants": [
-    {"value": {"type": "bool", "value": false}},
-    {"value": {"type": "bool", "value": true}}
-  ]
-}`
-
-const secretConfig = `{
-  "key": "payment.token", "type": "config", "valueType": "string", "sendToClientSdk": false, "schemaKey": "token",
-  "default": {"rules": [
-    {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "c1ph3r", "confidential": true, "decryptWith": "master.key"}}
-  ]},
-  "environments": [
-    {"id": "staging", "rules": [
-      {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "provided", "value": {"source": "ENV_VAR", "lookup": "TOKEN"}}}
-    ]}
-  ]
-}`
-
-const logLevels = `{
-  "key": "log-level.cart", "type": "log_level", "valueType": "log_level",
-  "default": {"rules": [
-    {"criteria": [{"operator": "PROP_STARTS_WITH_ONE_OF", "propertyName": "svc-sdk-logging.key", "valueToMatch": {"type": "string_list", "value": ["com.acme.cart"]}}], "value": {"type": "log_level", "value": "DEBUG"}},
-    {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "log_level", "value": "WARN"}}
-  ]}
-}`
-
-const betaUsers = `{
-  "key": "beta-users", "type": "segment", "valueType": "bool",
-  "default": {"rules": [
-    {"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.key", "valueToMatch": {"type": "string_list", "value": ["1"]}}], "value": {"type": "bool", "value": true}}
-  ]}
-}`
+// Documents that are valid, from testdata.
+var (
+	//go:embed testdata/flag.json
+	threeRuleFlag string
+	//go:embed testdata/config.json
+	secretConfig string
+	//go:embed testdata/log_levels.json
+	logLevels string
+	//go:embed testdata/segment.json
+	betaUsers string
+)
 
 var parse = documents.Tree
 

@@ -25,28 +25,11 @@ func TestEvaluate(t *testing.T) {
 	first := w.get("/workspace").ok().text("/commitSha")
 	w.do("PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true}`).ok()
 	head := w.get("/workspace").ok().text("/commitSha")
-	for _, c := range []struct{ body, pointer, want string }{
-		{`{"environment": "production"}`, "/commitSha", head},
-		{`{"environment": "production"}`, "/environment", "production"},
-		{`{"environment": "production"}`, "/missing", "[]"},
-		{`{"environment": "production"}`, "/evaluations/checkout.limits/value/max", "3"},
-		{`{"environment": "production"}`, "/evaluations/checkout.limits/explanation", "<nil>"},
-		{`{"environment": "production"}`, "/evaluations/log-level.cart", "<nil>"},
-		{`{"environment": "production", "keys": []}`, "/evaluations", "map[]"},
-		{`{"environment": "production", "keys": ["nothing", "beta-users", "colour", "broken", "nothing"]}`, "/missing", "[nothing beta-users broken]"},
-		{`{"environment": "production", "context": {"user": {"plan": "beta"}}}`, "/evaluations/checkout.redesign/value", "true"},
-		{`{"environment": "staging"}`, "/evaluations/checkout.redesign/value", "true"},
-		{`{"environment": "staging", "at": "` + first + `"}`, "/evaluations/checkout.redesign/value", "false"},
-		{`{"environment": "staging", "at": "` + first[:7] + `"}`, "/commitSha", first},
-		{`{"environment": "staging", "at": "` + first + `", "explain": true}`, "/evaluations/checkout.redesign/explanation/0/ruleSource", "default"},
-		{`{"environment": "staging"}`, "/evaluations/api.token/confidential", "true"},
-		{`{"environment": "staging"}`, "/evaluations/api.token/value", "<nil>"},
-		{`{"environment": "staging"}`, "/evaluations/master.key/confidential", "true"},
-		{`{"environment": "production", "explain": true, "context": {"user": {"plan": "free"}}}`, "/evaluations/checkout.redesign/explanation/0/criteria/0/actual", "free"},
-		{`{"environment": "production", "explain": true, "context": {"user": {"key": "u-1"}}}`, "/evaluations/colour/explanation/0/split/arms/0/chosen", "true"},
-	} {
-		if got := fmt.Sprint(w.do("POST", "/evaluate", c.body).ok().at(c.pointer)); got != c.want {
-			t.Errorf("%s: %s is %s, want %s", c.body, c.pointer, got, c.want)
+	replaced := strings.NewReplacer("$first", first, "$short", first[:7], "$head", head)
+	for _, d := range requests(t, "evaluations.txt") {
+		pointer, want, _ := strings.Cut(replaced.Replace(d.want), " ")
+		if got := fmt.Sprint(w.do(d.method, d.path, replaced.Replace(d.body)).ok().at(pointer)); got != want {
+			t.Errorf("%s: %s is %s, want %s", d.body, pointer, got, want)
 		}
 	}
 	if now := w.get("/workspace").ok().text("/commitSha"); now != head {

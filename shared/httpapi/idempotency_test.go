@@ -29,46 +29,6 @@ func (w *world) commits() int64 {
 	return w.head().Sequence
 }
 
-// writes are one of each kind, in an order in which each changes something.
-// Tokens and commits are filled in.
-var writes = []struct{ operation, method, path, body string }{
-	{"createFlag", "POST", "/flags", `{"key": "fresh", "description": "new", "tags": ["a"]}`},
-	{"updateFlagEnvironment", "PATCH", "/flags/checkout.redesign/environments/production", `{"enabled": true}`},
-	{"updateFlagEnvironment", "PATCH", "/flags/colour/environments/staging", `{"rollout": [{"value": "red", "percent": 25}, {"value": "blue", "percent": 75}]}`},
-	{"replaceFlagDocument", "PUT", "/flags/fresh/document", `{"expectedCommitSha": "@/flags/fresh", "document": {"key": "fresh", "type": "feature_flag", "valueType": "bool", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}}}`},
-	{"revertFlag", "POST", "/flags/fresh/revert", `{"mode": "undo", "commitSha": "@/flags/fresh"}`},
-	{"deleteFlag", "DELETE", "/flags/fresh?expectedCommitSha=@/flags/fresh", ""},
-	{"createManifestFlag", "POST", "/openfeature/v0/manifest/flags", `{"key": "banner", "type": "boolean", "name": "Banner", "defaultValue": true}`},
-	{"replaceManifestFlag", "PUT", "/openfeature/v0/manifest/flags/banner", `{"key": "banner", "type": "boolean", "defaultValue": false}`},
-	{"deleteManifestFlag", "DELETE", "/openfeature/v0/manifest/flags/banner", ""},
-	{"createConfig", "POST", "/configs", `{"key": "limit", "valueType": "int", "value": 3}`},
-	{"updateConfigEnvironment", "PATCH", "/configs/api.token/environments/default", `{"value": "plain", "replaceTargeting": true}`},
-	{"replaceConfigDocument", "PUT", "/configs/limit/document", `{"expectedCommitSha": "@/configs/limit", "document": {"key": "limit", "type": "config", "valueType": "int", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 4}}]}}}`},
-	{"revertConfig", "POST", "/configs/limit/revert", `{"mode": "undo", "commitSha": "@/configs/limit"}`},
-	{"deleteConfig", "DELETE", "/configs/limit", ""},
-	{"updateLogLevel", "PATCH", "/log-levels/shop", `{"level": "WARN"}`},
-	{"updateLogLevel", "PATCH", "/log-levels/shop", `{"level": "DEBUG", "target": "com.acme", "environment": "production"}`},
-	{"replaceLogLevelDocument", "PUT", "/log-levels/log-level.shop/document", `{"expectedCommitSha": "@/log-levels/log-level.shop", "document": {"key": "log-level.shop", "type": "log_level", "valueType": "log_level", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "log_level", "value": "INFO"}}]}}}`},
-	{"revertLogLevel", "POST", "/log-levels/log-level.shop/revert", `{"mode": "restore", "commitSha": "@@/log-levels/log-level.shop"}`},
-	{"deleteLogLevel", "DELETE", "/log-levels/shop", ""},
-	{"createSegment", "POST", "/segments", `{"key": "staff", "name": "Staff"}`},
-	{"replaceSegmentDocument", "PUT", "/segments/staff/document", `{"expectedCommitSha": "@/segments/staff", "document": {"key": "staff", "type": "segment", "valueType": "bool", "name": "All", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}}}`},
-	{"revertSegment", "POST", "/segments/staff/revert", `{"mode": "undo", "commitSha": "@/segments/staff"}`},
-	{"deleteSegment", "DELETE", "/segments/staff", ""},
-	{"replaceSchemaDocument", "PUT", "/schemas/shape/document", `{"document": {"type": "object"}}`},
-	{"deleteSchema", "DELETE", "/schemas/shape", ""},
-	{"applyChanges", "POST", "/changes", `{"message": "All at once", "operations": [
-		{"op": "create", "type": "feature_flag", "body": {"key": "set", "tags": ["checkout"]}},
-		{"op": "patch", "type": "feature_flag", "key": "checkout.redesign", "environment": "production", "body": {"enabled": false}},
-		{"op": "patch", "type": "feature_flag", "key": "checkout.redesign", "environment": "production", "body": {"enabled": false}},
-		{"op": "patch", "type": "log_level", "key": "log-level.cart", "environment": "default", "body": {"level": "ERROR"}},
-		{"op": "copy", "from": "production", "to": "development", "tag": "checkout"},
-		{"op": "put", "type": "schema", "key": "other", "document": {"type": "object"}}]}`},
-	{"applyChanges", "POST", "/changes", `{"operations": [
-		{"op": "delete", "type": "feature_flag", "key": "set"}, {"op": "delete", "type": "schema", "key": "other"},
-		{"op": "revert", "type": "log_level", "key": "log-level.cart", "commitSha": "@/log-levels/log-level.cart", "mode": "undo"}]}`},
-}
-
 // filled puts in the last commit of an item where @ stands before its path, and
 // the one before that for @@.
 func (w *world) filled(text string) string {
@@ -110,7 +70,7 @@ func TestEveryWriteIsMadeOnceUnderItsKey(t *testing.T) {
 			t.Errorf("%s %s again made %d commits", m.method, m.path, now-before)
 		}
 	}
-	for i, write := range writes {
+	for i, write := range requests(t, "writes.txt") { // one of each kind, in an order in which each changes something
 		w.serve(httpapi.Options{Limit: unlimited, PublicURL: "https://first.test:1"})
 		m := made{write.method, w.filled(write.path), w.filled(write.body), fmt.Sprint("write-", i), nil}
 		before := w.commits()
@@ -121,7 +81,7 @@ func TestEveryWriteIsMadeOnceUnderItsKey(t *testing.T) {
 		w.serve(httpapi.Options{Limit: unlimited, PublicURL: "https://second.test:2"})
 		again(m)
 		all = append(all, m)
-		tried[write.operation] = true
+		tried[write.want] = true
 	}
 	for _, m := range all {
 		again(m)
