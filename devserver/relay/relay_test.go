@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/documents"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -20,23 +21,7 @@ import (
 const always = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":`
 
 // shop has every kind of document and value whose way to browsers is not the plain one.
-var shop = map[string]string{
-	"svc.json": `{"environments":["development","production"]}`,
-	"feature-flags/dark.json": `{"key":"dark","id":"17","type":"feature_flag","valueType":"bool","default":{"rules":[` + always + `{"type":"bool","value":false}}]},
-		"environments":[{"id":"production","rules":[{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"beta"}}],"value":{"type":"bool","value":true}}]}],
-		"variants":[{"name":"on","description":"it is dark","value":{"type":"bool","value":true}}]}`,
-	"feature-flags/split.json": `{"key":"split","type":"feature_flag","valueType":"string","default":{"rules":[` + always + `{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[
-		{"weight":1,"value":{"type":"string","value":"a"}},{"weight":1,"value":{"type":"string","value":"hunter2","confidential":true}},{"weight":1,"value":{"type":"string","value":"c\u00e9 \"</script>"}}]}}}]}}`,
-	"feature-flags/timed.json":       `{"key":"timed","type":"feature_flag","valueType":"int","default":{"rules":[{"criteria":[{"operator":"PROP_BEFORE","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":5000}}],"value":{"type":"int","value":1}},` + always + `{"type":"int","value":2}}]}}`,
-	"configs/secret.json":            `{"key":"secret","type":"config","valueType":"string","sendToClientSdk":true,"default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["pro"]}}],"value":{"type":"string","value":"open"}},` + always + `{"type":"string","value":"hunter2","confidential":true}}]},"variants":[{"name":"hunter2 it is","value":{"type":"string","value":"hunter2"}}]}`,
-	"configs/elsewhere.json":         `{"key":"elsewhere","type":"config","valueType":"string","sendToClientSdk":true,"default":{"rules":[` + always + `{"type":"string","value":"open"}}]},"environments":[{"id":"development","rules":[` + always + `{"type":"string","value":"hunter2","confidential":true}}]}],"variants":[{"name":"named","value":{"type":"string","value":"open"}}]}`,
-	"configs/sealed.json":            `{"key":"sealed","type":"config","valueType":"string","sendToClientSdk":true,"default":{"rules":[` + always + `{"type":"string","value":"Y2lwaGVy","confidential":true,"decryptWith":"master"}}]}}`,
-	"configs/master.json":            `{"key":"master","type":"config","valueType":"string","sendToClientSdk":true,"default":{"rules":[` + always + `{"type":"provided","confidential":true,"value":{"source":"ENV_VAR","lookup":"MASTER"}}}]}}`,
-	"configs/json.json":              `{"key":"json","type":"config","valueType":"json","sendToClientSdk":true,"default":{"rules":[` + always + `{"type":"json","value":{"b":1.0,"a":[1e3,"\u2028"],"confidential":true}}}]}}`,
-	"configs/server.json":            `{"key":"server","type":"config","valueType":"string","default":{"rules":[` + always + `{"type":"string","value":"for servers"}}]}}`,
-	"log-levels/log-level.shop.json": `{"key":"log-level.shop","type":"log_level","valueType":"log_level","default":{"rules":[` + always + `{"type":"log_level","value":"WARN"}}]}}`,
-	"segments/beta.json":             `{"key":"beta","type":"segment","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["u-1"]}}],"value":{"type":"bool","value":true}}]}}`,
-}
+var shop = documents.Files("testdata/shop.txtar")
 
 const polls = "/api/v2/configs/eval-with-context/"
 

@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/documents"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/telemetrytest"
 	"svc.example/svc/shared/versions"
@@ -31,23 +32,7 @@ const (
 	posting = "/api/v1/telemetry/"
 )
 
-var shop = map[string]string{
-	"svc.json": `{"environments":["development","production",{"name":"old","archived":true}]}`,
-	"feature-flags/dark.json": `{"$schema":"x","key":"dark","id":"17","type":"feature_flag","valueType":"bool","tags":["a"],
-		"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]},
-		"environments":[{"id":"production","rules":[{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"beta"}}],"value":{"type":"bool","value":true}}]}],
-		"variants":[{"name":"on","value":{"type":"bool","value":true}}]}`,
-	"configs/key.json":               `{"key":"key","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"Y2lwaGVy","confidential":true,"decryptWith":"master"}}]}}`,
-	"configs/master.json":            `{"key":"master","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"provided","confidential":true,"value":{"source":"ENV_VAR","lookup":"MASTER"}}}]}}`,
-	"configs/plain.json":             `{"key":"plain","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"hunter2","confidential":true}}]}}`,
-	"configs/leaky.json":             `{"key":"leaky","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"open"}}]},"environments":[{"id":"development","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"hunter2","confidential":true}}]}],"variants":[{"value":{"type":"string","value":"open"}},{"name":"hunter2 it is","value":{"type":"string","value":"hunter2"}}]}`,
-	"configs/split.json":             `{"key":"split","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[{"weight":1,"value":{"type":"string","value":"hunter2","confidential":true}},{"weight":1,"value":{"type":"string","value":"open"}}]}}}]}}`,
-	"configs/hidden.json":            `{"key":"hidden","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"PROP_IS_NOT_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["hunter2"],"confidential":true}}],"value":{"type":"string","value":"x"}}]}}`,
-	"configs/json.json":              `{"key":"json","type":"config","valueType":"json","sendToClientSdk":true,"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"json","value":{"confidential":true,"value":1.0,"weightedValues":[{"value":{"confidential":true,"value":2}}]}}}]}}`,
-	"log-levels/log-level.shop.json": `{"key":"log-level.shop","type":"log_level","valueType":"log_level","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"log_level","value":"WARN"}}]}}`,
-	"segments/beta.json":             `{"key":"beta","type":"segment","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["u-1"]}}],"value":{"type":"bool","value":true}}]}}`,
-	"schemas/s.json":                 `{"type":"object"}`,
-}
+var shop = documents.Files("testdata/shop.txtar")
 
 func TestConfigs(t *testing.T) {
 	w := newWorld(t, shop)

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/documents"
 	"svc.example/svc/shared/testing/memory"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/telemetrytest"
@@ -155,27 +156,8 @@ func TestATurnOfTimeMovesVersionAndTag(t *testing.T) {
 	}
 }
 
-func always(value string) string {
-	return `{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":` + value + `}]}`
-}
-
 // evaluatedShop has a document of each kind that evaluations are counted of, or not.
-var evaluatedShop = map[string]string{
-	"svc.json":                    `{"environments":["production"]}`,
-	"feature-flags/beta.json":     `{"key":"beta","type":"feature_flag","valueType":"bool","default":` + always(`{"type":"bool","value":true}`) + `}`,
-	"feature-flags/tier.json":     `{"key":"tier","type":"feature_flag","valueType":"string","default":` + always(`{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"string","value":"gold"},"weight":1},{"value":{"type":"string","value":"silver"},"weight":1}]}}`) + `,"variants":[{"value":{"type":"string","value":"bronze"}}]}`,
-	"feature-flags/json.json":     `{"key":"json","type":"feature_flag","valueType":"json","default":` + always(`{"type":"json","value":{"bool":true}}`) + `}`,
-	"feature-flags/list.json":     `{"key":"list","type":"feature_flag","valueType":"string_list","default":` + always(`{"type":"string_list","value":["a","b"]}`) + `}`,
-	"feature-flags/wait.json":     `{"key":"wait","type":"feature_flag","valueType":"duration","default":` + always(`{"type":"duration","value":"PT5M"}`) + `}`,
-	"feature-flags/broken.json":   `{"key":"broken","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":7,"value":{"type":"bool","value":true}}]}}`,
-	"configs/limit.json":          `{"key":"limit","type":"config","valueType":"int","sendToClientSdk":true,"default":` + always(`{"type":"int","value":"5"}`) + `}`,
-	"configs/server.json":         `{"key":"server","type":"config","valueType":"double","default":` + always(`{"type":"double","value":1.50}`) + `}`,
-	"configs/password.json":       `{"key":"password","type":"config","valueType":"string","default":` + always(`{"type":"string","value":"s3cret","confidential":true}`) + `,"environments":[{"id":"production","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"open"}}]}],"variants":[{"value":{"type":"string","value":"s3cret"}},{"value":{"type":"string","value":"variant"}}]}`,
-	"configs/sealed.json":         `{"key":"sealed","type":"config","valueType":"string","default":` + always(`{"type":"string","value":"0a1b2c","decryptWith":"password"}`) + `}`,
-	"configs/provided.json":       `{"key":"provided","type":"config","valueType":"string","default":` + always(`{"type":"provided","value":{"source":"ENV_VAR","lookup":"HOME"}}`) + `}`,
-	"log-levels/log-level.a.json": `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":` + always(`{"type":"log_level","value":"INFO"}`) + `}`,
-	"segments/staff.json":         `{"key":"staff","type":"segment","valueType":"bool","default":` + always(`{"type":"bool","value":true}`) + `}`,
-}
+var evaluatedShop = documents.Files("testdata/evaluated.txtar")
 
 // TestWhatIsCountedOfEvaluations: items that there are, and values that stand openly in
 // them.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/testing/must"
 )
@@ -19,6 +21,19 @@ func Tree(t testing.TB, text string) *jsontree.Node {
 		t.Fatalf("%v in %s", err, text)
 	}
 	return tree
+}
+
+// Files are those of a txtar archive, by path.
+func Files(archive string) map[string]string {
+	a, err := txtar.ParseFile(archive)
+	if err != nil {
+		panic(err) // it lies beside the tests
+	}
+	files := map[string]string{}
+	for _, file := range a.Files {
+		files[file.Name] = string(file.Data)
+	}
+	return files
 }
 
 // Wire is a value as the API writes it.
