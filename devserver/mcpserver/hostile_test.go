@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -222,40 +223,14 @@ func TestLargeAnswers(t *testing.T) {
 func TestArguments(t *testing.T) {
 	w := newWorld(t, files())
 	c := w.tools(w.key("assistant", "protected_engineer"))
-	for _, tt := range []struct{ tool, arguments, path, says string }{
-		{"list_items", `{"type":"flag"}`, "/type", "expected one of"},
-		{"list_items", `{"environment":"prod","status":"live"}`, "/environment", "there is no environment"},
-		{"list_items", `{"after":"nothing"}`, "/after", "take the"},
-		{"get_item", `{}`, "/type", "type is missing"},
-		{"get_item", `{"type":"config","key":7}`, "/key", "expected a string, not a number"},
-		{"get_item", `{"type":"config","key":"limit","pointer":"default"}`, "/pointer", "expected a string that matches"},
-		{"get_item", `{"type":"config","key":"limit","pointer":"/nowhere"}`, "/pointer", "has nothing at"},
-		{"get_item", `{"type":"config","key":"limit","at":"xyz"}`, "/at", "at is a commit's SHA"},
-		{"explain_value", `{"key":"pro","environment":"production","context":{"user":"u-1"}}`, "/context/user", "expected an object"},
-		{"explain_value", `{"key":["pro"],"environment":"production"}`, "/key", "expected a string, not an array"},
-		{"list_changes", `{"limit":1000}`, "/limit", "at most 100"},
-		{"list_changes", `{"since":"yesterday"}`, "/since", "since"},
-		{"list_changes", `{"cursor":"x"}`, "/cursor", "cursor"},
-		{"list_changes", `{"type":"config"}`, "/type", "go together"},
-		{"find_contexts", `{"query":null}`, "/query", "expected a string, not null"},
-		{"propose_change", `{"operations":"all"}`, "/operations", "expected an array"},
-		{"propose_change", `{"operations":[]}`, "/operations", "at least 1"},
-		{"propose_change", `{"operations":[{"op":"rename"}]}`, "/operations/0/op", "expected one of"},
-		{"propose_change", `{"operations":[{"op":"patch","typ":"config"}]}`, "/operations/0/typ", "does not allow"},
-		{"propose_change", `{"operations":[{"op":"patch","type":"config","key":"limit","environment":"production","body":{"value":7,"expectedCommitSha":"x"}}]}`, "/operations/0/body/expectedCommitSha", "unknown"},
-		{"propose_change", `{"operations":[{"op":"patch","type":"config","key":"limit","environment":"production","body":{"value":"seven"}}]}`, "/operations/0/body/value", "int"},
-		{"propose_change", `{"operations":[{"op":"delete","type":"config","key":"limit","expectedCommitSha":"x"}]}`, "/operations/0/expectedCommitSha", "does not allow"},
-		{"propose_change", `{"operations":[{"op":"delete","type":"config","key":"limit"}],"dryRun":false}`, "/dryRun", "unknown argument; known are operations, message, impact"},
-		{"propose_revert", `{"commitSha":"HEAD"}`, "/commitSha", "matches"},
-		{"propose_revert", `{"commitSha":"abcd","items":[{"type":"config"}]}`, "/items/0/key", "missing"},
-		{"apply_proposal", `{"proposal":{"id":1}}`, "/proposal", "expected a string, not an object"},
-		{"verify", `{"strict":true}`, "/strict", "takes none"},
-		{"verify", `[]`, "", "expected an object, not an array"},
-	} {
-		body, refused := c.call(tt.tool, json.RawMessage(tt.arguments))
+	for _, block := range strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile("testdata/arguments.txt"))(t))), "\n\n") {
+		call, refusal, _ := strings.Cut(block, "\n")
+		tool, arguments, _ := strings.Cut(call, " ")
+		path, says, _ := strings.Cut(refusal, ": ")
+		body, refused := c.call(tool, json.RawMessage(arguments))
 		issues := fmt.Sprint(body["details"])
-		if !refused || body["error"] != "BAD_REQUEST" && body["error"] != "UNPROCESSABLE_CONTENT" || !strings.Contains(issues, "path:"+tt.path+"]") || !strings.Contains(issues, tt.says) {
-			t.Errorf("%s %s: %v", tt.tool, tt.arguments, body)
+		if !refused || body["error"] != "BAD_REQUEST" && body["error"] != "UNPROCESSABLE_CONTENT" || !strings.Contains(issues, "path:"+path+"]") || !strings.Contains(issues, says) {
+			t.Errorf("%s: %v", block, body)
 		}
 	}
 }

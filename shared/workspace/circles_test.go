@@ -3,6 +3,7 @@ package workspace
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -118,35 +119,12 @@ func TestCirclesAgainstReachability(t *testing.T) {
 	})
 }
 
+// TestMisspeltNames and others that mean nothing: testdata has documents, and what is said.
 func TestMisspeltNames(t *testing.T) {
-	rule := func(text string) string {
-		return `{"key":"a","default":{"rules":[` + text + `]}}`
-	}
-	for text, want := range map[string]string{
-		`{"key":"a","owner":"me","notes":{"vlaue":1}}`:                        "",
-		`{"enviroments":[]}`:                                                  `/enviroments "enviroments" means nothing here; did you mean environments?`,
-		`{"sendToClientSDK":true}`:                                            `/sendToClientSDK "sendToClientSDK" means nothing here; did you mean sendToClientSdk?`,
-		`{"Key":"a","tag":[]}`:                                                `/Key "Key" means nothing here; did you mean key?|/tag "tag" means nothing here; did you mean tags?`,
-		`{"default":{"rule":[]}}`:                                             `/default/rule "rule" means nothing here; did you mean rules?`,
-		`{"environments":[{"id":"x","ruels":[]}]}`:                            `/environments/0/ruels "ruels" means nothing here; did you mean rules?`,
-		`{"variants":[{"name":"x","valeu":{}}]}`:                              `/variants/0/valeu "valeu" means nothing here; did you mean value?`,
-		rule(`{"citeria":[],"value":{}}`):                                     `/default/rules/0/citeria "citeria" means nothing here; did you mean criteria?`,
-		rule(`{"criteria":[{"operater":"X","valueToMach":{"vale":1}}]}`):      `/default/rules/0/criteria/0/operater "operater" means nothing here; did you mean operator?|/default/rules/0/criteria/0/valueToMach "valueToMach" means nothing here; did you mean valueToMatch?`,
-		rule(`{"value":{"type":"json","value":{"vlaue":1},"decriptWith":1}}`): `/default/rules/0/value/decriptWith "decriptWith" means nothing here; did you mean decryptWith?`,
-		rule(`{"value":{"type":"weighted_values","value":{"weightedValue":[],"weightedValues":[{"wieght":1,"value":{"tpye":"x"}}]}}}`): `/default/rules/0/value/value/weightedValue "weightedValue" means nothing here; did you mean weightedValues?|` +
-			`/default/rules/0/value/value/weightedValues/0/wieght "wieght" means nothing here; did you mean weight?|/default/rules/0/value/value/weightedValues/0/value/tpye "tpye" means nothing here; did you mean type?`,
-		rule(`{"value":{},"confidential":true,"criteria":[{"decryptWith":"k","valueToMatch":{"confidential":true}}]}`): `/default/rules/0/confidential "confidential" protects nothing here; write it into the value, beside its type|` +
-			`/default/rules/0/criteria/0/decryptWith "decryptWith" protects nothing here; write it into the value, beside its type`,
-		`{"confidential":true,"variants":[{"confidential":true,"value":{}}]}`: `/confidential "confidential" protects nothing here; write it into the value, beside its type|` +
-			`/variants/0/confidential "confidential" protects nothing here; write it into the value, beside its type`,
-		rule(`{"value":{"type":"weighted_values","value":{"confidential":true,"weightedValues":[{"confidential":true,"weight":1}]}}}`): "", // errors, said elsewhere
-		rule(`{"value":{"type":"provided","value":{"sorce":"ENV_VAR"}}}`):                                                              `/default/rules/0/value/value/sorce "sorce" means nothing here; did you mean source?`,
-	} {
-		tree, err := jsontree.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		if got := inLines(misspelt(tree, "", documentShape)); got != want {
+	for _, block := range strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile("testdata/misspelt.txt"))(t))), "\n\n") {
+		text, want, _ := strings.Cut(block, "\n")
+		tree := must.Get(jsontree.Parse([]byte(text)))(t)
+		if got := inLines(misspelt(tree, "", documentShape)); got != strings.ReplaceAll(want, "\n", "|") {
 			t.Errorf("%s:\n%s, want\n%s", text, got, want)
 		}
 	}
