@@ -303,17 +303,13 @@ func launch(t testing.TB, binary func() (string, error), w workplace, port strin
 func (p *process) kill(t testing.TB) {
 	t.Helper()
 	p.Kill()
-	if err := p.Log.Quiet(); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, p.Log.Quiet())
 }
 
 // stop asks the process to end, which it must do well, having reported nothing.
 func (p *process) stop(t testing.TB) {
 	t.Helper()
-	if err := errors.Join(p.Stop(), p.Log.Quiet()); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, errors.Join(p.Stop(), p.Log.Quiet()))
 }
 
 // command runs another svc beside the one that serves.

@@ -130,9 +130,7 @@ func TestEditsLeadWhereAStartDoes(t *testing.T) {
 			} else {
 				served++
 			}
-			if err != nil {
-				rt.Fatal(err)
-			}
+			must.Do(rt, err)
 			if got, want := ask(d), ask(fresh); got != want {
 				rt.Fatalf("after edits:\n%s\nwant\n%s", got, want)
 			}

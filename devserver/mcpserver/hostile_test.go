@@ -129,9 +129,7 @@ func TestAClientThatHangsUp(t *testing.T) {
 	must.Get(io.WriteString(toServer, initialize+"\n"+initialized+"\n"+`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_changes"}}`+"\n"))(t)
 	<-asked
 	_ = toServer.Close()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	must.Report(t, <-ended)
 }
 
 // FuzzGarbage: whatever is sent, what comes back are messages, and it ends.

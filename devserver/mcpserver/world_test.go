@@ -88,9 +88,7 @@ func newWorld(t testing.TB, files map[string]string) *world {
 	}))
 	t.Cleanup(func() {
 		server.Close()
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Report(t, service.Close())
 	})
 	w.url = server.URL + "/v1"
 	return w
@@ -192,9 +190,7 @@ func serve(t testing.TB, o mcpserver.Options) *client {
 	c := connect(t, &mcp.IOTransport{Reader: fromServer, Writer: toServer})
 	t.Cleanup(func() {
 		_ = c.session.Close()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		must.Report(t, <-served)
 	})
 	return c
 }

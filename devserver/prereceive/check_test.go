@@ -238,9 +238,7 @@ func TestSizesAreBoundedByKind(t *testing.T) {
 	add(filepath.Join(repository, "objects"), "commit", commit)
 	add(quarantine, "blob", commit)
 	push := prereceive.Push{Repository: repository, Quarantine: quarantine, Updates: strings.NewReader("")}
-	if err := prereceive.Check(t.Context(), push); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, prereceive.Check(t.Context(), push))
 	add(quarantine, "commit", commit)
 	large := t.TempDir()
 	add(large, "blob", strings.Repeat("\x00", 65<<20))

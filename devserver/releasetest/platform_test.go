@@ -146,12 +146,8 @@ func (m machine) serves() {
 
 func (m machine) ends(server *svcbinary.Server) {
 	m.Helper()
-	if err := server.Stop(); err != nil {
-		m.Error(err)
-	}
-	if err := server.Log.Quiet(); err != nil {
-		m.Error(err)
-	}
+	must.Report(m, server.Stop())
+	must.Report(m, server.Log.Quiet())
 }
 
 // keeps: what the API has acknowledged is there after a kill, and git reads it.
@@ -300,9 +296,7 @@ func TestGoInstallOnceTheModuleHasAnAddress(t *testing.T) {
 	cache := strings.TrimSpace(run(t, dir, nil, "go", "env", "GOMODCACHE"))
 	t.Cleanup(func() {
 		for _, path := range []string{filepath.Dir(address), filepath.Join("cache", "download", filepath.Dir(address))} {
-			if err := os.RemoveAll(filepath.Join(cache, path)); err != nil {
-				t.Error(err)
-			}
+			must.Report(t, os.RemoveAll(filepath.Join(cache, path)))
 		}
 	})
 	// Only its own module comes from elsewhere than what this test was built of.

@@ -134,7 +134,5 @@ func TestARefusalReachesWhoIsStillSending(t *testing.T) {
 	}
 	c.Close()
 	stop()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	must.Report(t, <-served)
 }

@@ -200,9 +200,7 @@ func (s *sam) invoke(t *testing.T, function, event string) string {
 	cmd := exec.Command(s.program, append([]string{"local", "invoke", function, "--event", "-"}, s.args...)...)
 	cmd.Env, cmd.Stdin, cmd.Stderr = s.env, strings.NewReader(event), t.Output()
 	out, err := cmd.Output()
-	if err != nil {
-		t.Error(err)
-	}
+	must.Report(t, err)
 	return string(out)
 }
 
@@ -279,7 +277,5 @@ func TestTheHostedServiceOnThisMachine(t *testing.T) {
 	if status, body := send("DELETE", "/v1/flags"); status != 405 || !strings.Contains(body, "METHOD_NOT_ALLOWED") {
 		t.Errorf("DELETE /v1/flags: %d %s", status, body)
 	}
-	if err := s.maintainOnce(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Report(t, s.maintainOnce(t.Context()))
 }

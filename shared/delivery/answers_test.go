@@ -69,9 +69,7 @@ func TestClientsThatDoNotReadHoldLittle(t *testing.T) {
 			statuses := make(chan int, 60)
 			ask := func(w http.ResponseWriter, from string) {
 				r, err := http.NewRequest(request[0], "http://svc.test"+request[1], strings.NewReader(request[2]))
-				if err != nil {
-					t.Error(err)
-				}
+				must.Report(t, err)
 				r.RemoteAddr = from
 				h.ServeHTTP(w, r)
 			}

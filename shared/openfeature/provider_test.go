@@ -170,9 +170,7 @@ func TestMergingRule8FlatKeysMergeFirstThenReplaceNamedContexts(t *testing.T) {
 	client := connected(t, openfeature.New(c))
 	plan := func(ctx context.Context, attributes of.EvaluationContext) string {
 		got, err := client.StringValue(ctx, "plan", "or", attributes)
-		if err != nil {
-			t.Error(err)
-		}
+		must.Report(t, err)
 		return got
 	}
 	native := contexts.With(t.Context(), contexts.Named("user", map[string]any{"key": "u", "plan": "pro"}))

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 func TestFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	must(os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o600))
 	must(os.Symlink("file", filepath.Join(dir, "link")))

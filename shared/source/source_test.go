@@ -316,9 +316,7 @@ func compact(t *testing.T, git string) {
 	if err == nil {
 		_, err = objects.Compact(t.Context())
 	}
-	if err != nil {
-		t.Error(err)
-	}
+	must.Report(t, err)
 }
 
 // halves lists packs without an index, and indexes without a pack.

@@ -42,9 +42,7 @@ func seen(t *testing.T, event events.APIGatewayV2HTTPRequest) (r *http.Request, 
 	t.Helper()
 	a := New(http.HandlerFunc(func(w http.ResponseWriter, got *http.Request) {
 		text, err := io.ReadAll(got.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		must.Report(t, err)
 		r, body = got, string(text)
 	}), silent)
 	if answer, _ := invoked(t, a, event); answer.StatusCode != 200 {

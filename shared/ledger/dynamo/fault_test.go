@@ -201,9 +201,7 @@ func TestAnswerLostThenOvertaken(t *testing.T) {
 						head, err = ledger.Advance(background, head, commitOn(head, 10+n))
 					}
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				must.Report(t, err)
 				f.set("GetItem", times(100, fate{before: throttled})...)
 				if forgotten {
 					f.and("TransactWriteItems", fate{before: cancelledBy("ConditionalCheckFailed")})

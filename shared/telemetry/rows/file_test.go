@@ -214,9 +214,7 @@ func TestCountedOnceBySeveralProcessesThatAreKilled(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	must.Report(t, err)
 }
 
 // BenchmarkRecord is a batch of nine contexts and 20 counts in a file.

@@ -74,9 +74,7 @@ func testEvaluations(w *world) {
 	w.same("a, a day later", w.counts("a"), first)
 	found, err := w.another().Evaluations(context.Background(), w.here, "a", "2026-11-21", "2026-11-21")
 	w.same("one day", found, days{"production": first["production"][:1]})
-	if err != nil {
-		w.Error(err)
-	}
+	must.Report(w, err)
 	w.same("when they were evaluated last", w.lastEvaluated(),
 		telemetry.Evaluated{Since: "2026-11-20", Days: map[string]telemetry.Day{"a": "2026-11-21", "b": "2026-11-20"}})
 	other, err := w.another().Evaluations(context.Background(), "another", "a", "2026-01-01", "2027-12-31")
