@@ -160,15 +160,16 @@ func TestViteAppWithSvcFromNPM(t *testing.T) {
 		t.Error("src/main.js of devserver/examples/vite is another program than the guide's")
 	}
 	app.installSvc(t)
-	app.npx(t, "svc", "init")
-	if said, err := app.command("npx", "svc", "verify", "--no-such-flag").CombinedOutput(); app.status(err) != 2 {
+	app.run(t, "npx", "svc", "init")
+	bin := filepath.Join(app.dir, "node_modules", ".bin") // where npx finds it too, more slowly
+	if said, err := app.command(filepath.Join(bin, "svc"), "verify", "--no-such-flag").CombinedOutput(); app.status(err) != 2 {
 		t.Errorf("svc's status 2 comes as %v: %s", err, said)
 	}
 	port := freeport.Take()
 	t.Chdir(app.dir)
 	// Its own wrapper rather than npm's, to which signals of a terminal come as
 	// well.
-	server, err := svcbinary.Start(filepath.Join("node_modules", ".bin", "svc"), "serve", "--port", port)
+	server, err := svcbinary.Start(filepath.Join(bin, "svc"), "serve", "--port", port)
 	must(t, err)
 	t.Cleanup(func() {
 		if err := server.Stop(); err != nil {
@@ -176,7 +177,7 @@ func TestViteAppWithSvcFromNPM(t *testing.T) {
 		}
 	})
 
-	app.npx(t, "vite", "build", "--logLevel=warn")
+	app.run(t, filepath.Join(bin, "vite"), "build", "--logLevel=warn")
 	pages := map[string]string{"/": string(readFile(t, "dist/index.html"))}
 	scripts, err := filepath.Glob("dist/assets/*.js")
 	if err != nil || len(scripts) == 0 {
@@ -212,10 +213,10 @@ func (a application) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (a application) npx(t *testing.T, args ...string) {
+func (a application) run(t *testing.T, program string, args ...string) {
 	t.Helper()
-	if out, err := a.command("npx", args...).CombinedOutput(); err != nil {
-		t.Fatalf("npx %s: %v\n%s", strings.Join(args, " "), err, out)
+	if out, err := a.command(program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
 	}
 }
 
@@ -246,9 +247,7 @@ func (a application) installSvc(t *testing.T) {
 	}
 	files := strings.Fields(string(out))
 	a.depend(t, files)
-	if out, err := a.command("npm", "install").CombinedOutput(); err != nil {
-		t.Fatalf("npm install: %v\n%s", err, out)
-	}
+	a.run(t, "npm", "install")
 	installed, err := filepath.Glob(filepath.Join(a.dir, "node_modules", "@svc-example", "*"))
 	if err != nil || len(installed) != 2 {
 		t.Errorf("of %d packages npm has installed %q", len(files), installed)
