@@ -3,6 +3,7 @@ package edit
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -223,72 +224,25 @@ func flagWith(members, defaults string, environments ...string) string {
 
 func entryOf(id, rules string) string { return fmt.Sprintf(`{"id":%q,"rules":[%s]}`, id, rules) }
 
+// TestUndo takes a change back: testdata has a document before it, after it and now, "-" where
+// there is none, and what it becomes, or where the change overlaps with what came since.
 func TestUndo(t *testing.T) {
-	plain := flagWith("", "1")
-	for _, test := range []struct {
-		name, before, after, now, want string
-		overlaps                       string
-	}{
-		{"right after", plain, flagWith(` , "x":1`, "2"), flagWith(` , "x":1`, "2"), plain, ""},
-		{"a creation", "", plain, plain, "", ""},
-		{"a creation that is spelled otherwise by now", "", plain, plain + " ", "", ""},
-		{"a deletion", plain, "", "", plain, ""},
-		{"taken back already", plain, flagWith("", "2"), plain, plain, ""},
-		{"a creation that is gone already", "", plain, "", "", ""},
-		{"a deletion that came back already", plain, "", plain + " ", plain + " ", ""},
-		{"another environment has come", flagWith("", "1"), flagWith("", "1", entryOf("p", "2")),
-			flagWith("", "1", entryOf("p", "2"), entryOf("s", "3")), flagWith("", "1", entryOf("s", "3")), ""},
-		{"another environment has changed", flagWith("", "1", entryOf("p", "1"), entryOf("s", "1")), flagWith("", "1", entryOf("p", "2"), entryOf("s", "1")),
-			flagWith("", "1", entryOf("p", "2"), entryOf("s", "3")), flagWith("", "1", entryOf("p", "1"), entryOf("s", "3")), ""},
-		{"an environment comes back in its place", flagWith("", "1", entryOf("p", "1"), entryOf("s", "1")), flagWith("", "1", entryOf("s", "1")),
-			flagWith(`,"x":1`, "1", entryOf("s", "1")), flagWith(`,"x":1`, "1", entryOf("p", "1"), entryOf("s", "1")), ""},
-		{"the first environment goes, and another has come", `{"key":"f"}`, `{"key":"f","environments":[{"id":"p"}]}`,
-			`{"key":"f","environments":[{"id":"p"},{"id":"s"}]}`, `{"key":"f","environments":[{"id":"s"}]}`, ""},
-		{"the last environment comes back, and another has come", `{"key":"f","environments":[{"id":"p"}]}`, `{"key":"f"}`,
-			`{"key":"f","environments":[{"id":"s"}]}`, `{"key":"f","environments":[{"id":"p"},{"id":"s"}]}`, ""},
-		{"the first tag goes, and had gone", `{"key":"f","x":1}`, `{"key":"f","tags":["a"],"x":1}`, `{"key":"f","tags":[],"x":2}`, `{"key":"f","x":2}`, ""},
-		{"a rule came before, and the fallback changed", flagWith("", "9"), flagWith("", "5,9"), flagWith("", "5,8"), flagWith("", "8"), ""},
-		{"the fallback changed, and a rule came before", flagWith("", "9"), flagWith("", "8"), flagWith("", "5,8"), flagWith("", "5,9"), ""},
-		{"metadata beside rules", flagWith(`,"name":"a"`, "1"), flagWith(`,"name":"b"`, "1"), flagWith(`,"name":"b"`, "2"), flagWith(`,"name":"a"`, "2"), ""},
-		{"a member comes back in its place", flagWith(`,"name":"a","x":1`, "1"), flagWith(`,"x":1`, "1"), flagWith(`,"x":2`, "1"), flagWith(`,"name":"a","x":2`, "1"), ""},
-		{"rules like others came elsewhere", flagWith("", "1,5,9"), flagWith("", "2,5,9"), flagWith("", "2,5,5,9"), flagWith("", "1,5,5,9"), ""},
-		{"tags", flagWith(`,"tags":["a"]`, "1"), flagWith(`,"tags":["a","b"]`, "1"), flagWith(`,"tags":["c","a","b"]`, "1"), flagWith(`,"tags":["c","a"]`, "1"), ""},
-
-		{"the same rule again", flagWith("", "1", entryOf("p", "1")), flagWith("", "1", entryOf("p", "2")), flagWith("", "1", entryOf("a", "7"), entryOf("p", "3")), "", "/environments/1/rules/0"},
-		{"a rule like it came before", flagWith("", "1,9"), flagWith("", "2,9"), flagWith("", "2,2,9"), "", "/default/rules/1"},
-		{"a rule like it went", flagWith("", "1,2,9"), flagWith("", "2,2,9"), flagWith("", "2,9"), "", "/default/rules"},
-		{"a rule came beside one like it", flagWith("", "1,9"), flagWith("", "1,1,9"), flagWith("", "2,1,9"), "", "/default/rules/0"},
-		{"two places", flagWith(`,"name":"a"`, "1"), flagWith(`,"name":"b"`, "2"), flagWith(`,"name":"c"`, "3"), "", "/name /default/rules/0"},
-		{"the list has been emptied", flagWith("", "1"), flagWith("", "2"), flagWith("", ""), "", "/default/rules"},
-		{"two insertions in one place", flagWith("", "9"), flagWith("", "1,9"), flagWith("", "2,9"), "", "/default/rules/0"},
-		{"a creation, changed since", "", flagWith("", "1", entryOf("p", "1")), flagWith(`,"name":"x"`, "1", entryOf("p", "2")), "", "/name /environments/0/rules"},
-		{"a creation, and an entry gone since", "", flagWith("", "1", entryOf("p", "1")), flagWith("", "1"), "", "/environments"},
-		{"a deletion, created anew since", plain, "", flagWith("", "2"), "", "/default/rules"},
-		{"an edit, deleted since", plain, flagWith("", "2"), "", "", ""},
-		{"a member that went is another now", flagWith(`,"x":1`, "1"), flagWith("", "1"), flagWith(`,"x":2`, "1"), "", "/x"},
-		{"a member that came is gone", flagWith(`,"x":1`, "1"), flagWith(`,"x":2`, "1"), flagWith("", "1"), "", ""},
-		{"an entry twice", flagWith("", "1", entryOf("p", "1"), entryOf("p", "1")), flagWith("", "1", entryOf("p", "2"), entryOf("p", "1")), flagWith("", "1", entryOf("p", "3"), entryOf("p", "1")), "", "/environments/0"},
-		{"another kind", `{"x":1}`, `{"x":[1]}`, `{"x":{}}`, "", "/x"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			now := versionOf(t, test.now)
-			got, overlaps := Undo(now, versionOf(t, test.before), versionOf(t, test.after))
-			refused := test.overlaps != "" || strings.HasSuffix(test.name, "deleted since") || strings.HasSuffix(test.name, "is gone")
-			if strings.Join(overlaps, " ") != test.overlaps || len(overlaps) > 0 != refused {
-				t.Fatalf("overlaps at %q", overlaps)
-			}
-			if refused {
-				return
-			}
-			text := ""
+	for _, block := range strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile("testdata/undo.txt"))(t))), "\n\n") {
+		told := strings.Split(block, "\n")
+		t.Run(told[0], func(t *testing.T) {
+			version := func(n int) Version { return versionOf(t, strings.TrimPrefix(told[n], "-")) }
+			got, overlaps := Undo(version(3), version(1), version(2))
+			text := "-"
 			switch {
+			case len(overlaps) > 0:
+				text = strings.TrimSpace("overlaps " + strings.Join(overlaps, " "))
 			case got.Text != nil:
 				text = string(got.Text)
 			case got.Tree != nil:
 				text = string(got.Tree.Compact())
 			}
-			if text != test.want || got.Changed != (text != test.now) {
-				t.Errorf("got %s, changed %t; want %s", text, got.Changed, test.want)
+			if text != told[4] || len(overlaps) == 0 && got.Changed != (text != told[3]) {
+				t.Errorf("got %s, changed %t; want %s", text, got.Changed, told[4])
 			}
 		})
 	}
