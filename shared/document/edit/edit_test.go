@@ -2,6 +2,8 @@ package edit
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -43,82 +45,27 @@ func rulesText(rules []*jsontree.Node) string {
 	return strings.Join(texts, ",")
 }
 
+// TestEdits: testdata has an edit and how many targeting rules it preserves and replaces, then
+// a document and what it becomes, "-" where nothing changes.
 func TestEdits(t *testing.T) {
-	production := func(rules string) string {
-		return `,"environments":[{"id":"staging","rules":[` + documents.ServesTrue + `]},{"id":"production","rules":[` + rules + `],"note":1.0}]`
-	}
-	for _, tt := range []struct {
-		name                string
-		document            string
-		edit                edits
-		want                string // the document afterwards; "" when nothing changes
-		preserved, replaced int
-	}{
-		{"toggle the default", documents.Flag("bool", documents.ServesFalse, ""), enabling("default", true),
-			documents.Flag("bool", documents.ServesTrue, ""), 0, 0},
-		{"toggle what is so already", documents.Flag("bool", documents.ServesFalse, ""), enabling("default", false), "", 0, 0},
-		{"toggle keeps targeting", documents.Flag("bool", documents.ServesFalse, production(documents.TargetsPro+","+documents.TargetsBeta+","+documents.ServesFalse)), enabling("production", true),
-			documents.Flag("bool", documents.ServesFalse, production(documents.TargetsPro+","+documents.TargetsBeta+","+documents.ServesTrue)), 2, 0},
-		{"an unchanged edit counts too", documents.Flag("bool", documents.ServesFalse, production(documents.TargetsPro+","+documents.ServesTrue)), enabling("production", true), "", 1, 0},
-		{"no fallback: one is appended", documents.Flag("bool", documents.ServesFalse, production(documents.TargetsPro)), enabling("production", false),
-			documents.Flag("bool", documents.ServesFalse, production(documents.TargetsPro+","+documents.ServesFalse)), 1, 0},
-		{"no fallback: the default rules' is as secret", documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"abc","decryptWith":"k"}}`, production(documents.TargetsPro)), serving(t, "production", `"def"`),
-			documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"abc","decryptWith":"k"}}`, production(documents.TargetsPro+`,{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"def","decryptWith":"k"}}`)), 1, 0},
-		{"a catch-all with a rule behind it is no fallback", documents.Flag("bool", documents.ServesTrue+","+documents.TargetsPro, ""), enabling("default", false),
-			documents.Flag("bool", documents.ServesTrue+","+documents.TargetsPro+","+documents.ServesFalse, ""), 2, 0},
-		{"a rollout that is the fallback is replaced", documents.Flag("bool", documents.Quarter, ""), enabling("default", false),
-			documents.Flag("bool", documents.ServesFalse, ""), 0, 0},
-		{"a rollout above the fallback is kept", documents.Flag("bool", documents.Quarter+","+documents.ServesFalse, ""), enabling("default", true),
-			documents.Flag("bool", documents.Quarter+","+documents.ServesTrue, ""), 1, 0},
-		{"seeded from the default rules", documents.Flag("bool", documents.TargetsPro+","+documents.ServesFalse, `,"environments":[]`), enabling("production", true),
-			documents.Flag("bool", documents.TargetsPro+","+documents.ServesFalse, `,"environments":[{"id":"production","rules":[`+documents.TargetsPro+","+documents.ServesTrue+`]}]`), 1, 0},
-		{"an empty list is seeded", documents.Flag("bool", documents.TargetsPro+","+documents.ServesFalse, production("")), enabling("production", true),
-			documents.Flag("bool", documents.TargetsPro+","+documents.ServesFalse, production(documents.TargetsPro+","+documents.ServesTrue)), 1, 0},
-		{"an environment that inherits is pinned", documents.Flag("bool", documents.ServesFalse, `,"environments":[]`), enabling("production", false),
-			documents.Flag("bool", documents.ServesFalse, `,"environments":[{"id":"production","rules":[`+documents.ServesFalse+`]}]`), 0, 0},
-		{"environments put in where they belong", documents.Flag("bool", documents.ServesFalse, `,"variants":[]`), enabling("production", true),
-			documents.Flag("bool", documents.ServesFalse, `,"environments":[{"id":"production","rules":[`+documents.ServesTrue+`]}],"variants":[]`), 0, 0},
-		{"a document without default rules", `{"key":"f","valueType":"bool","environments":null}`, enabling("default", true),
-			`{"key":"f","valueType":"bool","default":{"rules":[` + documents.ServesTrue + `]},"environments":null}`, 0, 0},
-		{"environments that are null", `{"key":"f","valueType":"bool","environments":null}`, enabling("production", true),
-			`{"key":"f","valueType":"bool","environments":[{"id":"production","rules":[` + documents.ServesTrue + `]}]}`, 0, 0},
-		{"replace targeting", documents.Flag("bool", documents.ServesFalse, production(documents.TargetsPro+","+documents.TargetsBeta+","+documents.ServesFalse)), replacing("production", true),
-			documents.Flag("bool", documents.ServesFalse, production(documents.ServesTrue)), 0, 2},
-		{"replace targeting that has no fallback", documents.Flag("bool", documents.ServesFalse, production(documents.TargetsPro)), replacing("production", true),
-			documents.Flag("bool", documents.ServesFalse, production(documents.ServesTrue)), 0, 1},
-		{"replace nothing but the fallback", documents.Flag("bool", documents.ServesFalse, production(documents.ServesFalse)), replacing("production", true),
-			documents.Flag("bool", documents.ServesFalse, production(documents.ServesTrue)), 0, 0},
-		{"replace what is so already", documents.Flag("bool", documents.ServesFalse, production(documents.ServesTrue)), replacing("production", true), "", 0, 0},
-		{"replace what is only inherited", documents.Flag("bool", documents.TargetsPro+","+documents.ServesFalse, `,"environments":[]`), replacing("production", true),
-			documents.Flag("bool", documents.TargetsPro+","+documents.ServesFalse, `,"environments":[{"id":"production","rules":[`+documents.ServesTrue+`]}]`), 0, 0},
-		{"no number is respelled", documents.Flag("double", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"double","value":1.0}}`, ""), serving(t, "default", "1"), "", 0, 0},
-		{"a stored string that reads as the number", documents.Flag("int", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"int","value":"5"}}`, ""), serving(t, "default", "5.0"), "", 0, 0},
-		{"a number as it was written", documents.Flag("int", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"value":"5","type":"int"}}`, ""), serving(t, "default", "9007199254740993"),
-			documents.Flag("int", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"value":9007199254740993,"type":"int"}}`, ""), 0, 0},
-		{"a provided value becomes a plain one", documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"provided","value":{"source":"ENV_VAR","lookup":"X"},"confidential":true}}`, ""), serving(t, "default", `"a"`),
-			documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"a","confidential":true}}`, ""), 0, 0},
-		{"a secret stays one", documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"abc","confidential":true,"decryptWith":"k","x":1}}`, ""), serving(t, "default", `"def"`),
-			documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"def","confidential":true,"decryptWith":"k","x":1}}`, ""), 0, 0},
-		{"ciphertext of a number", documents.Flag("int", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"int","value":"abc","decryptWith":"k"}}`, ""), serving(t, "default", `"def"`),
-			documents.Flag("int", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"int","value":"def","decryptWith":"k"}}`, ""), 0, 0},
-		{"a secret variant is served as a secret", documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"a"}}`, `,"variants":[{"value":{"type":"string","value":"s","confidential":true}}]`), serving(t, "default", `"s"`),
-			documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"s","confidential":true}}`, `,"variants":[{"value":{"type":"string","value":"s","confidential":true}}]`), 0, 0},
-		{"a toggle is no ciphertext", documents.Flag("bool", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":"abc","decryptWith":"k"}}`, ""), enabling("default", false),
-			documents.Flag("bool", documents.ServesFalse, ""), 0, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tree := documents.Tree(t, tt.document)
+	for _, block := range strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile("testdata/edits.txt"))(t))), "\n\n") {
+		told := strings.Split(block, "\n")
+		t.Run(told[0], func(t *testing.T) {
+			asked, counts, _ := strings.Cut(told[1], ", preserved and replaced are ")
+			words := strings.SplitN(asked, " ", 3)
+			edit := map[string]edits{"enable": enabling(words[1], words[2] == "true"), "replace": replacing(words[1], words[2] == "true"), "serve": serving(t, words[1], words[2])}[words[0]]
+			tree := documents.Tree(t, told[2])
 			given := string(tree.Compact())
-			e := must.Get(tt.edit(tree))(t)
-			want := tt.want
-			if want == "" {
+			e := must.Get(edit(tree))(t)
+			want, changes := told[3], told[3] != "-"
+			if !changes {
 				want = given
 			}
-			if got := string(e.Tree.Compact()); got != want || e.Changed != (tt.want != "") {
+			if got := string(e.Tree.Compact()); got != want || e.Changed != changes {
 				t.Errorf("changed %v:\n%s\nwant\n%s", e.Changed, got, want)
 			}
-			if e.PreservedTargetingRuleCount != tt.preserved || e.ReplacedTargetingRuleCount != tt.replaced {
-				t.Errorf("preserved %d, replaced %d; want %d, %d", e.PreservedTargetingRuleCount, e.ReplacedTargetingRuleCount, tt.preserved, tt.replaced)
+			if got := fmt.Sprint(e.PreservedTargetingRuleCount, e.ReplacedTargetingRuleCount); got != counts {
+				t.Errorf("preserved and replaced are %s; want %s", got, counts)
 			}
 			if string(tree.Compact()) != given {
 				t.Error("the edit changed the tree that it was given")
@@ -126,7 +73,7 @@ func TestEdits(t *testing.T) {
 			if !strings.Contains(want, `"rules":[`+rulesText(e.Rules)+`]`) || len(e.View) != len(e.Rules) {
 				t.Errorf("rules %s", rulesText(e.Rules))
 			}
-			if again, err := tt.edit(e.Tree); err != nil || again.Changed || again.Tree != e.Tree {
+			if again, err := edit(e.Tree); err != nil || again.Changed || again.Tree != e.Tree {
 				t.Errorf("the second time: %+v, %v", again, err)
 			}
 		})
