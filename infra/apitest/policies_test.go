@@ -338,15 +338,16 @@ func (e *everything) contexts() {
 	e.ask("deleteContext", request{path: "/v1/contexts/user/u-7", header: http.Header{"Idempotency-Key": {"forget"}}, status: 404})
 }
 
-// killed has large change sets end before each of their requests, and after each: each set
-// is there in full or not at all, and so once what was answered. Rows of every kind are left
+// killed has large change sets end before each of their requests, and after each, or in a
+// short run at every fifth: each set is there in full or not at all, and so once what was
+// answered. Rows of every kind are left
 // over; and one of the largest sets ends before its head moves.
 func (e *everything) killed() {
 	e.Helper()
 	const documents = 120
 	outcomes := map[int]int{}
 	for _, after := range []bool{false, true} {
-		for step, landed := int64(0), false; !landed; step++ {
+		for step, landed := int64(0), false; !landed; step += int64(each(5, 1)) {
 			var n atomic.Int64
 			n.Store(step)
 			prefix := fmt.Sprintf("killed-%t-%d", after, step)
