@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,16 +18,13 @@ import (
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
-// staleDays is how far back svc stale looks where nobody says otherwise, and
-// maxStaleDays the most: counts are kept for 60 days.
-const (
-	staleDays    = 30
-	maxStaleDays = 59
-)
+// staleDays is how far back svc stale looks where nobody says otherwise.
+const staleDays = 30
 
 func newStale(in Invocation) *cobra.Command {
 	var f sourceFlags
@@ -50,8 +48,8 @@ config directory, and tells the first two, whenever they were changed.`, keyVari
   svc stale --datadir ./our-config`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if days < 1 || days > maxStaleDays {
-				return cli.Usagef("--days must be a number from 1 to %d", maxStaleDays)
+			if days < 1 || days > project.MaxStaleDays {
+				return cli.Usagef("--days must be a number from 1 to %d", project.MaxStaleDays)
 			}
 			list, notes, err := in.stale(cmd, f, days)
 			if err != nil {
@@ -71,7 +69,7 @@ config directory, and tells the first two, whenever they were changed.`, keyVari
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&days, "days", staleDays, fmt.Sprintf("how many days back to look, 1 to %d", maxStaleDays))
+	flags.IntVar(&days, "days", staleDays, fmt.Sprintf("how many days back to look, 1 to %d", project.MaxStaleDays))
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	flags.StringVar(&f.datadir, "datadir", "", "config directory, in the place of a workspace")
 	f.add(cmd)
@@ -88,39 +86,15 @@ type staleList struct {
 }
 
 type staleItem struct {
-	Type            document.Type   `json:"type"`
-	Key             string          `json:"key"`
-	Reasons         []staleReason   `json:"reasons"`
-	Value           json.RawMessage `json:"value,omitempty"` // that everybody is served; absent for a secret
-	LastModified    string          `json:"lastModified,omitempty"`
-	LastEvaluatedAt string          `json:"lastEvaluatedAt,omitempty"` // to the day
-}
-
-// staleReason is why an item is stale: a code that does not change, and words.
-type staleReason struct {
-	Code    string `json:"code"` // ready_for_cleanup, one_value or not_evaluated
-	Message string `json:"message"`
-}
-
-// itemUse is what a workspace tells of a flag or config beside its document.
-type itemUse struct {
-	Key             string
-	LastModified    struct{ Date string }
-	LastEvaluatedAt string
-}
-
-// staleView is what items are judged by.
-type staleView struct {
-	environments []string
-	days         int
-	today        time.Time
-	since        string             // the first day of counts; "" for none
-	uses         map[string]itemUse // by key
-	recent       int                // items that would be stale, had they not been changed
+	Type            document.Type         `json:"type"`
+	Key             string                `json:"key"`
+	Reasons         []project.StaleReason `json:"reasons"`
+	Value           json.RawMessage       `json:"value,omitempty"` // that everybody is served; absent for a secret and a long one
+	LastModified    string                `json:"lastModified,omitempty"`
+	LastEvaluatedAt string                `json:"lastEvaluatedAt,omitempty"` // to the day
 }
 
 func (in Invocation) stale(cmd *cobra.Command, f sourceFlags, days int) (*staleList, []string, error) {
-	v := staleView{days: days, today: time.Now().UTC().Truncate(24 * time.Hour), uses: map[string]itemUse{}}
 	list := &staleList{Days: days, Items: []staleItem{}}
 	if err := f.check(); err != nil {
 		return nil, nil, err
@@ -134,9 +108,9 @@ func (in Invocation) stale(cmd *cobra.Command, f sourceFlags, days int) (*staleL
 		if slices.ContainsFunc(problems, func(p workspace.Problem) bool { return p.Severity == workspace.Error }) {
 			return nil, nil, fmt.Errorf("%s has errors; svc verify lists them", in.Display(dir))
 		}
-		v.environments = ws.Active()
+		by, active := project.Stale{Days: days, Today: time.Now()}, ws.WithStatus()
 		for i := range ws.Items {
-			list.add(v.judge(ws.Items[i].Read().View, ws.Items[i].Key))
+			list.judge(by, ws.Items[i].Read().View, active)
 		}
 		list.sort()
 		return list, []string{"a directory does not tell what was evaluated: --url asks a workspace"}, nil
@@ -145,110 +119,86 @@ func (in Invocation) stale(cmd *cobra.Command, f sourceFlags, days int) (*staleL
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := v.read(cmd.Context(), api); err != nil {
-		return nil, nil, err
+	recent := 0
+	for _, t := range []document.Type{document.Flag, document.Config} {
+		n, err := list.read(cmd.Context(), api, t)
+		if recent += n; err != nil {
+			return nil, nil, err
+		}
 	}
-	err = api.Pages(cmd.Context(), "/export", url.Values{}, "documents", func(row json.RawMessage) error {
-		var of struct {
-			Key      string
-			Document json.RawMessage
-		}
-		if json.Unmarshal(row, &of) != nil {
-			return remote.NoAnswer("/export", "a document is none")
-		}
-		if tree, err := document.Parse(of.Document); err == nil {
-			list.add(v.judge(document.View(tree), of.Key))
-		}
-		return nil
-	})
-	list.EvaluationsSince = v.since
 	list.sort()
-	return list, v.notes(), err
+	return list, list.notes(recent), nil
 }
 
-// read asks a workspace what is told of its items.
-func (v *staleView) read(ctx context.Context, api *remote.Client) error {
-	environments, err := api.Environments(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range environments {
-		v.environments = append(v.environments, e.Name)
-	}
-	var first struct{ EvaluationsSince string }
-	if err := api.Read(ctx, "/flags", url.Values{"limit": {"1"}}, &first); err != nil {
-		return err
-	}
-	v.since = first.EvaluationsSince
-	for _, family := range []string{"flags", "configs"} {
-		var rows []itemUse
-		if err := api.List(ctx, "/"+family, nil, family, &rows); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			v.uses[row.Key] = row
-		}
-	}
-	return nil
-}
-
-// from is the first day that is looked at.
-func (v *staleView) from() string { return v.today.AddDate(0, 0, -v.days).Format(time.DateOnly) }
-
-// judge says why a document is stale; without reasons it is not.
-func (v *staleView) judge(d *document.Document, key string) (item staleItem) {
+// judge adds a document of a directory that is stale.
+func (l *staleList) judge(by project.Stale, d *document.Document, active []document.Active) {
 	if d.Type != document.Flag && d.Type != document.Config {
-		return item
+		return
 	}
-	use := v.uses[key]
-	item = staleItem{Type: d.Type, Key: key, LastModified: use.LastModified.Date, LastEvaluatedAt: use.LastEvaluatedAt}
-	because := func(code, format string, args ...any) {
-		item.Reasons = append(item.Reasons, staleReason{code, fmt.Sprintf(format, args...)})
+	var everyone *project.ShortValue
+	if one, is := project.ServingsOf(d).One(active); is && d.Type == document.Flag {
+		everyone = &one
 	}
-	if d.ReadyForCleanup {
-		because("ready_for_cleanup", "is marked as ready for cleanup")
+	if reasons, _ := by.Why(d.ReadyForCleanup, everyone, "", ""); len(reasons) > 0 {
+		l.add(staleItem{Type: d.Type, Key: d.Key, Reasons: reasons})
 	}
-	marked := len(item.Reasons)
-	if one, is := d.ServesOne(v.environments); is && d.Type == document.Flag {
-		shown := "a secret"
-		if !one.Secret() {
-			item.Value = one.Served().Compact()
-			shown = terminal.Cut(string(item.Value), 40)
+}
+
+// read adds what is stale in a workspace, and tells how many items more were changed lately.
+func (l *staleList) read(ctx context.Context, api *remote.Client, t document.Type) (recent int, err error) {
+	family := string(workspace.FolderOf(t))
+	if t == document.Flag {
+		family = "flags"
+	}
+	days := strconv.Itoa(l.Days)
+	var list struct {
+		EvaluationsSince string
+		RecentlyChanged  int
+	}
+	if err := api.Read(ctx, "/"+family, url.Values{"stale": {days}, "limit": {"1"}}, &list); err != nil {
+		return 0, err
+	}
+	l.EvaluationsSince = list.EvaluationsSince
+	var rows []struct {
+		Key             string
+		Stale           []project.StaleReason
+		LastModified    struct{ Date string }
+		LastEvaluatedAt string
+	}
+	if err := api.List(ctx, "/"+family, url.Values{"stale": {days}}, family, &rows); err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if len(row.Stale) == 0 {
+			return 0, remote.NoAnswer("/"+family, "it lists what is not stale, as a server of an older version does")
 		}
-		because("one_value", "serves %s to everybody", shown)
+		l.add(staleItem{Type: t, Key: row.Key, Reasons: row.Stale, LastModified: row.LastModified.Date, LastEvaluatedAt: row.LastEvaluatedAt})
 	}
-	switch last := item.LastEvaluatedAt[:min(len(item.LastEvaluatedAt), len(time.DateOnly))]; {
-	case v.since == "" || v.since > v.from() || last >= v.from():
-	case last == "":
-		because("not_evaluated", "was not evaluated since %s, when counting began", v.since)
-	default:
-		because("not_evaluated", "was not evaluated in the last %s", cli.Plural(v.days, "day"))
-	}
-	if len(item.Reasons) > marked && item.LastModified >= v.from() {
-		v.recent++
-		item.Reasons, item.Value = item.Reasons[:marked], nil
-	}
-	return item
+	return list.RecentlyChanged, nil
 }
 
 // notes are what the list does not tell.
-func (v *staleView) notes() (notes []string) {
+func (l *staleList) notes(recent int) (notes []string) {
+	from := project.Stale{Days: l.Days, Today: time.Now().UTC()}.From()
 	switch {
-	case v.since == "":
+	case l.EvaluationsSince == "":
 		notes = append(notes, "what was not evaluated is not known: no application has reported evaluations yet")
-	case v.since > v.from():
-		notes = append(notes, fmt.Sprintf("what was not evaluated in %s is not known yet: evaluations are counted since %s", cli.Plural(v.days, "day"), v.since))
+	case l.EvaluationsSince > from:
+		notes = append(notes, fmt.Sprintf("what was not evaluated in %s is not known yet: evaluations are counted since %s", cli.Plural(l.Days, "day"), l.EvaluationsSince))
 	}
-	if v.recent > 0 {
-		notes = append(notes, fmt.Sprintf("left out, as changed in the last %s: %s", cli.Plural(v.days, "day"), cli.Plural(v.recent, "item")))
+	if recent > 0 {
+		notes = append(notes, fmt.Sprintf("left out, as changed in the last %s: %s", cli.Plural(l.Days, "day"), cli.Plural(recent, "item")))
 	}
 	return notes
 }
 
 func (l *staleList) add(item staleItem) {
-	if len(item.Reasons) > 0 {
-		l.Items = append(l.Items, item)
+	for _, reason := range item.Reasons {
+		if reason.Value != nil {
+			item.Value = reason.Value
+		}
 	}
+	l.Items = append(l.Items, item)
 }
 
 func (l *staleList) sort() {
@@ -269,7 +219,7 @@ func (l *staleList) rows() [][]string {
 	for _, item := range l.Items {
 		var reasons []string
 		for _, r := range item.Reasons {
-			reasons = append(reasons, r.Message)
+			reasons = append(reasons, terminal.Printable(r.Message))
 		}
 		rows = append(rows, []string{item.Type.Noun(), terminal.Printable(item.Key), day(item.LastModified), day(item.LastEvaluatedAt), strings.Join(reasons, "; ")})
 	}

@@ -260,19 +260,3 @@ func (s *Session) evaluated(ctx context.Context) *telemetry.Evaluated {
 
 // EvaluatedVersion numbers what lists say of evaluations.
 func (s *Session) EvaluatedVersion(ctx context.Context) uint64 { return s.evaluated(ctx).Version }
-
-// withEvaluations is rows with the days on which their items were evaluated last. The
-// rows are everybody's: they are copied, if there is anything to be added.
-func withEvaluations[R any](rows []R, evaluated *telemetry.Evaluated, of func(row *R) (key string, at *string)) []R {
-	if len(evaluated.Days) == 0 {
-		return rows
-	}
-	rows = slices.Clone(rows)
-	for i := range rows {
-		key, at := of(&rows[i])
-		if day := evaluated.Days[key]; day != "" {
-			*at = project.Date(day.Begin())
-		}
-	}
-	return rows
-}

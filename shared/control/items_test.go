@@ -298,8 +298,8 @@ func TestOtherLists(t *testing.T) {
 				`{"name":"staging","environmentType":"staging","protected":false},` +
 				`{"name":"production","environmentType":"production","protected":true}]}`},
 		{"configs", must.Get(s.Configs(ctx, control.ConfigQuery{}))(t),
-			`{"configs":[{"key":"b","valueType":"string","tags":[],"sendToClientSdk":false,"commitSha":"` + sha + `",` + modified + `},` +
-				`{"key":"c","valueType":"int","tags":["t"],"sendToClientSdk":true,"schemaKey":"s","commitSha":"` + sha + `",` + modified + `}],"total":2}`},
+			`{"configs":[{"key":"b","valueType":"string","tags":[],"sendToClientSdk":false,"serves":{"default":{"value":"x"}},"commitSha":"` + sha + `",` + modified + `},` +
+				`{"key":"c","valueType":"int","tags":["t"],"sendToClientSdk":true,"schemaKey":"s","serves":{"default":{"value":1}},"commitSha":"` + sha + `",` + modified + `}],"total":2}`},
 		{"configs by tag", must.Get(s.Configs(ctx, control.ConfigQuery{Tag: "u"}))(t), `{"configs":[],"total":0}`},
 		{"log levels", must.Get(s.LogLevels(ctx))(t),
 			`{"logLevels":[{"key":"log-level.a","tags":[],"scopes":[{"scope":"default","fallbackLevel":"INFO","targets":[],"otherRuleCount":0},` +

@@ -19,16 +19,25 @@ type FlagQuery struct {
 	feed.PageQuery
 	Tag    string
 	Status string // matched against the production environments
+	// Stale asks for what may be cleaned up, as far as so many days tell; nil for all.
+	Stale *int
 }
 
 // FlagList is one page of flags, or all of them. Total counts what the filters
 // leave, on all pages.
 type FlagList struct {
-	Flags      []served.FlagRow `json:"flags"`
-	Total      int              `json:"total"`
-	NextCursor string           `json:"nextCursor,omitempty"`
+	Flags []served.FlagRow `json:"flags"`
+	Listed
+}
+
+// Listed is what is said of a page and its list.
+type Listed struct {
+	Total      int    `json:"total"`
+	NextCursor string `json:"nextCursor,omitempty"`
 	// EvaluationsSince is the first day on which an evaluation was counted; "" for none.
 	EvaluationsSince telemetry.Day `json:"evaluationsSince,omitempty"`
+	// Recent is how many are left out of what may be cleaned up, as they were changed lately.
+	Recent int `json:"recentlyChanged,omitempty"`
 }
 
 // Flags lists flags by key.
@@ -51,10 +60,13 @@ func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 				q.Status != "" && !slices.Contains(slices.Collect(maps.Values(row.Statuses)), document.Lifecycle(q.Status))
 		})
 	}
-	page, next := page(s, rows, b, func(row served.FlagRow) string { return row.Key })
-	evaluated := s.evaluated(ctx)
-	page = withEvaluations(page, evaluated, func(row *served.FlagRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
-	return &FlagList{page, len(rows), next, evaluated.Since}, nil
+	l := FlagList{}
+	l.Flags, l.Listed = listed(ctx, s, b, rows, q.Stale, flagOf)
+	return &l, nil
+}
+
+func flagOf(row *served.FlagRow) (project.Item, bool, project.Commit, *served.Use) {
+	return row.Item, row.ReadyForCleanup, row.Commit, &row.Use
 }
 
 // openPage reads which page of a list is asked for, refuses a request that has other
@@ -66,6 +78,47 @@ func (s *Session) openPage(ctx context.Context, list string, q feed.PageQuery, m
 	}
 	o, err := s.Open(ctx)
 	return b, o, err
+}
+
+// listed is the page of a list of what is evaluated, or of what of it may be cleaned up.
+// The rows are everybody's: they are copied, if there is anything to be added.
+func listed[R any](ctx context.Context, s *Session, b feed.Bounds, rows []R, staleDays *int, of func(*R) (project.Item, bool, project.Commit, *served.Use)) ([]R, Listed) {
+	evaluated, l := s.evaluated(ctx), Listed{}
+	l.EvaluationsSince = evaluated.Since
+	at := func(key string) string {
+		if day := evaluated.Days[key]; day != "" {
+			return project.Date(day.Begin())
+		}
+		return ""
+	}
+	if staleDays != nil {
+		by := project.Stale{Days: *staleDays, Today: telemetry.DayOf(s.service.settings.Now()).Begin(), Since: string(evaluated.Since)}
+		stale := []R{}
+		for _, row := range rows {
+			item, marked, commit, use := of(&row)
+			var recent bool
+			if use.Stale, recent = by.Why(marked, use.Everyone, commit.Date(), at(item.Key)); recent {
+				l.Recent++
+			}
+			if len(use.Stale) > 0 {
+				stale = append(stale, row)
+			}
+		}
+		rows = stale
+	}
+	l.Total = len(rows)
+	rows, l.NextCursor = page(s, rows, b, func(row R) string {
+		item, _, _, _ := of(&row)
+		return item.Key
+	})
+	if len(evaluated.Days) > 0 {
+		rows = slices.Clone(rows)
+		for i := range rows {
+			item, _, _, use := of(&rows[i])
+			use.LastEvaluatedAt = at(item.Key)
+		}
+	}
+	return rows, l
 }
 
 // page cuts a page out of rows that are in the order of their keys.
@@ -89,15 +142,14 @@ func page[R any](s *Session, rows []R, b feed.Bounds, key func(R) string) (page 
 // ConfigQuery narrows the list of configs.
 type ConfigQuery struct {
 	feed.PageQuery
-	Tag string
+	Tag   string
+	Stale *int
 }
 
 // ConfigList is one page of configs, or all of them.
 type ConfigList struct {
-	Configs          []served.ConfigRow `json:"configs"`
-	Total            int                `json:"total"`
-	NextCursor       string             `json:"nextCursor,omitempty"`
-	EvaluationsSince telemetry.Day      `json:"evaluationsSince,omitempty"`
+	Configs []served.ConfigRow `json:"configs"`
+	Listed
 }
 
 // Configs lists configs by key.
@@ -110,10 +162,13 @@ func (s *Session) Configs(ctx context.Context, q ConfigQuery) (*ConfigList, erro
 	if q.Tag != "" {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(row served.ConfigRow) bool { return !slices.Contains(row.Tags, q.Tag) })
 	}
-	page, next := page(s, rows, b, func(row served.ConfigRow) string { return row.Key })
-	evaluated := s.evaluated(ctx)
-	page = withEvaluations(page, evaluated, func(row *served.ConfigRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
-	return &ConfigList{page, len(rows), next, evaluated.Since}, nil
+	l := ConfigList{}
+	l.Configs, l.Listed = listed(ctx, s, b, rows, q.Stale, configOf)
+	return &l, nil
+}
+
+func configOf(row *served.ConfigRow) (project.Item, bool, project.Commit, *served.Use) {
+	return row.Item, row.ReadyForCleanup, row.Commit, &row.Use
 }
 
 // LogLevelList is every log-level document, projected per scope.

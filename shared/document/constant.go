@@ -1,44 +1,40 @@
 package document
 
-// ServesOne returns the value that everybody is served in all of these environments, and
-// whether there is one: the same from every rule that a context reaches, and none falls
-// through.
-func (d *Document) ServesOne(environments []string) (one Value, is bool) {
-	lists := [][]Rule{}
-	for _, e := range environments {
-		own, has := d.Own(e)
-		if has {
-			own = append(own[:len(own):len(own)], d.Default...) // what no rule of its own matches goes on there
+import "slices"
+
+// Outcome is what a scope serves, in short: Else to everyone whom none of so many rules
+// before it matches, nil for nothing. Everyone says that all get the same, from whichever
+// rule.
+type Outcome struct {
+	Targeting int
+	Else      *Value
+	Everyone  bool
+}
+
+// OutcomeIn is what is served in an environment, or by the default rules, which go on
+// where no rule of the environment's own matches.
+func (d *Document) OutcomeIn(scope string) Outcome {
+	own, _ := d.Own(scope)
+	rules := slices.Concat(own, d.Default)
+	same, canonical := true, ""
+	for i, rule := range rules {
+		value, whole := rule.Value.whole()
+		if whole = whole && value.Content != nil; !whole {
+			same, value = false, rule.Value
+		} else if text := value.Served().Canonical(); i > 0 && text != canonical {
+			same = false
 		} else {
-			own = d.Default
+			canonical = text
 		}
-		lists = append(lists, own)
-	}
-	if len(environments) == 0 {
-		lists = append(lists, d.Default)
-	}
-	canonical := ""
-	for _, rules := range lists {
-		reached := false
-		for _, rule := range rules {
-			value, whole := rule.Value.whole()
-			if !whole || value.Content == nil {
-				return Value{}, false
-			}
-			if text := value.Served().Canonical(); is && text != canonical {
-				return Value{}, false
-			} else {
-				one, is, canonical = value, true, text
-			}
-			if reached = len(rule.Criteria) == 0 || rule.CatchAll(); reached {
-				break
-			}
+		if len(rule.Criteria) > 0 && !rule.CatchAll() {
+			continue
 		}
-		if !reached {
-			return Value{}, false
+		if same {
+			i = 0
 		}
+		return Outcome{i, &value, same}
 	}
-	return one, is
+	return Outcome{Targeting: len(rules)}
 }
 
 // whole is the value that a rule serves to everyone it reaches. A split of which one

@@ -15,7 +15,7 @@ func Flags() Group {
 	group := Group{"flags", operationsOf(document.Flag, "Flag", map[string]handler{
 		"listFlags": listWithEvaluations(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flags(ctx, control.FlagQuery{
-				PageQuery: c.page(), Tag: c.query["tag"], Status: c.query["status"]})
+				PageQuery: c.page(), Tag: c.query["tag"], Status: c.query["status"], Stale: c.query.number("stale")})
 		}),
 		"getFlag": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flag(ctx, c.request.PathValue("key"))
@@ -29,7 +29,7 @@ func Flags() Group {
 func Configs() Group {
 	return Group{"configs", operationsOf(document.Config, "Config", map[string]handler{
 		"listConfigs": listWithEvaluations(func(ctx context.Context, c *call) (any, error) {
-			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query["tag"]})
+			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query["tag"], Stale: c.query.number("stale")})
 		}),
 		"getConfig": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Config(ctx, c.request.PathValue("key"))

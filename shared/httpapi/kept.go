@@ -30,7 +30,8 @@ func keptWith(work handler, evaluations bool) handler {
 		if c.kept == nil || len(c.request.URL.RawQuery)+len(c.request.URL.Path) > maxTarget {
 			return work(ctx, c)
 		}
-		if _, past := c.query["at"]; past {
+		_, past := c.query["at"]
+		if _, today := c.query["stale"]; past || today {
 			return work(ctx, c)
 		}
 		opened, err := c.session.Open(ctx)

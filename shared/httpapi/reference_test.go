@@ -255,6 +255,7 @@ func TestReads(t *testing.T) {
 		{"/workspace", "/brokenDocuments", "1"},
 		{"/workspace", "/broken/0/key", "broken"},
 		{"/environments", "/environments/2/protected", "true"},
+		{"/flags?stale=1", "/total", "0"},
 		{"/export", "/commitSha", w.get("/activity?limit=1").ok().text("/activity/0/sha")},
 		{"/export?cursor=", "/nextCursor", "<nil>"},
 		{"/flags", "/total", "2"},

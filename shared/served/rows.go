@@ -17,13 +17,20 @@ func (v *View) makeRows() {
 			stored := p.row.(*project.FlagOutline)
 			row := FlagRow{FlagSummary: stored.FlagSummary}
 			row.Statuses, row.EnvironmentStatuses = stored.Lifecycles.Statuses(active)
+			row.Serves = stored.Servings.In(active)
+			if everyone, is := stored.Servings.One(active); is {
+				row.Everyone = &everyone
+			}
 			row.Commit = LastCommit(p.file)
 			return row
 		})
 	})
 	v.Configs = sync.OnceValue(func() []ConfigRow {
+		active := v.ws.WithStatus()
 		return projected(v.of(document.Config), func(p placed) ConfigRow {
-			row := ConfigRow{ConfigSummary: *p.row.(*project.ConfigSummary)}
+			stored := p.row.(*project.ConfigOutline)
+			row := ConfigRow{ConfigSummary: stored.ConfigSummary}
+			row.Serves = stored.Servings.In(active)
 			row.Commit = LastCommit(p.file)
 			return row
 		})
@@ -56,27 +63,27 @@ func projected[R any](all []placed, row func(placed) R) []R {
 }
 
 // rowOf is a document's row of its list, of which nothing is missing but
-// what depends on more than the document. It stands under the document's key,
-// which is the file's.
-func rowOf(item *workspace.Item) any {
+// what depends on more than the document, and about what it takes beside rowBytes. It
+// stands under the document's key, which is the file's.
+func rowOf(item *workspace.Item) (row any, bytes int64) {
 	folder, _, _ := workspace.SplitPath(item.Path)
 	switch t, _ := folder.Type(); t {
 	case document.Flag:
 		row := project.OutlineFlag(item.View)
 		row.Key = item.Key
-		return &row
+		return &row, row.Servings.Bytes()
 	case document.Config:
-		row := project.SummarizeConfig(item.View, project.Commit{})
+		row := project.OutlineConfig(item.View)
 		row.Key = item.Key
-		return &row
+		return &row, row.Servings.Bytes()
 	case document.LogLevel:
 		row := project.SummarizeLogLevel(item.Tree, "", "")
 		row.Key = item.Key
-		return &row
+		return &row, 0
 	}
-	row := project.SummarizeSegment(item.View, "")
-	row.Key = item.Key
-	return &row
+	segment := project.SummarizeSegment(item.View, "")
+	segment.Key = item.Key
+	return &segment, 0
 }
 
 // LastCommit is what an answer says of the last commit that touched a file.
@@ -91,11 +98,19 @@ func LastCommit(f *repository.File) project.Commit {
 // FlagRow is a flag in the list.
 type FlagRow struct {
 	project.FlagSummary
-	LastEvaluatedAt string `json:"lastEvaluatedAt,omitempty"` // to the day; "": not that is known
+	Use
 }
 
 // ConfigRow is a config in the list.
 type ConfigRow struct {
 	project.ConfigSummary
-	LastEvaluatedAt string `json:"lastEvaluatedAt,omitempty"`
+	Use
+}
+
+// Use is what a list says of an item beside what its document does.
+type Use struct {
+	LastEvaluatedAt string                `json:"lastEvaluatedAt,omitempty"` // to the day; "": not that is known
+	Stale           []project.StaleReason `json:"stale,omitempty"`           // where that is asked for
+	// Everyone is what everybody is served of a flag in all environments; nil for nothing.
+	Everyone *project.ShortValue `json:"-"`
 }

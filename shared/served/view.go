@@ -148,8 +148,9 @@ func summary(d *workspace.Decoded, f *repository.File, listed bool) *content {
 		}
 		c.bytes += c.expressions.Bytes()
 		if listed {
-			c.row = rowOf(d.Item)
-			c.bytes += rowBytes + int64(len(d.Item.View.Name)+len(d.Item.View.Description)+statusBytes*len(d.Part.Environments))
+			var more int64
+			c.row, more = rowOf(d.Item)
+			c.bytes += rowBytes + more + int64(len(d.Item.View.Name)+len(d.Item.View.Description)+statusBytes*len(d.Part.Environments))
 			for _, tag := range d.Item.View.Tags {
 				c.bytes += tagBytes + int64(len(tag))
 			}

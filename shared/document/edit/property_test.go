@@ -330,7 +330,7 @@ func FuzzReads(f *testing.F) {
 			d := document.View(tree)
 			active := []document.Active{{Name: scope, Production: true}}
 			for _, v := range []any{
-				project.OutlineFlag(d), project.DetailFlag(tree, active, project.Commit{}), project.SummarizeConfig(d, project.Commit{}), project.DetailConfig(tree, project.Commit{}),
+				project.OutlineFlag(d), project.DetailFlag(tree, active, project.Commit{}), project.OutlineConfig(d), project.DetailConfig(tree, project.Commit{}),
 				project.SummarizeSegment(d, ""), project.DetailSegment(tree, ""), project.SummarizeLogLevel(tree, "", ""),
 			} {
 				must.Get(json.Marshal(v))(t)

@@ -3,6 +3,7 @@
 package project
 
 import (
+	"encoding/json"
 	"time"
 
 	"svc.example/svc/shared/document"
@@ -25,6 +26,14 @@ type Commit struct {
 	LastModified *Modified `json:"lastModified,omitempty"` // nil: not attributed
 }
 
+// Date is when it was committed; "" where nobody knows.
+func (c Commit) Date() string {
+	if c.LastModified == nil {
+		return ""
+	}
+	return c.LastModified.Date
+}
+
 // Item is what is shown of every flag and config.
 type Item struct {
 	Key         string             `json:"key"`
@@ -44,14 +53,16 @@ type FlagSummary struct {
 	ReadyForCleanup     bool                          `json:"readyForCleanup"`
 	Statuses            map[string]document.Lifecycle `json:"statuses"`
 	EnvironmentStatuses map[string]document.Lifecycle `json:"environmentStatuses"`
+	Serves              map[string]json.RawMessage    `json:"serves"` // a Serving by its scope
 	Commit
 }
 
 // FlagOutline is what the rows of a flag are made of, for a caller that does not keep the
-// flag itself: a row without statuses and commit, and what tells the statuses.
+// flag itself: a row without commit and what depends on the environments, and what tells that.
 type FlagOutline struct {
 	FlagSummary
 	document.Lifecycles
+	Servings
 }
 
 // OutlineFlag makes a flag's outline.
@@ -62,24 +73,36 @@ func OutlineFlag(d *document.Document) FlagOutline {
 			ReadyForCleanup: d.ReadyForCleanup,
 		},
 		document.LifecyclesOf(d),
+		ServingsOf(d),
 	}
 }
 
 // ConfigSummary is a row of the list of configs.
 type ConfigSummary struct {
 	Item
-	SendToClientSDK bool   `json:"sendToClientSdk"`
-	SchemaKey       string `json:"schemaKey,omitempty"`
+	ReadyForCleanup bool                       `json:"readyForCleanup,omitempty"`
+	SendToClientSDK bool                       `json:"sendToClientSdk"`
+	SchemaKey       string                     `json:"schemaKey,omitempty"`
+	Serves          map[string]json.RawMessage `json:"serves"`
 	Commit
 }
 
-// SummarizeConfig projects a config onto a row of the list.
-func SummarizeConfig(d *document.Document, commit Commit) ConfigSummary {
-	return ConfigSummary{
-		Item:            itemOf(d),
-		SendToClientSDK: d.SendToClientSDK,
-		SchemaKey:       d.SchemaKey,
-		Commit:          commit,
+// ConfigOutline is to a config what FlagOutline is to a flag.
+type ConfigOutline struct {
+	ConfigSummary
+	Servings
+}
+
+// OutlineConfig makes a config's outline.
+func OutlineConfig(d *document.Document) ConfigOutline {
+	return ConfigOutline{
+		ConfigSummary{
+			Item:            itemOf(d),
+			ReadyForCleanup: d.ReadyForCleanup,
+			SendToClientSDK: d.SendToClientSDK,
+			SchemaKey:       d.SchemaKey,
+		},
+		ServingsOf(d),
 	}
 }
 

@@ -12,7 +12,15 @@ func flagRow(d *document.Document, environments []document.Active, commit Commit
 	outline := OutlineFlag(d)
 	row := outline.FlagSummary
 	row.Statuses, row.EnvironmentStatuses = outline.Lifecycles.Statuses(environments)
+	row.Serves = outline.Servings.In(environments)
 	row.Commit = commit
+	return row
+}
+
+func configRow(d *document.Document, environments []document.Active, commit Commit) ConfigSummary {
+	outline := OutlineConfig(d)
+	row := outline.ConfigSummary
+	row.Serves, row.Commit = outline.Servings.In(environments), commit
 	return row
 }
 
@@ -30,28 +38,29 @@ func TestProjections(t *testing.T) {
 		"flag row": {flagRow(document.View(rich), environments, commit),
 			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
 				`"statuses":{"production":"live"},"environmentStatuses":{"production":"live","staging":"pre_rollout"},` +
+				`"serves":{"default":{"value":false},"production":{"value":true}},` +
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
 		"bare flag row": {flagRow(document.View(bare), environments, Commit{SHA: "abc"}),
-			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"statuses":{},"environmentStatuses":{},"commitSha":"abc"}`},
+			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"statuses":{},"environmentStatuses":{},"serves":{"default":{}},"commitSha":"abc"}`},
 		"flag": {DetailFlag(rich, environments, commit),
 			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
 				`"default":{"rules":[` + documents.ServesFalse + `]},"environments":[{"id":"production","rules":[` + documents.TargetsPro + `,` + documents.ServesTrue + `]}],` +
 				`"variants":[{"name":"on","value":{"type":"bool","value":true,"x":1.0}},{"description":"d","value":{"type":"bool","value":false}}],` +
 				`"environmentStatuses":{"production":"live","staging":"pre_rollout"},` +
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
-		"config row": {SummarizeConfig(document.View(rich), commit),
+		"config row": {configRow(document.View(rich), environments, commit),
 			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"sendToClientSdk":true,"schemaKey":"k",` +
-				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
-		"bare config row": {SummarizeConfig(document.View(bare), Commit{SHA: "abc"}),
-			`{"key":"c","valueType":"int","tags":[],"sendToClientSdk":false,"commitSha":"abc"}`},
+				`"serves":{"default":{"value":false},"production":{"value":true}},"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
+		"bare config row": {configRow(document.View(bare), environments, Commit{SHA: "abc"}),
+			`{"key":"c","valueType":"int","tags":[],"sendToClientSdk":false,"serves":{"default":{}},"commitSha":"abc"}`},
 		"bare config": {DetailConfig(bare, Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"default":{"rules":[]},"environments":[],"variants":[],` +
 				`"environmentStatuses":{},"commitSha":"abc","sendToClientSdk":false}`},
 		"segment row":      {SummarizeSegment(document.View(rich), "abc"), `{"key":"f","name":"N","description":"D <b>","ruleCount":1,"commitSha":"abc"}`},
 		"bare segment row": {SummarizeSegment(document.View(bare), "abc"), `{"key":"c","name":"","description":"","ruleCount":0,"commitSha":"abc"}`},
 		"segment":          {DetailSegment(rich, "abc"), `{"key":"f","name":"N","default":{"rules":[` + documents.ServesFalse + `]},"commitSha":"abc"}`},
-		"aliases are spelled out": {SummarizeConfig(document.View(documents.Tree(t, `{"key":"c","valueType":"string-list"}`)), Commit{SHA: "abc"}),
-			`{"key":"c","valueType":"string_list","tags":[],"sendToClientSdk":false,"commitSha":"abc"}`},
+		"aliases are spelled out": {configRow(document.View(documents.Tree(t, `{"key":"c","valueType":"string-list"}`)), environments, Commit{SHA: "abc"}),
+			`{"key":"c","valueType":"string_list","tags":[],"sendToClientSdk":false,"serves":{"default":{}},"commitSha":"abc"}`},
 	} {
 		if got := documents.Wire(t, tt.got); got != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)

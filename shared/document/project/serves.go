@@ -1,0 +1,149 @@
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// Serving is what a scope serves, in short: after so many targeting rules one value to
+// everyone else, or a split; neither where no rule holds for everyone.
+type Serving struct {
+	Rules int `json:"rules,omitempty"`
+	*ShortValue
+	Split []Share `json:"split,omitempty"`
+}
+
+// ShortValue is a bare value. What is long is cut, and then a string.
+type ShortValue struct {
+	Value        json.RawMessage `json:"value,omitempty"` // nil: it is confidential or provided
+	Confidential bool            `json:"confidential,omitempty"`
+	Truncated    bool            `json:"truncated,omitempty"`
+}
+
+// Share is one value of a split.
+type Share struct {
+	ShortValue
+	Percent float64 `json:"percent"`
+}
+
+const (
+	maxShown  = 100 // characters of a value
+	maxShares = 10
+)
+
+// Servings are what all scopes of a document serve: the default rules first, then each
+// environment that has an entry.
+type Servings []scopeServing
+
+type scopeServing struct {
+	scope  string
+	text   json.RawMessage // a Serving
+	shown  ShortValue      // what everyone gets
+	digest string          // of that in full; "": not everyone gets the same
+}
+
+// ServingsOf sums up what a document serves.
+func ServingsOf(d *document.Document) Servings {
+	all := Servings{servingOf(d, document.DefaultScope)}
+	for _, e := range d.Environments {
+		all = append(all, servingOf(d, e.ID))
+	}
+	return all
+}
+
+func servingOf(d *document.Document, scope string) scopeServing {
+	outcome := d.OutcomeIn(scope)
+	serving, s := Serving{Rules: outcome.Targeting}, scopeServing{scope: scope}
+	switch value := outcome.Else; {
+	case value == nil:
+	case value.Weighted != nil:
+		serving.Split = sharesOf(value.Weighted)
+	case value.Content != nil:
+		shown := shorten(*value)
+		serving.ShortValue = &shown
+		if outcome.Everyone {
+			digest := sha256.Sum256([]byte(value.Served().Canonical()))
+			s.shown, s.digest = shown, string(digest[:])
+		}
+	}
+	s.text, _ = json.Marshal(serving) // of what was JSON
+	return s
+}
+
+func sharesOf(split *document.Weighted) []Share {
+	total := int64(0)
+	for _, arm := range split.Arms {
+		total += arm.Weight
+	}
+	shares := []Share{}
+	for _, arm := range split.Arms {
+		if arm.Weight > 0 && len(shares) < maxShares {
+			percent := math.Round(float64(arm.Weight)/float64(total)*100_000) / 1000
+			shares = append(shares, Share{shorten(arm.Value), percent})
+		}
+	}
+	return shares
+}
+
+func shorten(value document.Value) ShortValue {
+	if value.Secret() || value.Content == nil {
+		return ShortValue{Confidential: value.Secret()}
+	}
+	served := value.Served()
+	text, isText := served.Text()
+	if !isText {
+		text = string(served.Compact())
+	}
+	if utf8.RuneCountInString(text) <= maxShown {
+		return ShortValue{Value: served.Compact()}
+	}
+	cut := string([]rune(text[:min(len(text), maxShown*utf8.UTFMax)])[:maxShown])
+	return ShortValue{Value: jsontree.NewString(cut).Compact(), Truncated: true}
+}
+
+// In is what the default rules and those environments serve that have an entry.
+func (s Servings) In(environments []document.Active) map[string]json.RawMessage {
+	shown := map[string]json.RawMessage{}
+	for _, one := range s {
+		if one.scope == document.DefaultScope || slices.ContainsFunc(environments, func(e document.Active) bool { return e.Name == one.scope }) {
+			shown[one.scope] = one.text
+		}
+	}
+	return shown
+}
+
+// One is the value that everyone is served in all of these environments, and whether
+// there is one.
+func (s Servings) One(environments []document.Active) (value ShortValue, is bool) {
+	digest := ""
+	for i := range max(1, len(environments)) {
+		one := s[0]
+		for _, own := range s[1:] {
+			if i < len(environments) && own.scope == environments[i].Name {
+				one = own
+				break
+			}
+		}
+		if one.digest == "" || digest != "" && one.digest != digest {
+			return ShortValue{}, false
+		}
+		digest, value = one.digest, one.shown
+	}
+	return value, true
+}
+
+// Bytes is about what they take in memory.
+func (s Servings) Bytes() (n int64) {
+	for i := range s {
+		n += servingBytes + int64(len(s[i].text)+len(s[i].shown.Value))
+	}
+	return n
+}
+
+const servingBytes = 192
