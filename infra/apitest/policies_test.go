@@ -207,6 +207,7 @@ func (e *everything) reads() {
 		"listSegments", "listSchemas", "listContexts", "getOpenAPI", "getDocs", "getStoredConfigSchema"} {
 		e.ask(operation, request{})
 	}
+	e.ask("listDifferences", request{path: "/v1/environments/production/differences?from=staging"})
 	e.ask("evaluateContext", request{body: `{"environment": "production", "context": {"user": {"key": "u-1"}}, "explain": true}`})
 	e.ask("leadToConsole", request{path: "/"})
 	e.ask("openConsole", request{})

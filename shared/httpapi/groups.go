@@ -26,6 +26,12 @@ func Workspace() Group {
 		"listEnvironments": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Environments(ctx)
 		},
+		"listDifferences": kept(func(ctx context.Context, c *call) (any, error) {
+			if err := c.hold(ctx, 2*control.ExportPage, 0); err != nil {
+				return nil, err
+			}
+			return c.session.Differences(ctx, c.request.PathValue("env"), c.query["from"], c.query["cursor"])
+		}),
 		"exportDocuments": kept(func(ctx context.Context, c *call) (any, error) {
 			if err := c.hold(ctx, 2*control.ExportPage, 0); err != nil {
 				return nil, err

@@ -255,6 +255,7 @@ func TestReads(t *testing.T) {
 		{"/workspace", "/brokenDocuments", "1"},
 		{"/workspace", "/broken/0/key", "broken"},
 		{"/environments", "/environments/2/protected", "true"},
+		{"/environments/staging/differences?from=production", "/differences/0/messages/0/scope", "staging"},
 		{"/flags?stale=1", "/total", "0"},
 		{"/export", "/commitSha", w.get("/activity?limit=1").ok().text("/activity/0/sha")},
 		{"/export?cursor=", "/nextCursor", "<nil>"},
