@@ -3,7 +3,7 @@
 //
 // It works with the public REST API and nothing else. The program is what is in
 // app, written in TypeScript with Preact and its signals. What is served is the bundle of
-// it: one script that is not minified, one style sheet, and
+// it: one script that keeps its names, one style sheet, and
 // the licences of what others wrote. So a browser that has nothing yet sends four
 // requests, each of which somebody pays for where it is hosted, and svc has the
 // files in it only as gzip, as nearly every browser takes them.
