@@ -13,12 +13,10 @@ import (
 // a desk and on a dark phone; nothing is wider than the page, on a tablet neither; and
 // nothing that is drawn later moves what stands there already.
 func TestConsoleIsAccessible(t *testing.T) {
-	needsPackages(t)
-	axe := readFile(t, filepath.Join("node_modules", "axe-core", "axe.min.js"))
 	open := func(base string) docsPage {
 		p := observed(t, desk)
 		p.load(t, base+"/console/")
-		p.do(t, "axe", chromedp.Evaluate[chromedp.Void](string(axe)+"; undefined"))
+		p.withAxe(t)
 		return p
 	}
 	walk := func(p docsPage, views []struct{ name, place, drawn string }) {
@@ -105,6 +103,14 @@ func TestConsoleMovesNothingForThoseWhoAskForIt(t *testing.T) {
 
 const violations = `async () => (await axe.run(document, { resultTypes: ["violations"] })).violations.flatMap((v) =>
 	v.nodes.map((node) => v.id + ": " + node.target.join(" ") + ": " + node.failureSummary.replaceAll("\n", " ")))`
+
+// withAxe has axe in the page, which sound and fits ask.
+func (p docsPage) withAxe(t *testing.T) {
+	t.Helper()
+	needsPackages(t)
+	axe := readFile(t, filepath.Join("node_modules", "axe-core", "axe.min.js"))
+	p.do(t, "axe", chromedp.Evaluate[chromedp.Void](string(axe)+"; undefined"))
+}
 
 // sound demands of a view that it fits on each screen.
 func (p docsPage) sound(t *testing.T, view string) {

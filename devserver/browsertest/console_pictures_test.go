@@ -47,6 +47,9 @@ var consoleViews = []struct{ name, place, drawn string }{
 	{"context", "#/contexts/user/user-1", ".got li"},
 	{"activity", "#/activity", ".feed li"},
 	{"palette", "#/flags?find=1", "#choices li"},
+	{"stale", "#/flags?stale=30", ".row .why, .empty"},
+	{"saved", "#/flags?saved=1&q=a", "dialog .form"},
+	{"compare", "#/compare?from=staging&to=production", ".row .why"},
 	{"nowhere", "#/nowhere", ".empty"},
 }
 

@@ -42,6 +42,19 @@ export interface LastModified {
   author: string;
 }
 
+/** A bare value as lists have it: what is long is cut, and what is secret left out. */
+export interface Short {
+  value?: Json;
+  confidential?: boolean;
+  truncated?: boolean;
+}
+
+/** What is served after so many rules. */
+export interface Serving extends Short {
+  rules?: number;
+  split?: (Short & { percent: number })[];
+}
+
 /** A row of a list: a flag, a config, a segment or a service's log levels. */
 export interface Row {
   key: string;
@@ -51,6 +64,10 @@ export interface Row {
   tags?: string[];
   readyForCleanup?: boolean;
   environmentStatuses?: Record<string, string>;
+  /** By scope; an environment that is not there serves what default does. */
+  serves?: Record<string, Serving>;
+  /** Where it was asked for. */
+  stale?: { code: string; message: string; value?: Json }[];
   sendToClientSdk?: boolean;
   ruleCount?: number;
   scopes?: LevelScope[];

@@ -2,7 +2,7 @@
 import { signal, useLayoutEffect, useState } from "./lib";
 import { environments } from "./workspace";
 import type { Environment } from "./answers";
-import { place, close } from "./router";
+import { place, close, refine } from "./router";
 import { Dialog } from "./dialog";
 
 const storageKey = "svc hidden columns";
@@ -16,10 +16,20 @@ function stored(): string[] {
   }
 }
 
-const hidden = signal(stored());
+const chosen = signal(stored());
 
+/** Those that have no column: as the address says, else as was chosen last. */
+function hidden(): string[] {
+  const named = place.value.query.get("hide");
+  return named === null ? chosen.value : named.split(",");
+}
+
+const none = "-"; // an environment's name begins with something else
+
+/** Chooses columns, which the address of the list tells from then on. */
 function hide(names: string[]) {
-  hidden.value = names;
+  chosen.value = names;
+  refine({ hide: names.join(",") || none });
   try {
     localStorage.setItem(storageKey, JSON.stringify(names));
   } catch {
@@ -63,14 +73,19 @@ export function useColumns(others: number, spare: number) {
   const room = (others: number) =>
     width ? Math.floor((width / rem - (wide ? others : 14.75)) / (wide ? 5.5 : 5.25)) : 3;
   const tight = environments.value.length > room(others);
-  const names = columnsOf(environments.value, hidden.value, room(tight ? others - spare : others));
+  const names = columnsOf(environments.value, hidden(), room(tight ? others - spare : others));
   return { ref, names, tight };
 }
 
 /** Opened by columns=1 in the query. */
 export function Columns() {
   if (!place.value.query.has("columns")) return null;
-  const shut = () => close(["columns"]);
+  const shut = () => {
+    const hide = place.value.query.get("hide");
+    const after = () => hide !== null && refine({ hide });
+    if (history.state?.pushed) addEventListener("popstate", after, { once: true });
+    close(["columns"]);
+  };
   return (
     <Dialog title="Columns" close={shut}>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
@@ -79,12 +94,12 @@ export function Columns() {
             <input
               type="checkbox"
               disabled={matters(one)}
-              checked={matters(one) || !hidden.value.includes(one.name)}
+              checked={matters(one) || !hidden().includes(one.name)}
               onChange={(event: any) =>
                 hide(
                   event.target.checked
-                    ? hidden.value.filter((name) => name !== one.name)
-                    : [...hidden.value, one.name],
+                    ? hidden().filter((name) => name !== one.name)
+                    : [...hidden(), one.name],
                 )
               }
             />{" "}

@@ -11,6 +11,10 @@ import { Coming } from "./parts";
 import { most, select } from "./selection";
 import { Field } from "./values";
 import { count, Status } from "./words";
+import { folded, useStale } from "./stale";
+
+/** What needs the documents, not their rows alone. */
+const ofDocuments = ["tag", "ready", "fold"];
 
 /** The documents of items: few one by one, many from the export. */
 async function documentsOf(
@@ -46,7 +50,8 @@ export function Deed({
   shut: () => void;
 }) {
   const names = environments.value.map((one) => one.name),
-    type = families[family].type;
+    type = families[family].type,
+    stale = useStale(family).rows;
   const { work, set, done, cancel, resumed } = useBegun(`${family} ${what}`, () => ({
     on: what === "tag" ? true : (undefined as boolean | undefined),
     where: undefined as string | undefined,
@@ -71,7 +76,7 @@ export function Deed({
   const renew = async () => {
     await Promise.all([loadLists(), get("workspace").then((now) => (workspace.value = now))]);
     const now = lists[family].peek().rows.filter((row) => rows.some((one) => one.key === row.key));
-    if (what === "tag") await read();
+    if (ofDocuments.includes(what)) await read();
     see({ rows: now, head: workspace.peek().commitSha });
   };
   // What the list has may be older than what has just been done.
@@ -79,10 +84,16 @@ export function Deed({
     renew().catch((problem) => store({ problem }));
   }, []);
   if (stored.problem) return <Problem problem={stored.problem} />;
-  if (!seen || (what === "tag" && !stored.all)) return <Coming lines={3} />;
+  if (!seen || (ofDocuments.includes(what) && !stored.all) || (what === "fold" && !stale))
+    return <Coming lines={3} />;
 
-  const fit = what === "switch" ? seen.rows.filter((row) => row.valueType === "bool") : seen.rows,
-    left = seen.rows.length - fit.length;
+  const fits = (row: Row) =>
+    what === "switch"
+      ? row.valueType === "bool"
+      : what !== "fold" || stale?.get(row.key)?.stale?.some((one) => one.code === "one_value");
+  const fit = seen.rows.filter(fits),
+    left = seen.rows.length - fit.length,
+    fitting = new Set(fit.map((row) => row.key));
   const tags = [...new Set(lists[family].value.rows.flatMap((row) => row.tags ?? []))]
     .sort()
     .slice(0, 200);
@@ -115,24 +126,34 @@ export function Deed({
           expectedCommitSha: row.commitSha,
         }));
     }
-    return (stored.all ?? []).map(({ key, commitSha, document }) => {
+    const put = ({ key, commitSha }: any, document: any) => ({
+      op: "put",
+      type,
+      key,
+      document,
+      expectedCommitSha: commitSha,
+    });
+    const all = (stored.all ?? []).filter(({ key }) => fitting.has(key));
+    if (what === "ready")
+      return all.map((one) => put(one, { ...one.document, readyForCleanup: true }));
+    if (what === "fold") return all.map((one) => put(one, folded(one.document, names)));
+    return all.map((one) => {
+      const { document } = one;
       const tags = Array.isArray(document.tags) ? document.tags : [],
         rest = tags.filter((one: any) => one !== tag.trim());
-      return {
-        op: "put",
-        type,
-        key,
-        document:
-          on && rest.length < tags.length
-            ? document
-            : { ...document, tags: on ? [...tags, tag.trim()] : rest },
-        expectedCommitSha: commitSha,
-      };
+      return put(
+        one,
+        on && rest.length < tags.length
+          ? document
+          : { ...document, tags: on ? [...tags, tag.trim()] : rest },
+      );
     });
   };
   const waiting =
     fit.length === 0
-      ? "None of the selected flags is a Boolean, so none can be switched."
+      ? what === "fold"
+        ? "None of the selected flags serves everybody the same value."
+        : "None of the selected flags is a Boolean, so none can be switched."
       : fit.length > most
         ? `A change set takes up to ${most.toLocaleString("en")} items.`
         : what === "tag" && !tag.trim()
@@ -217,6 +238,16 @@ export function Deed({
               ))}
             </datalist>
           </>
+        )}
+        {what === "ready" && (
+          <p class="note">Says that programs need them no more. What they serve stays as it is.</p>
+        )}
+        {what === "fold" && (
+          <p class="note">
+            One rule for everyone takes the place of all rules, in every environment: what is served
+            stays as it is.{" "}
+            {left > 0 && `Left out, as not everybody gets the same: ${count(left, "flag")}.`}
+          </p>
         )}
         {what === "delete" && (
           <p class="note">

@@ -11,6 +11,7 @@ const paths = {
   problems: "M12 4 2.5 20h19zM12 10v4.5m0 2.5v.2",
   clients: "M3 5h18v11H3zM9 20h6m-3-4v4",
   activity: "M3 12h4l3-8 4 16 3-8h4",
+  compare: "M8 4 4 8l4 4M4 8h13m-1 4 4 4-4 4m4-4H7",
   search: "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13Zm5-1.5L21 21",
   lock: "M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3",
   close: "M6 6l12 12M18 6 6 18",

@@ -15,12 +15,15 @@ import { Choice } from "./choice";
 import { Broken } from "./broken";
 import { Problem, Empty } from "./problem";
 import { List } from "./list";
-import { selected, select } from "./selection";
+import { selected, select, deeds } from "./selection";
 import { Selected } from "./selected";
 import { Bulk } from "./bulk";
 import { Coming } from "./parts";
 import { matching, wordsOf } from "./search";
 import { useColumns, Columns } from "./columns";
+import { Serves, servingIn, servesText } from "./serves";
+import { useStale, staleDays, StaleNote, Why } from "./stale";
+import { Saved, filterNames } from "./saved";
 
 function filtered(rows: Row[], query: URLSearchParams) {
   const words = wordsOf(query.get("q") ?? "");
@@ -39,6 +42,9 @@ function filtered(rows: Row[], query: URLSearchParams) {
           : Object.values(row.environmentStatuses ?? {}).includes(status))),
   );
 }
+
+/** What of an address leaves rows out. */
+const narrowing = filterNames.filter((name) => name !== "sort" && name !== "hide");
 
 const dateOf = (row: Row) =>
   typeof row.lastModified === "string" ? row.lastModified : (row.lastModified?.date ?? "");
@@ -90,7 +96,7 @@ const told = (row: Row, counted: string[]) =>
     ),
   );
 
-function level(row: Row, scope: string) {
+export function Level({ row, scope }: { row: Row; scope: string }) {
   const found = row.scopes?.find((one) => one.scope === scope);
   if (!found) return <span class="note">default</span>;
   return (
@@ -111,7 +117,7 @@ const rest = (row: Row, names: string[]) => {
           title={left
             .map(({ name }) => {
               const status = row.environmentStatuses?.[name];
-              return `${name}: ${status ? (statuses[status]?.[0] ?? status) : "–"}`;
+              return `${name}: ${status ? (statuses[status]?.[0] ?? status) : servesText(servingIn(row, name))}`;
             })
             .join("\n")}
         >
@@ -121,11 +127,24 @@ const rest = (row: Row, names: string[]) => {
     : [];
 };
 
+/** What an environment serves of a flag: its status, or of another type the value or the split. */
+const within = (row: Row, name: string) => {
+  const status = row.environmentStatuses?.[name];
+  return status ? <Status status={status} /> : <Serves serving={servingIn(row, name)} />;
+};
+
+/** @param stale the rows that may be cleaned up, where these are shown */
 function shape(
   family: Family,
   names: string[],
   counted: string[],
+  stale?: Map<string, Row>,
 ): { columns: string[]; cells: (row: Row) => any[] } {
+  if (stale)
+    return {
+      columns: ["Key", "Why", ...counted],
+      cells: (row) => [Name(row), <Why row={stale.get(row.key)} />, ...told(row, counted)],
+    };
   const more = environments.value.length > names.length ? ["More"] : [],
     changes = counted.filter((column) => column === "Changed");
   switch (family) {
@@ -136,19 +155,23 @@ function shape(
           Name(row),
           ...value(row),
           typeWords(row.valueType),
-          ...names.map((name) => <Status status={row.environmentStatuses?.[name]} />),
+          ...names.map((name) => within(row, name)),
           ...rest(row, names),
           ...told(row, counted),
         ],
       };
     case "configs":
       return {
-        columns: ["Key", ...served, "Type", "Browsers", ...counted],
+        columns: ["Key", ...served, "Type", ...names, ...more, ...counted],
         cells: (row) => [
           Name(row),
           ...value(row),
-          typeWords(row.valueType),
-          row.sendToClientSdk ? "sent" : <span class="note">not sent</span>,
+          <>
+            {typeWords(row.valueType)}
+            {row.sendToClientSdk && <span class="note clip">sent to browsers</span>}
+          </>,
+          ...names.map((name) => <Serves serving={servingIn(row, name)} />),
+          ...rest(row, names),
           ...told(row, counted),
         ],
       };
@@ -157,8 +180,8 @@ function shape(
         columns: ["Service", "default", ...names, ...changes],
         cells: (row) => [
           Name(row),
-          level(row, "default"),
-          ...names.map((name) => level(row, name)),
+          <Level row={row} scope="default" />,
+          ...names.map((name) => <Level row={row} scope={name} />),
           ...told(row, changes),
         ],
       };
@@ -182,7 +205,14 @@ export function Items({ family }: { family: Family }) {
   const { title, each: one } = families[family];
   const { rows, state, problem } = lists[family].value;
   const { query } = place.value;
-  const found = useMemo(() => ordered(filtered(rows, query), query.get("sort")), [rows, query]);
+  const stale = useStale(family);
+  const found = useMemo(() => {
+    const shown = filtered(rows, query);
+    return ordered(
+      stale.days ? shown.filter((row) => stale.rows?.has(row.key)) : shown,
+      query.get("sort"),
+    );
+  }, [rows, query, stale.data]);
   const tags = useMemo(
     () => [...new Set(rows.flatMap((row) => row.tags ?? []))].sort().slice(0, 500),
     [rows],
@@ -194,13 +224,18 @@ export function Items({ family }: { family: Family }) {
   // What is typed is looked for once in a frame. Until then it is what the field has,
   // whatever else is drawn, and whoever goes down into the list takes it along.
   const typing = useRef({ frame: 0, text: "", path: "" });
-  const flags = family === "flags";
+  const flags = family === "flags" || family === "configs";
   const { ref, names, tight } = useColumns(
     23.5 + (served.length ? 7 : 0) + (flags ? 6.5 * counted.length : 6.5),
     flags && counted.length ? 6.5 : 0,
   );
-  const { columns, cells } = shape(family, names, flags && tight ? counted.slice(1) : counted);
-  const narrowed = ["q", "tag", "status", "type", "in"].some((name) => query.get(name));
+  const { columns, cells } = shape(
+    family,
+    names,
+    flags && tight && !stale.days ? counted.slice(1) : counted,
+    stale.days ? (stale.rows ?? new Map()) : undefined,
+  );
+  const narrowed = narrowing.some((name) => query.get(name));
   // What is above the list stands there before it comes, so that nothing moves.
   const coming = state !== "here",
     filled = rows.length > 0 || narrowed || (coming && !problem);
@@ -284,6 +319,14 @@ export function Items({ family }: { family: Family }) {
           {(tags.length > 0 || (coming && family === "flags")) && (
             <Choice label="Tag" name="tag" all="Tag" options={tags} />
           )}
+          {flags && (
+            <Choice
+              label="Clean-up"
+              name="stale"
+              all="Clean-up"
+              options={staleDays.map((days) => [days, `Stale for ${days} days`])}
+            />
+          )}
           {counted.length > 0 && family !== "segments" && (
             <Choice
               label="Sort"
@@ -297,21 +340,27 @@ export function Items({ family }: { family: Family }) {
               ]}
             />
           )}
-          {(family === "flags" || family === "log-levels") && environments.value.length > 3 && (
+          {family !== "segments" && environments.value.length > 3 && (
             <button type="button" onClick={() => open({ columns: "1" })}>
               Columns
             </button>
           )}
+          <button type="button" onClick={() => open({ saved: "1" })}>
+            Saved
+          </button>
         </div>
       )}
       <Columns />
+      <Saved family={family} />
       <Broken />
       {problem && <Problem problem={problem} />}
+      {stale.problem && <Problem problem={stale.problem} />}
+      {stale.days && <StaleNote days={stale.days} data={stale.data} />}
       {found.length > 0 ? (
         <>
           <div
             ref={ref}
-            class={`of-${family} ${served.length ? "on-files" : ""}`}
+            class={stale.days ? "of-stale" : `of-${family} ${served.length ? "on-files" : ""}`}
             style={{ "--environments": names.length + (columns.includes("More") ? 1 : 0) }}
           >
             <List
@@ -326,17 +375,17 @@ export function Items({ family }: { family: Family }) {
               pick={(keys: Iterable<string>) => select(family, keys)}
             />
           </div>
-          <Selected family={family} found={found} />
+          <Selected list={family} one={families[family].one} found={found} deeds={deeds(family)} />
           <Bulk family={family} />
         </>
-      ) : state !== "here" ? (
-        !problem && <Coming lines={8} />
+      ) : state !== "here" || (stale.days && !stale.rows) ? (
+        !problem && !stale.problem && <Coming lines={8} />
       ) : narrowed ? (
-        <Empty title="No matches">
+        <Empty title={stale.days ? "Nothing is stale" : "No matches"}>
           <p>No {one} fits all of these filters.</p>
           <button
             type="button"
-            onClick={() => refine({ q: null, tag: null, status: null, type: null, in: null })}
+            onClick={() => refine(Object.fromEntries(narrowing.map((name) => [name, null])))}
           >
             Clear the filters
           </button>

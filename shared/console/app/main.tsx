@@ -22,6 +22,7 @@ const views = [
         { name: "clients", title: "Clients" },
       ]
     : [{ name: "contexts", title: "Contexts" }]),
+  { name: "compare", title: "Compare" },
   { name: "activity", title: "Activity" },
 ];
 

@@ -1,15 +1,22 @@
 // What stands below a list as long as something is selected.
-import { families } from "./workspace";
-import type { Family } from "./workspace";
-import type { Row } from "./answers";
-import { selected, most, select, deeds } from "./selection";
+import { selected, most, select } from "./selection";
 import { count } from "./words";
 import { open } from "./router";
 import { Icon } from "./icons";
 
 /** Stands below a list as long as something is selected. */
-export function Selected({ family, found }: { family: Family; found: Row[] }) {
-  const keys = selected(family),
+export function Selected({
+  list,
+  one,
+  found,
+  deeds,
+}: {
+  list: string;
+  one: string;
+  found: { key: string }[];
+  deeds: [what: string, word: string][];
+}) {
+  const keys = selected(list),
     n = keys.size;
   return (
     <>
@@ -19,14 +26,14 @@ export function Selected({ family, found }: { family: Family; found: Row[] }) {
       {n > 0 && (
         <section class="selected" aria-label="Selected">
           <p>
-            <b>{count(n, families[family].one)}</b> selected{" "}
+            <b>{count(n, one)}</b> selected{" "}
             {n < found.length && n < most && (
               <button
                 type="button"
                 class="link"
                 onClick={() =>
                   select(
-                    family,
+                    list,
                     found.slice(0, most).map((row) => row.key),
                   )
                 }
@@ -38,7 +45,7 @@ export function Selected({ family, found }: { family: Family; found: Row[] }) {
             )}
           </p>
           <div class="actions">
-            {deeds(family).map(([what, word]) => (
+            {deeds.map(([what, word]) => (
               <button type="button" class="small" onClick={() => open({ bulk: what })}>
                 {word}
               </button>
@@ -47,7 +54,7 @@ export function Selected({ family, found }: { family: Family; found: Row[] }) {
               type="button"
               class="quiet small"
               aria-label="Select nothing"
-              onClick={() => select(family, [])}
+              onClick={() => select(list, [])}
             >
               <Icon name="close" />
             </button>

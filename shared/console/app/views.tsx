@@ -15,6 +15,7 @@ import { Overrides } from "./overrides";
 import { Problems } from "./problems";
 import { Clients } from "./clients";
 import { Activity } from "./activity";
+import { Compare } from "./compare";
 
 /** A view, or that it could not be drawn: a document may be anything that somebody has pushed. */
 export function View() {
@@ -67,6 +68,7 @@ function Views() {
   if (tokenGiven && view === "overrides") return <Overrides />;
   if (tokenGiven && view === "problems") return <Problems />;
   if (tokenGiven && view === "clients") return <Clients />;
+  if (view === "compare") return <Compare />;
   if (view === "activity") return <Activity />;
   return (
     <>
