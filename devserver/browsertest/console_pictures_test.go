@@ -68,6 +68,8 @@ var directoryViews = []struct{ name, place, drawn string }{
 	{"directory-new-override", "#/overrides?override=*", "dialog .override"},
 	{"directory-problems", "#/problems", ".feed li"},
 	{"directory-clients", "#/clients", ".feed li"},
+	{"directory-stale", "#/flags?stale=30", ".row .why, .empty"},
+	{"directory-compare", "#/compare?from=development&to=production", ".row .why"},
 	{"directory-activity", "#/activity", ".empty, .feed li"},
 }
 

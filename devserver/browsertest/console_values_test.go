@@ -202,14 +202,23 @@ func TestConsoleListsManyEnvironments(t *testing.T) {
 	for _, width := range []int64{320, 768, 1280, 1920} {
 		p := openConsole(t, w, screen{width, 800, false, "light"}, "#/flags", key)
 		p.says(t, ".row .key", "new-checkout")
-		eventually(t, fmt.Sprint("the list fits into ", width), func() (any, bool) {
+		fits := func() (any, bool) {
 			got := call[[]float64](t, p.tab, `() => {
 				const list = document.querySelector(".list").getBoundingClientRect();
 				const last = [...document.querySelectorAll(".row:first-child > span")].filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect().right);
 				return [Math.max(...last), list.right, document.documentElement.scrollWidth, innerWidth, document.querySelectorAll('.row:first-child [data-column="production"]').length];
 			}`)
 			return got, got[0] <= got[1] && got[2] <= got[3] && got[4] == 1
-		})
+		}
+		eventually(t, fmt.Sprint("the list fits into ", width), fits)
+		p.visit(t, "#/configs")
+		p.says(t, ".row .key", "home.banner")
+		eventually(t, fmt.Sprint("that of configs fits into ", width), fits)
+		p.visit(t, "#/compare?from=region-00&to=production")
+		p.says(t, ".row .key", "search.suggestions")
+		eventually(t, fmt.Sprint("differences fit into ", width), fits)
+		p.visit(t, "#/flags")
+		p.says(t, ".row .key", "new-checkout")
 		if width != 1280 {
 			continue
 		}

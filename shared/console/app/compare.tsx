@@ -33,7 +33,8 @@ function useDifferences(from: string, to: string) {
   const [state, set] = useState({ of: "", rows: [], sha: "", done: false } as State);
   useEffect(() => {
     if (!of) return;
-    const abort = new AbortController();
+    const abort = new AbortController(),
+      first = state.of !== of; // what is there already stays until all of it is read again
     const read = async () => {
       let rows: Difference[] = [],
         cursor = "",
@@ -46,7 +47,7 @@ function useDifferences(from: string, to: string) {
         sha ||= page.commitSha; // what was written since is a conflict where it matters
         rows = [...rows, ...page.differences];
         cursor = page.nextCursor;
-        set({ of, rows, sha, done: !cursor });
+        if (first || !cursor) set({ of, rows, sha, done: !cursor });
       } while (cursor);
     };
     read().catch(
