@@ -170,9 +170,11 @@ export function Edit({
         before={document}
         renew={renew}
         {...ends}
-        tell={(issues: (Issue & { warning?: boolean })[]) =>
-          tell(kind === "value" ? inValue(issues) : [])
-        }
+        tell={(issues: (Issue & { warning?: boolean })[]) => {
+          const mine = kind === "value" ? inValue(issues) : [];
+          tell(mine);
+          return mine.length > 0 && mine.length === issues.filter((one) => !one.warning).length;
+        }}
         proposal={
           kind === "copy"
             ? {

@@ -38,14 +38,18 @@ export function Refused({
   whole,
   unsure,
   several,
+  shown,
 }: {
   refusal: Refusal;
   again: () => void;
   whole: boolean;
   unsure: boolean;
   several: boolean;
+  /** whether all that is wrong is shown where it is */
+  shown?: boolean;
 }) {
   const { details, status } = refusal;
+  const issues = issuesOf(refusal);
   if (refusal.code === "STALE_COMMIT_SHA" || refusal.code === "OVERLAP") {
     const changes: Activity[] = details.changes ?? [];
     return (
@@ -127,17 +131,27 @@ export function Refused({
     <div class="box bad" role="alert">
       <Icon name="warning" />
       <div>
-        <p>{sentence(refusal.message)}</p>
-        {issuesOf(refusal).length > 0 && (
-          <ul>
-            {issuesOf(refusal)
-              .slice(0, 20)
-              .map((issue) => (
+        {issues.length === 0 ? (
+          <p>{sentence(refusal.message)}</p>
+        ) : shown ? (
+          <p>This cannot be applied yet: see what is marked above.</p>
+        ) : (
+          <>
+            <p>This cannot be applied yet:</p>
+            <ul>
+              {issues.slice(0, 20).map((issue) => (
                 <li>
-                  <code>{issue.path || "document"}</code>: {issue.message}
+                  {issue.path && (
+                    <>
+                      <code>{issue.path}</code>:{" "}
+                    </>
+                  )}
+                  {issue.message}
                 </li>
               ))}
-          </ul>
+              {issues.length > 20 && <li>and {issues.length - 20} more</li>}
+            </ul>
+          </>
         )}
         {details.references?.length > 0 && (
           <ul>

@@ -55,7 +55,7 @@ const flat = (outcome: any): Outcome =>
 
 /**
  * Before is the document as it stands, to show the difference; renew has the token read again after
- * a conflict; tell is told what is wrong, and where..
+ * a conflict; tell is told what is wrong, and where, and answers whether it shows all of it.
  */
 export function Review({
   proposal,
@@ -75,7 +75,7 @@ export function Review({
   done: (outcome: Outcome) => void;
   cancel: () => void;
   renew: () => void;
-  tell?: (issues: (Issue & { warning?: boolean })[]) => void;
+  tell?: (issues: (Issue & { warning?: boolean })[]) => boolean | void;
   /** what an item of a change set is now */
   was?: (key: string) => any;
 }) {
@@ -85,6 +85,7 @@ export function Review({
     refusal?: Refusal;
   });
   const [compared, compare] = useState(false); // two long documents take a while
+  const [shown, setShown] = useState(false); // what is wrong, where it is
   const [applying, setApplying] = useState(false);
   const [unsure, setUnsure] = useState(""); // what was applied, perhaps: its answer got lost
   const attempt = useRef({ of: "", key: "" } as { of: string; key: string });
@@ -111,10 +112,14 @@ export function Review({
 
   useEffect(() => {
     if (dry.of)
-      tell?.([
-        ...issuesOf(dry.refusal),
-        ...(dry.outcome?.warnings ?? []).map((one) => ({ ...one, warning: true })),
-      ]);
+      setShown(
+        Boolean(
+          tell?.([
+            ...issuesOf(dry.refusal),
+            ...(dry.outcome?.warnings ?? []).map((one) => ({ ...one, warning: true })),
+          ]),
+        ),
+      );
   }, [dry]);
 
   const apply = async () => {
@@ -168,6 +173,7 @@ export function Review({
             whole={proposal.method === "PUT" && !proposal.merges}
             unsure={Boolean(mayRetry)}
             several={!itemKey}
+            shown={shown}
           />
         ) : (
           outcome && (

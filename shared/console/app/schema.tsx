@@ -39,7 +39,7 @@ export const inValue = (issues: (Issue & { warning?: boolean })[]) =>
     .filter((one) => !one.warning && /\/value(\/|$)/.test(one.path))
     .map(({ path, message }) => ({
       path: path.match(/\/value\/value(\/.*)$/)?.[1] ?? path.match(/^\/value(\/.*)$/)?.[1] ?? "",
-      message,
+      message: message.replace(/^violates the schema "[^"]*": /, ""),
     }));
 
 export function Schema({ itemKey, shut }: { itemKey: string; shut: () => void }) {

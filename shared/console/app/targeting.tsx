@@ -254,6 +254,7 @@ export function Targeting({
       bad = all.filter((one) => !one.warning).map((one) => one.rule);
     find(all);
     if (bad.length) open(new Set([...opened, ...bad]));
+    return bad.length > 0 && bad.length === issues.filter((one) => !one.warning).length;
   };
   const renew = () =>
     get(`${itemPath(family, itemKey)}/document`).then(
