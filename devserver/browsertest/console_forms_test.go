@@ -296,6 +296,7 @@ func TestConsoleSaysThatTheLastGoodFileIsServed(t *testing.T) {
 	p.says(t, ".broken", "This file cannot be read as it stands. What is served of it is the last good version")
 	p.visit(t, "#/flags")
 	p.says(t, ".broken", "1 document cannot be read as it stands")
+	p.says(t, ".row", "Cannot be read as it stands; the last good version is served.")
 	p.click(t, ".broken a")
 	p.says(t, ".feed", "new-checkout.json")
 	edit(t, dir, "feature-flags/search.suggestions.json", "{", "{ ")

@@ -3,7 +3,7 @@ import type { Row } from "./answers";
 import { Time, Day } from "./time";
 import { tokenGiven, servedHere } from "./api";
 import { Served } from "./ask-as";
-import { environments, families, lists } from "./workspace";
+import { environments, families, lists, workspace } from "./workspace";
 import type { Family } from "./workspace";
 import { typeWords, Status, count, statuses } from "./words";
 import { place, refine, open, address } from "./router";
@@ -201,9 +201,34 @@ const purposes: Record<Family, string> = {
   segments: "A segment is a set of people that the rules of flags and configs can name.",
 };
 
+/** The rows, and those of what cannot be read as it stands: it is served as it last was good. */
+function useRows(family: Family): Row[] {
+  const { rows } = lists[family].value,
+    { broken } = workspace.value;
+  return useMemo(() => {
+    const there = new Set(rows.map((row) => row.key));
+    const lost = (broken ?? []).flatMap(({ type, key, servedFrom }) =>
+      key === null || type !== families[family].type || there.has(key)
+        ? []
+        : [
+            {
+              key,
+              text: key.toLowerCase(),
+              description: servedFrom
+                ? "Cannot be read as it stands; the last good version is served."
+                : "Cannot be read as it stands, and is not served.",
+              commitSha: "",
+            },
+          ],
+    );
+    return lost.length ? [...rows, ...lost] : rows;
+  }, [rows, broken]);
+}
+
 export function Items({ family }: { family: Family }) {
   const { title, each: one } = families[family];
-  const { rows, state, problem } = lists[family].value;
+  const { state, problem } = lists[family].value;
+  const rows = useRows(family);
   const { query } = place.value;
   const stale = useStale(family);
   const found = useMemo(() => {
