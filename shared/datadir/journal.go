@@ -69,7 +69,7 @@ func begin(in inside, all []*writing, step func()) (mark string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %v", ErrNoJournal, err)
 	}
-	j.Mark = ownName("mark")
+	j.Mark = ownName(in.dir, "mark")
 	if err = atomicfile.WriteBeside(in.root, "mark", j.Mark, nil, 0); err != nil {
 		return "", err
 	}

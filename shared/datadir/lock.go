@@ -58,7 +58,7 @@ func Lock(ctx context.Context, dir string) (io.Closer, error) {
 		lock.Close()
 		return nil, err
 	}
-	sweep(root)
+	sweep(root, dir)
 	return lock, nil
 }
 
@@ -105,40 +105,42 @@ func lockOf(dir string) string {
 
 // sweep removes what this user's svc has written to take the place of a file. It is for who
 // holds the lock: nobody else is about to give it its place.
-func sweep(root *os.Root) {
+func sweep(root *os.Root, dir string) {
 	for _, folder := range slices.Concat(workspace.Folders, []workspace.Folder{"."}) {
 		entries := readFolder(root.OpenFile, string(folder), -1)
 		for _, e := range entries {
-			if isOwn(e.Name()) {
-				_ = root.Remove(filepath.Join(string(folder), e.Name()))
+			if name := filepath.Join(string(folder), e.Name()); isOwn(dir, name) {
+				_ = root.Remove(name)
 			}
 		}
 	}
 }
 
-// ownName draws a name in the folder of a file, whose second half is a seal of the first: by
-// it a later svc knows that this user's svc has made the name, and no file that came from
-// elsewhere has one. Where there is no place for a secret, nobody knows it.
-func ownName(path string) string {
+// ownName draws a name in the folder of a file of a directory, whose second half is a seal of
+// the first and of that place: by it a later svc knows that this user's svc has made the name
+// there, and no file that came from elsewhere has one. Where there is no place for a secret,
+// nobody knows it.
+func ownName(dir, path string) string {
 	drawn := rand.Text()
-	if seal, err := sealOf(drawn[:len(drawn)/2]); err == nil {
+	if seal, err := sealOf(dir, path, drawn[:len(drawn)/2]); err == nil {
 		drawn = seal
 	}
 	return atomicfile.NameWith(path, drawn)
 }
 
-func isOwn(name string) bool {
-	drawn, is := atomicfile.Drawn(name)
+func isOwn(dir, name string) bool {
+	drawn, is := atomicfile.Drawn(filepath.Base(name))
 	if !is {
 		return false
 	}
-	seal, err := sealOf(drawn[:len(drawn)/2])
+	seal, err := sealOf(dir, name, drawn[:len(drawn)/2])
 	return err == nil && seal == drawn
 }
 
 // sealOf is the half of a name with its seal.
-func sealOf(half string) (string, error) {
-	sum, err := statedir.Seal(os.Getenv, []byte("beside "+half))
+func sealOf(dir, path, half string) (string, error) {
+	place := statedir.Name(dir, filepath.ToSlash(filepath.Dir(path)))
+	sum, err := statedir.Seal(os.Getenv, []byte("beside "+place+" "+half))
 	if err != nil {
 		return "", err
 	}

@@ -170,13 +170,13 @@ func (w *writing) prepare(ctx context.Context) error {
 			return fs.ErrPermission // which a rename would not ask for
 		}
 	}
-	if w.Kept = ownName(w.At); w.Content == nil {
+	if w.Kept = ownName(w.in.dir, w.At); w.Content == nil {
 		return nil
 	}
 	if err := w.in.root.MkdirAll(filepath.Dir(w.At), 0o777); err != nil {
 		return err
 	}
-	w.Next = ownName(w.At)
+	w.Next = ownName(w.in.dir, w.At)
 	if err = atomicfile.WriteBeside(w.in.root, w.At, w.Next, w.Content, mode); err == nil && mode != 0 {
 		atomicfile.GiveToOwner(w.in.root, w.Next, was)
 	}

@@ -452,3 +452,23 @@ func TestWithoutExchangeTheOldFileIsKeptToo(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyWhatWasWrittenThereIsSwept: a name that another directory's files had, such as one
+// that was committed by mistake, says nothing here.
+func TestOnlyWhatWasWrittenThereIsSwept(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	here, there := t.TempDir(), t.TempDir()
+	name := ownName(here, "configs/a.json")
+	for _, dir := range []string{here, there} {
+		must.Do(t, os.Mkdir(filepath.Join(dir, "configs"), 0o777))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
+		must.Do(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)), nil, 0o666))
+		lock := must.Get(Lock(t.Context(), dir))(t)
+		must.Do(t, lock.Close())
+	}
+	for path, want := range map[string]bool{filepath.Join(here, name): false, filepath.Join(here, filepath.Base(name)): true, filepath.Join(there, name): true, filepath.Join(there, filepath.Base(name)): true} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
