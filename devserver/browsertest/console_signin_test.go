@@ -49,6 +49,7 @@ func TestConsoleSignsAPersonInOnce(t *testing.T) {
 	}
 	p.click(t, ".signin .primary")
 	p.says(t, ".me", "ada@acme.example")
+	p.says(t, "h1", "Flags")
 	p.reload(t)
 	p.says(t, ".me", "ada@acme.example")
 	if kept := call[string](t, p.tab, `() => document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)`); strings.Contains(kept, "svc_") {

@@ -80,7 +80,7 @@ export function Activity() {
           <Empty title="Nothing yet">
             <p>
               {query.get("in") || author
-                ? "Nothing that was done fits these filters."
+                ? "No activity matches these filters."
                 : "Changes appear here as they are made."}
             </p>
           </Empty>

@@ -126,7 +126,7 @@ export function Compare() {
         note={
           <span role="status">
             {!state.of
-              ? "What two environments serve otherwise."
+              ? "What differs between two environments."
               : state.done
                 ? found.length < state.rows.length
                   ? `${found.length.toLocaleString("en")} of ${count(state.rows.length, "difference")}`

@@ -407,7 +407,7 @@ export function Items({ family }: { family: Family }) {
         !problem && !stale.problem && <Coming lines={8} />
       ) : narrowed ? (
         <Empty title={stale.days ? "Nothing is stale" : "No matches"}>
-          <p>No {one} fits all of these filters.</p>
+          <p>No {one} matches all of these filters.</p>
           <button
             type="button"
             onClick={() => refine(Object.fromEntries(narrowing.map((name) => [name, null])))}

@@ -15,7 +15,8 @@ const decode = (text: string) => {
 };
 
 function read(): Place {
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const hash = location.hash.startsWith("#sign-in") ? "" : location.hash; // which leads to no view
+  const [path, query] = hash.replace(/^#\/?/, "").split("?", 2);
   return {
     parts: path
       .split("/")

@@ -29,10 +29,10 @@ function Note() {
   if (!tokenGiven)
     return (
       <>
-        It is kept in this tab's memory, until you close or reload it. To stay signed in, open an
-        address that <code>svc login</code> prints on the server, or that an administrator makes for
-        you. <code>svc key create</code> makes a key; of a hosted workspace,{" "}
-        <code>svcadmin key create</code>.
+        Kept in this tab's memory until you close or reload it. To stay signed in, open a sign-in
+        address instead: <code>svc login</code> prints one on the server, and an administrator can
+        make one for you. <code>svc key create</code> makes a key (hosted:{" "}
+        <code>svcadmin key create</code>).
       </>
     );
   return (
