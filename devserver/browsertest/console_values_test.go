@@ -150,13 +150,17 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 	p := openConsole(t, w, desk, "#/flags?new=1", key)
 	p.write(t, "dialog .form > .field:first-of-type input", "theme")
 	p.choose(t, "dialog .form > .field:nth-of-type(2) select", "string")
-	p.write(t, ".variant:nth-of-type(1) textarea", "light")
+	p.write(t, ".variant:nth-of-type(1) textarea", "lihgt")
 	p.write(t, ".variant:nth-of-type(2) textarea", "dark")
 	p.write(t, ".variant:nth-of-type(2) .field:nth-of-type(2) input", "Dark mode")
 	p.says(t, "dialog .review", "Fill in the fields")
-	p.choose(t, "dialog .variants + .field select", "light")
+	p.choose(t, "dialog .variants + .field select", "lihgt")
+	p.write(t, ".variant:nth-of-type(1) textarea", "light") // which everyone gets, once it is corrected
 	p.says(t, "dialog .messages", "variants: 1 added")
 	p.apply(t)
+	if file := w.fileOf(t, "feature-flags/theme.json"); strings.Contains(file, "lihgt") {
+		t.Errorf("the old spelling is served: %s", file)
+	}
 	p.says(t, "main h1", "theme")
 	p.says(t, "[aria-labelledby=variants]", "dark Dark mode")
 
@@ -171,6 +175,13 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 	p.says(t, ".heading", "Colours of the page.")
 	p.says(t, ".facts", "design")
 	p.says(t, ".facts", "Clean up")
+	p.click(t, ".heading .actions button:nth-last-child(2)")
+	p.wait(t, "dialog .form .field:nth-of-type(1) input")
+	if name := call[string](t, p.tab, `() => document.querySelector("dialog .form .field:nth-of-type(1) input").value`); name != "Theme" {
+		t.Errorf("a form that is opened again begins with %q, as it was before", name)
+	}
+	p.press(t, escape)
+	p.gone(t, "dialog")
 
 	p.visit(t, "#/flags/plans")
 	p.click(t, "[aria-labelledby=variants] button")

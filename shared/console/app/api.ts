@@ -293,7 +293,7 @@ export function rowScanner(name: string): (piece: string) => any[] {
       } else if (c === 125 || c === 93) {
         depth--;
         if (depth === 2 && inside) {
-          rows.push(JSON.parse(rest.slice(start, at + 1)));
+          rows.push(parse(rest.slice(start, at + 1)));
           start = -1;
         }
       }

@@ -33,7 +33,10 @@ function useFresh(path: string, occasion: string) {
       (data) => set({ of, data }),
       (problem) => abort.signal.aborted || set({ of, problem }),
     );
-    return () => abort.abort();
+    return () => {
+      abort.abort();
+      set({ of: "" }); // what is opened again begins with what there is then
+    };
   }, [of]);
   return state.of === of ? state : { of };
 }

@@ -177,7 +177,7 @@ export function Compare() {
             <div class="of-compare">
               <List
                 rows={found}
-                columns={["Key", to, from, "If copied"]}
+                columns={["Key", from, to, "If copied"]}
                 label="Differences"
                 to={(one) => address([familyOf(one.type), one.key])}
                 name={(one) => one.key}
@@ -190,8 +190,8 @@ export function Compare() {
                       {familyOf(one.type) && families[familyOf(one.type) as Family].one}
                     </span>
                   </>,
-                  cell(one, to),
                   cell(one, from),
+                  cell(one, to),
                   <Words messages={one.messages} />,
                 ]}
                 picked={keys}

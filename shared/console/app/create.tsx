@@ -39,6 +39,13 @@ const withVariants = (body: Record<string, any>, variants: any[]) => {
   ];
 };
 
+/** What everyone gets, once the values are others: the same one, however it is spelt now. */
+function follow(before: VariantDraft[], after: VariantDraft[], text: string | undefined) {
+  const at = before.findIndex((one) => one.text === text);
+  if (text === undefined || after.some((one) => one.text === text)) return text;
+  return before.length === after.length ? after[at]?.text : undefined;
+}
+
 /** Creates a flag, a config, a segment or a service's log levels. */
 export const Create = ({ family }: { family: Family }) =>
   place.value.query.has("new") ? <New family={family} /> : null;
@@ -124,7 +131,13 @@ function New({ family }: { family: Family }) {
             }
           />
         )}
-        {several && <VariantFields drafts={drafts} set={(drafts) => set({ drafts })} type={type} />}
+        {several && (
+          <VariantFields
+            drafts={drafts}
+            set={(next) => set({ drafts: next, text: follow(drafts, next, text) })}
+            type={type}
+          />
+        )}
         {needsValue && (
           <Field
             choices={
