@@ -157,6 +157,40 @@ func TestOneFormOfArchives(t *testing.T) {
 	same(t, tell(t, back.Workspace), want)
 }
 
+// TestNoSessionIsInABackup: one that was ended since would be live again.
+func TestNoSessionIsInABackup(t *testing.T) {
+	from, to := newService(t), newService(t)
+	w := from.create(t, "acme", directory(t, "a"))
+	furnish(t, from, w)
+	var before []access.KeyRecord
+	before = append(before, tell(t, w).Keys...)
+	login := access.KeyRequest{Kind: access.KindOneTime, Name: "Ada", Email: "ada0@acme.example", Expires: access.OneTimeFor}
+	for range 2 {
+		oneTime, _, err := w.IssueKey(ctx, "", login)
+		must.Do(t, err)
+		_, _, err = w.Registry().SignIn(ctx, oneTime)
+		must.Do(t, err)
+	}
+	_, _, err := w.IssueKey(ctx, "", login)
+	must.Do(t, err)
+	text := archive(t, w)
+	for range 2 {
+		back := must.Get(to.Restore(ctx, bytes.NewReader(text), Restoration{}))(t)
+		if got := tell(t, back.Workspace).Keys; !reflect.DeepEqual(got, before) {
+			t.Errorf("restored are %v, want %v", got, before)
+		}
+		clean(t, back.Workspace)
+		dir := filepath.Join(t.TempDir(), "restored")
+		r, err := backup.Restore(ctx, bytes.NewReader(text), dir)
+		if err != nil || r.Keys != len(before) {
+			t.Errorf("%d keys are restored on a disk, %v; want %d", r.Keys, err, len(before))
+		}
+		var b bytes.Buffer // of a data directory
+		must.Get(backup.Write(ctx, dir, &b, t.TempDir()))(t)
+		to, text = newService(t), b.Bytes()
+	}
+}
+
 // errCut ends all that a process asks of its stores, as its end would.
 var errCut = errors.New("the process has ended")
 

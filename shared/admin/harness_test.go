@@ -17,6 +17,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apply"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
@@ -179,11 +180,11 @@ func key(t testing.TB, w *Workspace) access.Key {
 func TestTwoApply(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
-	var plans []*provision.Plan
+	var plans []*apply.Plan
 	for _, key := range []string{"x", "y", "z"} {
 		dir := directory(t, "a", key)
 		other := must.Get(s.Find(ctx, w.ID))(t)
-		p := must.Get(other.Plan(ctx, dir, plainPath))(t)
+		p := must.Get(apply.New(ctx, other.Workspace, dir, plainPath))(t)
 		plans = append(plans, p)
 	}
 	key(t, w)
@@ -197,7 +198,7 @@ func TestTwoApply(t *testing.T) {
 			defer lock.Unlock()
 			if err == nil {
 				landed++
-			} else if errors.Is(err, provision.ErrHeadMoved) {
+			} else if errors.Is(err, apply.ErrHeadMoved) {
 				refused++
 			} else {
 				t.Error(err)

@@ -13,6 +13,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/awsclient"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/ledger/dynamo"
@@ -71,6 +72,12 @@ func (w *Workspace) prefix() string { return s3.Prefix(w.ID) }
 
 // Registry is the workspace's keys, principals and record.
 func (w *Workspace) Registry() *access.Registry { return w.stores.table.Registry(w.id()) }
+
+// Audit is who made, revoked and changed which key, role and environment, oldest first:
+// the newest so many events, or with 0 all.
+func (w *Workspace) Audit(ctx context.Context, newest int) ([]audit.Event, error) {
+	return w.Workspace.Audit(ctx, w.Registry(), newest)
+}
 
 // Workspaces lists the workspaces, by name. Those that only a newer version can
 // read are left out, and come as an error beside the others.

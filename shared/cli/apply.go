@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/apply"
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/terminal"
 )
@@ -56,7 +57,7 @@ func (s Settings) apply(ctx context.Context, w *provision.Workspace, dir string,
 	if err != nil && !f.dryRun {
 		return err
 	}
-	plan, err := w.Plan(ctx, s.Absolute(dir), s.Display)
+	plan, err := apply.New(ctx, w, s.Absolute(dir), s.Display)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (s Settings) apply(ctx context.Context, w *provision.Workspace, dir string,
 }
 
 // show prints the difference.
-func (s Settings) show(plan *provision.Plan) {
+func (s Settings) show(plan *apply.Plan) {
 	for _, note := range append(plan.Warnings, plan.Notes...) {
 		fmt.Fprintln(s.Stderr, terminal.Escape(note))
 	}

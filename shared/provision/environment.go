@@ -59,7 +59,7 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 		if err != nil {
 			return "", err
 		}
-		landed, err := w.repo.Commit(ctx, s, repository.Draft{
+		landed, err := w.Repository.Commit(ctx, s, repository.Draft{
 			Changes: []repository.Change{{Path: workspace.File, Content: text}},
 			Author:  by, Committer: repository.Committer(by.When), Message: "environment " + e.Name + " " + e.Did + "\n", Versions: w.Versions, Briefs: w.Briefs, Turn: turn,
 		})

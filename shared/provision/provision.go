@@ -1,11 +1,7 @@
-// Package provision makes the changes of a workspace that no request makes: its
-// environments, and all of it at once from a directory. Access to its stores is
-// enough; no role is checked.
+// Package provision makes the changes of a workspace that are no change of a document: its
+// first commit and its environments. Access to its stores is enough; no role is checked.
 //
-// What must stay true:
-//
-//   - Each change is one commit, on the head that it was decided on.
-//   - What others have changed in the meantime is not undone without a word.
+// What must stay true: each change is one commit, on the head that it was decided on.
 package provision
 
 import (
@@ -20,19 +16,19 @@ import (
 // Ledger is what there has to be of a workspace's ledger.
 type Ledger interface {
 	Head(ctx context.Context) (repository.Head, error)
-	History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error)
 }
 
 // Workspace is a workspace in its stores.
 type Workspace struct {
 	access.Workspace
-	ledger Ledger
-	repo   *repository.Repository
+	// Repository has the workspace's history.
+	Repository *repository.Repository
+	ledger     Ledger
 }
 
 // New makes no request.
 func New(w access.Workspace, ledger Ledger, repo *repository.Repository) *Workspace {
-	return &Workspace{w, ledger, repo}
+	return &Workspace{w, repo, ledger}
 }
 
 // Snapshot reads everything at the head.
@@ -41,7 +37,7 @@ func (w *Workspace) Snapshot(ctx context.Context) (*repository.Snapshot, error) 
 	if err != nil {
 		return nil, err
 	}
-	return w.repo.Snapshot(ctx, head)
+	return w.Repository.Snapshot(ctx, head)
 }
 
 // Import makes the first commit, of the files of a source.
@@ -54,7 +50,7 @@ func (w *Workspace) Import(ctx context.Context, source string, files map[string]
 	}
 	empty, err := w.Snapshot(ctx)
 	if err == nil {
-		_, err = w.repo.Commit(ctx, empty, draft)
+		_, err = w.Repository.Commit(ctx, empty, draft)
 	}
 	return err
 }

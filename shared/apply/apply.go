@@ -1,4 +1,7 @@
-package provision
+// Package apply brings a whole workspace to the state of a directory, in one commit.
+//
+// What must stay true: what others have changed in the meantime is not undone without a word.
+package apply
 
 import (
 	"bytes"
@@ -14,6 +17,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/workspace"
@@ -43,16 +47,16 @@ type Plan struct {
 	Wanted    map[string][]byte
 	dir       string
 	base      *repository.Snapshot
-	workspace *Workspace
+	workspace *provision.Workspace
 }
 
 // ErrHeadMoved: somebody committed between the plan and its commit.
 var ErrHeadMoved = errors.New("the workspace was changed meanwhile, and nothing was written; run it again to see the new difference")
 
-// Plan verifies a directory and compares it with the workspace. A workspace
+// New verifies a directory and compares it with the workspace. A workspace
 // file that the directory lacks stays as it is. Paths are told as display has
 // them.
-func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) string) (*Plan, error) {
+func New(ctx context.Context, w *provision.Workspace, dir string, display func(string) string) (*Plan, error) {
 	base, err := w.Snapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -208,7 +212,7 @@ func (p *Plan) subject() string {
 // may: who runs this holds the keys to the stores.
 func (p *Plan) Apply(ctx context.Context, by repository.Signature, message string) (commit string, err error) {
 	if len(p.Changes) == 0 {
-		return "", ErrUnchanged
+		return "", provision.ErrUnchanged
 	}
 	if message == "" {
 		message = p.subject()
@@ -217,8 +221,8 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 	for _, c := range p.Changes {
 		draft.Changes = append(draft.Changes, repository.Change{Path: c.Path, Content: c.content})
 	}
-	for range MaxTries {
-		landed, err := p.workspace.repo.Commit(ctx, p.base, draft)
+	for range provision.MaxTries {
+		landed, err := p.workspace.Repository.Commit(ctx, p.base, draft)
 		if !errors.Is(err, repository.ErrMoved) {
 			if err != nil {
 				return "", err

@@ -1,4 +1,4 @@
-package provision
+package apply
 
 import (
 	"context"
@@ -167,7 +167,7 @@ func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
 		return nil
 	}
 	return drop(ctx, left, slices.Collect(maps.Keys(left)), func(ctx context.Context, path string) (bool, error) {
-		_, text, err := p.workspace.repo.At(ctx, p.base.Head, path, applied)
+		_, text, err := p.workspace.Repository.At(ctx, p.base.Head, path, applied)
 		switch {
 		case errors.Is(err, repository.ErrUnknownCommit):
 			return false, nil
@@ -193,7 +193,7 @@ func (p *Plan) dropNew(ctx context.Context, left map[string][]byte) error {
 		return nil
 	}
 	return drop(ctx, left, absent, func(ctx context.Context, path string) (bool, error) {
-		touches, err := p.workspace.ledger.History(ctx, p.base.Head, repository.Page{Path: path, Limit: 1})
+		touches, err := p.workspace.Repository.History(ctx, p.base.Head, repository.Page{Path: path, Limit: 1})
 		return len(touches) == 0, err
 	})
 }

@@ -1,9 +1,10 @@
-package admin
+package provision
 
 import (
 	"context"
 	"errors"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
@@ -11,8 +12,8 @@ import (
 
 // Audit is who made, revoked and changed which key, role and environment, oldest first:
 // the newest so many events, or with 0 all.
-func (w *Workspace) Audit(ctx context.Context, newest int) ([]audit.Event, error) {
-	entries, err := w.Registry().Audit(ctx, newest)
+func (w *Workspace) Audit(ctx context.Context, registry *access.Registry, newest int) ([]audit.Event, error) {
+	entries, err := registry.Audit(ctx, newest)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +21,7 @@ func (w *Workspace) Audit(ctx context.Context, newest int) ([]audit.Event, error
 	if err != nil {
 		return nil, err
 	}
-	commits, err := w.repo.History(ctx, head, repository.Page{Path: workspace.File, Limit: newest})
+	commits, err := w.Repository.History(ctx, head, repository.Page{Path: workspace.File, Limit: newest})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (w *Workspace) declarationAt(ctx context.Context, head repository.Head, com
 	if commit == "" {
 		return nil, nil
 	}
-	_, text, err := w.repo.At(ctx, head, workspace.File, commit)
+	_, text, err := w.Repository.At(ctx, head, workspace.File, commit)
 	if errors.Is(err, repository.ErrAbsent) || errors.As(err, new(*workspace.Unread)) {
 		return nil, nil
 	}
