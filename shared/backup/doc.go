@@ -22,7 +22,8 @@
 // other.
 //
 // Not in it are the settings and hooks of the repository: git would run what they
-// name, on the machine where the archive is restored. Neither is its reference log.
+// name, on the machine where the archive is restored. Neither is its reference log, nor what
+// people are signed in by: a session that was ended since would be live again.
 //
 // # What must stay true
 //

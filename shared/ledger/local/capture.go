@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -18,7 +19,8 @@ import (
 )
 
 // Captured is what a data directory held at one moment, for a backup: the head and
-// git's other references, the registry, its audit trail and the last uses of keys.
+// git's other references, the registry without what people are signed in by, its audit
+// trail and the last uses of keys.
 // Git's objects are not in it. They are only added to, so that a copy of them
 // that is made after the capture has all that the references need.
 type Captured struct {
@@ -82,7 +84,15 @@ func (c *Captured) fill(ctx context.Context, registry *Registry, dir, git string
 		return err
 	}
 	c.Registry = current.State
-	c.add(registryName, current.text)
+	// Who has signed in signs in again: a session that was ended since would be live.
+	c.Registry.Keys = slices.DeleteFunc(slices.Clone(c.Registry.Keys), func(k access.KeyRecord) bool { return k.Kind.SignsIn() })
+	text := current.text
+	if len(c.Registry.Keys) < len(current.State.Keys) {
+		if text, err = encodeRegistry(current, c.Registry); err != nil {
+			return err
+		}
+	}
+	c.add(registryName, text)
 	c.add(packedRefs, encodeReferences(c.References))
 	used, err := registry.files.read(filepath.Join(dir, usedName), maxUsed)
 	if err == nil {
