@@ -38,8 +38,8 @@ type Store interface {
 	Update(ctx context.Context, edit func(State) (State, Entry, error)) error
 	// Trail returns the newest entries, so many at most or, with 0, all; oldest first.
 	Trail(ctx context.Context, newest int) ([]Entry, error)
-	// Uses are the days, such as 2026-11-22, on which keys were used last, as
-	// far as that was noted.
+	// Uses are the days, such as 2026-11-22, on which keys were used last, and people's
+	// sessions under their principals, as far as that was noted.
 	Uses(ctx context.Context) (map[ID]string, error)
 }
 
@@ -104,8 +104,8 @@ func (r *Registry) Audit(ctx context.Context, newest int) ([]Entry, error) {
 	return r.store.Trail(ctx, newest)
 }
 
-// LastUses are the days, such as 2026-11-22, on which keys were used last, as
-// far as that was noted.
+// LastUses are the days, such as 2026-11-22, on which keys were used last, and people's
+// sessions under their principals, as far as that was noted.
 func (r *Registry) LastUses(ctx context.Context) (map[ID]string, error) { return r.store.Uses(ctx) }
 
 func (r *Registry) load(ctx context.Context) (State, error) {

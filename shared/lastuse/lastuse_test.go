@@ -122,3 +122,18 @@ func TestDaysAreThoseOfUTC(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionsAreNotedAsTheirPerson, so that no row is left of each for ever.
+func TestSessionsAreNotedAsTheirPerson(t *testing.T) {
+	s := &store{}
+	tracker := &Tracker{Mark: s.MarkUsed}
+	for n := range 3 {
+		session := key(n)
+		session.Kind, session.PrincipalID = access.KindSession, "ada"
+		tracker.Used(session, noon)
+	}
+	tracker.writing.Wait()
+	if want := []string{"ws ada 2026-11-22"}; !slices.Equal(s.told, want) {
+		t.Errorf("%q, want %q", s.told, want)
+	}
+}

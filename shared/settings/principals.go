@@ -71,19 +71,21 @@ func (s *Settings) row(p access.Principal, keys []access.KeyRecord, used map[acc
 	if p.Identity != (access.Identity{}) {
 		row.Identity = &p.Identity
 	}
+	last := used[p.ID] // of their sessions
 	for _, k := range keys {
 		if k.PrincipalID != p.ID {
 			continue
 		}
-		if day := used[k.ID]; day != "" && (row.LastUsedOn == nil || *row.LastUsedOn < day) {
-			row.LastUsedOn = &day
-		}
+		last = max(last, used[k.ID])
 		switch live := k.LiveAt(s.Now()) == nil; {
 		case live && k.Kind == access.KindSession:
 			row.Sessions++
 		case live && !k.Kind.SignsIn():
 			row.Keys++
 		}
+	}
+	if last != "" {
+		row.LastUsedOn = &last
 	}
 	return row
 }

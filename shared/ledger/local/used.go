@@ -60,11 +60,11 @@ func readUses(files filesystem, dir string) (map[access.ID]string, error) {
 
 // Used notes a use.
 func (u *Uses) Used(key access.KeyRecord, at time.Time) {
-	day := lastuse.Day(at)
+	id, day := lastuse.Of(key), lastuse.Day(at)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.days[key.ID] < day {
-		u.days[key.ID], u.fresh = day, true
+	if u.days[id] < day {
+		u.days[id], u.fresh = day, true
 	}
 }
 
