@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
 )
@@ -22,12 +23,12 @@ type Ledger interface {
 type Workspace struct {
 	access.Workspace
 	// Repository has the workspace's history.
-	Repository *repository.Repository
+	Repository change.Repository
 	ledger     Ledger
 }
 
 // New makes no request.
-func New(w access.Workspace, ledger Ledger, repo *repository.Repository) *Workspace {
+func New(w access.Workspace, ledger Ledger, repo change.Repository) *Workspace {
 	return &Workspace{w, repo, ledger}
 }
 

@@ -151,7 +151,9 @@ func (r *registry) writes(before stored, after access.State, entry access.Entry)
 	}
 	list, _ := json.Marshal(recent) // ids and numbers
 	head := item{"access": dynamo.Number(after.Version), "recent": dynamo.Text(string(list))}
-	putWorkspace(head, after.Workspace)
+	if !reflect.DeepEqual(after.Workspace, before.Workspace) { // not everybody may write it who may write keys
+		putWorkspace(head, after.Workspace)
+	}
 	writes = append(writes, db.Update(headKey(r.workspace), dynamo.Set(head), dynamo.Is("access", dynamo.Number(before.Version)), isKnownFormat()))
 	if len(entry.Changes) == 0 {
 		return writes, nil
