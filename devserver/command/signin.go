@@ -2,8 +2,6 @@ package command
 
 import (
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"strings"
 
@@ -38,6 +36,12 @@ func (f *signInFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Domains, "oidc-allowed-domain", nil, "domain whose verified e-mail addresses let newcomers in; may be repeated")
 }
 
+// called are the flags by the names of settings.
+var called = map[string]string{
+	"issuer": "--oidc-issuer", "clientId": "--oidc-client-id", "clientSecret": "--oidc-client-secret-file", "rolesClaim": "--oidc-roles-claim",
+	"roles": "--oidc-role", "allowedDomains": "--oidc-allowed-domain", "publicUrl": "--public-url",
+}
+
 // settings are nil where nobody signs in with an issuer.
 func (f *signInFlags) settings(in Invocation, publicURL string) (*signin.Settings, error) {
 	given := f.ClientID != "" || f.secretFile != "" || f.RolesClaim != "" || len(f.Roles) > 0 || len(f.Domains) > 0 || len(f.Scopes) > 0
@@ -46,42 +50,20 @@ func (f *signInFlags) settings(in Invocation, publicURL string) (*signin.Setting
 		return nil, cli.Usagef("--oidc-issuer is missing: the other flags of OpenID Connect say nothing without it")
 	case f.Issuer == "":
 		return nil, nil
-	case !private(f.Issuer):
-		return nil, cli.Usagef("--oidc-issuer must be an https:// address")
-	case f.ClientID == "" || f.secretFile == "":
-		return nil, cli.Usagef("--oidc-issuer needs --oidc-client-id and --oidc-client-secret-file, as the issuer has them for this service")
-	case publicURL == "":
-		return nil, cli.Usagef("--oidc-issuer needs --public-url: the issuer sends people back to <public URL>%s", signin.CallbackPath)
-	case !private(publicURL):
-		return nil, cli.Usagef("--oidc-issuer needs a --public-url that begins with https://: sessions do not cross a network unencrypted")
-	case len(f.Roles) > 0 && f.RolesClaim == "":
-		return nil, cli.Usagef("--oidc-role needs --oidc-roles-claim, which says where a person's groups stand")
-	case f.RolesClaim != "" && len(f.Roles) == 0:
-		return nil, cli.Usagef("--oidc-roles-claim needs --oidc-role, which says what role a value of %s gives", f.RolesClaim)
-	}
-	for _, domain := range f.Domains {
-		if strings.ContainsAny(domain, "@/ ") || !strings.Contains(domain, ".") {
-			return nil, cli.Usagef("--oidc-allowed-domain %q: write a domain, such as acme.example", domain)
-		}
-	}
-	secret, err := os.ReadFile(in.Absolute(f.secretFile))
-	if err != nil {
-		return nil, fmt.Errorf("--oidc-client-secret-file: %w", err)
 	}
 	s := f.Settings
-	s.ClientSecret = strings.TrimSpace(string(secret))
-	if s.ClientSecret == "" {
-		return nil, fmt.Errorf("--oidc-client-secret-file: %s is empty", in.Display(in.Absolute(f.secretFile)))
+	s.PublicURL = publicURL
+	if f.secretFile != "" {
+		secret, err := os.ReadFile(in.Absolute(f.secretFile))
+		if err != nil {
+			return nil, fmt.Errorf("--oidc-client-secret-file: %w", err)
+		}
+		if s.ClientSecret = strings.TrimSpace(string(secret)); s.ClientSecret == "" {
+			return nil, fmt.Errorf("--oidc-client-secret-file: %s is empty", in.Display(in.Absolute(f.secretFile)))
+		}
+	}
+	if err := s.Check(func(name string) string { return called[name] }); err != nil {
+		return nil, cli.Usagef("%v", err)
 	}
 	return &s, nil
-}
-
-// private reports whether what goes to an address can be read by nobody else.
-func private(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
 }

@@ -191,13 +191,16 @@ func (s *Service) pages(options Options, anonymous *ratelimit.Buckets) (http.Han
 }
 
 // settings are the stores of the workspace's settings.
-func (s *Service) settings(ctx context.Context, _ string) (settings.Stores, error) {
+func (s *Service) settings(string) settings.Stores {
 	registry := s.ledger.Registry().Registry
-	record, err := registry.Workspace(ctx)
-	return settings.Stores{Registry: registry, Workspace: provision.New(record, s.ledger, s.repo), Now: time.Now,
+	return settings.Stores{Registry: registry, Now: time.Now,
+		Workspace: func(ctx context.Context) (*provision.Workspace, error) {
+			record, err := registry.Workspace(ctx)
+			return provision.New(record, s.ledger, s.repo), err
+		},
 		Audit: func(ctx context.Context, newest int) ([]audit.Event, error) {
 			return auditOf(ctx, registry, s.ledger.Repository(), newest)
-		}}, err
+		}}
 }
 
 // counted counts the commits of a repository, and those that another one was before.

@@ -1,12 +1,14 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/authentication"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/provision"
@@ -29,9 +32,10 @@ import (
 // comes with it. Browsers say where a request comes from, and let no other page send the
 // header that this one sends.
 type Console struct {
-	// Stores are those of a workspace's settings.
-	Stores func(ctx context.Context, workspace string) (settings.Stores, error)
-	// Workspace is the one that people sign in to.
+	// Stores are those of a workspace's settings. Nothing is asked.
+	Stores func(workspace string) settings.Stores
+	// Workspace is the one that people sign in to; "" where there are several, one of which
+	// each request names.
 	Workspace string
 	// Issuer is whom people sign in with; "" for nobody.
 	Issuer string
@@ -41,6 +45,15 @@ type Console struct {
 	// Refresh reads anew what the issuer says of a session's person, where that is due, and
 	// tells whether anything may have changed; its error is why the session is over. Nil: never.
 	Refresh func(ctx context.Context, session access.Key, record access.KeyRecord) (changed bool, err error)
+}
+
+// PageEndpoints are those that the page has beside the API's.
+func PageEndpoints() []endpoints.Endpoint {
+	all := slices.DeleteFunc(consoleDescribed().endpoints(), func(e endpoints.Endpoint) bool { return e == endpoints.DocsFile })
+	for i := range all {
+		all[i].Path = ConsolePath + all[i].Path
+	}
+	return all
 }
 
 // ConsolePath is what the paths of the console's own routes begin with.
@@ -142,9 +155,9 @@ type SessionPrincipal struct {
 	Linked bool      `json:"linked"` // to an identity at the issuer
 }
 
-func (c *call) sessionRow(p access.Principal, expires time.Time) SessionRow {
+func (c *call) sessionRow(workspace string, p access.Principal, expires time.Time) SessionRow {
 	row := SessionRow{
-		Workspace: c.options.Console.Workspace, Administers: access.Administers(p.EffectiveRoles()), ExpiresAt: expires,
+		Workspace: workspace, Administers: access.Administers(p.EffectiveRoles()), ExpiresAt: expires,
 		Permissions: append([]access.Permission{}, access.Permissions(p.EffectiveRoles())...),
 		Principal:   SessionPrincipal{p.ID, string(p.Type), p.Name, p.Email, p.EffectiveRoles(), p.Identity != access.Identity{}},
 	}
@@ -169,20 +182,18 @@ func Sessions() Group {
 			if err != nil {
 				return nil, err
 			}
-			return c.sessionRow(c.session.Principal(), c.session.Key().ExpiresAt), nil
+			return c.sessionRow(c.session.Whoami().WorkspaceID, c.session.Principal(), c.session.Key().ExpiresAt), nil
 		},
 		"signIn": func(ctx context.Context, c *call) (any, error) {
 			if err := c.private(); err != nil {
 				return nil, err
 			}
 			oneTime, err := access.ParseKey(text(c.body, "oneTimeKey"))
-			if err != nil || oneTime.Workspace() != access.ID(c.options.Console.Workspace) {
+			workspace := string(oneTime.Workspace())
+			if only := c.options.Console.Workspace; err != nil || only != "" && only != workspace {
 				return nil, errSpent
 			}
-			stores, err := c.options.Console.Stores(ctx, c.options.Console.Workspace)
-			if err != nil {
-				return nil, err
-			}
+			stores := c.options.Console.Stores(workspace)
 			session, owner, err := stores.Registry.SignIn(ctx, oneTime)
 			switch {
 			case err == nil:
@@ -192,33 +203,40 @@ func Sessions() Group {
 				return nil, repository.Fault(err)
 			}
 			SetSession(c.header, session)
-			return c.sessionRow(owner, stores.Now().UTC().Truncate(time.Second).Add(access.SessionFor)), nil
+			return c.sessionRow(workspace, owner, stores.Now().UTC().Truncate(time.Second).Add(access.SessionFor)), nil
 		},
-		"beginSignIn": func(ctx context.Context, c *call) (any, error) { return c.beginSignIn(ctx, "") },
+		"beginSignIn": func(ctx context.Context, c *call) (any, error) {
+			workspace := cmp.Or(c.options.Console.Workspace, text(c.body, "workspace"))
+			if _, err := access.ParseID(workspace); err != nil {
+				return nil, fault.New(fault.BadRequest, "which workspace to sign in to stands in the console's address, as in %s/console/?workspace=<id>: open the one that your administrator has given to you", c.origin())
+			}
+			return c.beginSignIn(ctx, workspace, "")
+		},
 		"linkIdentity": func(ctx context.Context, c *call) (any, error) {
-			return c.beginSignIn(ctx, c.session.Principal().ID)
+			return c.beginSignIn(ctx, c.session.Whoami().WorkspaceID, c.session.Principal().ID)
 		},
 		"signOut": func(ctx context.Context, c *call) (any, error) {
-			stores, err := c.options.Console.Stores(ctx, c.session.Whoami().WorkspaceID)
-			if err == nil {
-				_, err = stores.Registry.By(c.session.Principal().Words()).RevokeKey(ctx, c.session.Key().ID, stores.Now().UTC().Truncate(time.Second))
-			}
+			stores := c.options.Console.Stores(c.session.Whoami().WorkspaceID)
+			_, err := stores.Registry.By(c.session.Principal().Words()).RevokeKey(ctx, c.session.Key().ID, stores.Now().UTC().Truncate(time.Second))
 			SetSession(c.header, access.Key{})
 			return map[string]any{}, repository.Fault(err)
 		},
 	}}
 }
 
-func (c *call) beginSignIn(ctx context.Context, link access.ID) (any, error) {
+func (c *call) beginSignIn(ctx context.Context, workspace string, link access.ID) (any, error) {
 	if err := c.private(); err != nil {
 		return nil, err
 	}
 	if c.options.Console.Issuer == "" {
-		return nil, fault.New(fault.NotFound, "nobody signs in with a provider here: whoever runs the server names one with --oidc-issuer")
+		return nil, fault.New(fault.NotFound, "nobody signs in with a provider here: whoever runs the service names one")
 	}
-	address, cookie, err := c.options.Console.Begin(ctx, c.options.Console.Workspace, link)
+	address, cookie, err := c.options.Console.Begin(ctx, workspace, link)
+	if errors.Is(err, access.ErrNotFound) {
+		return nil, fault.New(fault.NotFound, "there is no such workspace: open the address that your administrator has given to you")
+	}
 	if err != nil {
-		return nil, err
+		return nil, repository.Fault(err)
 	}
 	c.header.Add("Set-Cookie", cookie.String())
 	return map[string]any{"address": address}, nil
@@ -233,11 +251,7 @@ func SettingsGroup() Group {
 			if len(c.issues) > 0 {
 				return nil, refusal.Malformed(c.issues...)
 			}
-			stores, err := c.options.Console.Stores(ctx, c.session.Whoami().WorkspaceID)
-			if err != nil {
-				return nil, err
-			}
-			return work(ctx, c, settings.Of(stores, c.session.Principal()))
+			return work(ctx, c, settings.Of(c.options.Console.Stores(c.session.Whoami().WorkspaceID), c.session.Principal()))
 		}
 	}
 	id := func(c *call) access.ID { return access.ID(c.request.PathValue("id")) }

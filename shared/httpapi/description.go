@@ -30,9 +30,10 @@ var described = sync.OnceValue(func() *description {
 
 // Endpoints are those of the API, by their paths. Version 1 of it begins with /v1; what the
 // OpenFeature CLI asks stands beside it.
-func Endpoints() []endpoints.Endpoint {
-	var all []endpoints.Endpoint
-	for _, o := range described().operations {
+func Endpoints() []endpoints.Endpoint { return described().endpoints() }
+
+func (d *description) endpoints() (all []endpoints.Endpoint) {
+	for _, o := range d.operations {
 		all = append(all, o.Endpoint)
 	}
 	slices.SortFunc(all, func(a, b endpoints.Endpoint) int {

@@ -369,7 +369,11 @@ func (c *call) stranger() error {
 // find finds the operation.
 func (c *call) find() error {
 	if c.here == nil {
-		return fault.New(fault.NotFound, "there is nothing at this path; %s/docs lists what there is", c.options.BasePath)
+		docs := c.options.BasePath
+		if c.options.Console != nil {
+			docs = version // beside which the page's own API stands
+		}
+		return fault.New(fault.NotFound, "there is nothing at this path; %s/docs lists what there is", docs)
 	}
 	method := c.request.Method
 	if method == http.MethodHead {

@@ -42,8 +42,11 @@ func (s *Settings) EditEnvironment(ctx context.Context, e provision.EnvironmentE
 	if err := s.administer("changing environments"); err != nil {
 		return nil, err
 	}
-	by := repository.Signature{Name: s.by.Name, Email: s.by.CommitEmail(), When: s.Now()}
-	_, err := s.Workspace.EditEnvironment(ctx, e, by)
+	w, err := s.Workspace(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	_, err = w.EditEnvironment(ctx, e, repository.Signature{Name: s.by.Name, Email: s.by.CommitEmail(), When: s.Now()})
 	var refused *provision.Refused
 	switch {
 	case errors.As(err, &refused):

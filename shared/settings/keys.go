@@ -124,7 +124,11 @@ func (s *Settings) knownEnvironment(ctx context.Context, name string) error {
 }
 
 func (s *Settings) read(ctx context.Context) (*workspace.Workspace, error) {
-	ws, err := s.Workspace.Read(ctx)
+	w, err := s.Workspace(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	ws, err := w.Read(ctx)
 	return ws, failed(err)
 }
 

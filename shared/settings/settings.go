@@ -25,8 +25,9 @@ import (
 
 // Stores are where the settings of a workspace are.
 type Stores struct {
-	Registry  *access.Registry
-	Workspace *provision.Workspace
+	Registry *access.Registry
+	// Workspace reads the workspace's record.
+	Workspace func(ctx context.Context) (*provision.Workspace, error)
 	// Audit are the newest so many events, oldest first.
 	Audit func(ctx context.Context, newest int) ([]audit.Event, error)
 	Now   func() time.Time

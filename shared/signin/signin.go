@@ -25,6 +25,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -39,23 +40,27 @@ import (
 
 // Settings say with whom people sign in, and what follows from what it says of them.
 type Settings struct {
-	Issuer, ClientID, ClientSecret string
+	Issuer       string `json:"issuer"`
+	ClientID     string `json:"clientId"`
+	ClientSecret string `json:"clientSecret"`
 	// Scopes are asked for beside openid, profile and email.
-	Scopes []string
+	Scopes []string `json:"scopes"`
 	// RolesClaim is the claim that holds a person's groups, with full stops between the names
 	// of nested ones; Roles are what each of its values gives.
-	RolesClaim string
-	Roles      map[string][]string
+	RolesClaim string              `json:"rolesClaim"`
+	Roles      map[string][]string `json:"roles"`
 	// Domains are those of e-mail addresses that newcomers may have.
-	Domains []string
+	Domains []string `json:"allowedDomains"`
 	// PublicURL is where people open the console, without /console.
-	PublicURL string
-	Now       func() time.Time
-	Logger    *slog.Logger
+	PublicURL string `json:"-"`
+	// Shared says that people of several workspaces sign in there: the console's address names theirs.
+	Shared bool             `json:"-"`
+	Now    func() time.Time `json:"-"`
+	Logger *slog.Logger     `json:"-"`
 	// Registry is that of a workspace.
-	Registry func(ctx context.Context, workspace string) (*access.Registry, error)
+	Registry func(ctx context.Context, workspace string) (*access.Registry, error) `json:"-"`
 	// Secret is a workspace's, which seals what a sign-in began with.
-	Secret func(ctx context.Context, workspace string) ([]byte, error)
+	Secret func(ctx context.Context, workspace string) ([]byte, error) `json:"-"`
 }
 
 // Provider is the issuer, as far as it is known.
@@ -235,8 +240,11 @@ func (p *Provider) Callback(keep func(http.Header, access.Key)) http.Handler {
 			return
 		}
 		header.Add("Set-Cookie", beginCookie("", -1).String())
-		session, err := p.complete(r)
+		session, workspace, err := p.complete(r)
 		to := p.settings.PublicURL + "/console/"
+		if p.settings.Shared && workspace != "" {
+			to += "?workspace=" + workspace
+		}
 		if err != nil {
 			p.settings.Logger.Warn("a sign-in failed", "cause", err)
 			to += "#sign-in-failed=" + word(err)
@@ -248,19 +256,23 @@ func (p *Provider) Callback(keep func(http.Header, access.Key)) http.Handler {
 	})
 }
 
-// complete ends a sign-in. Where it linked somebody who has a session, that goes on.
-func (p *Provider) complete(r *http.Request) (access.Key, error) {
+// complete ends a sign-in to a workspace, which is told where it fails too. Where it linked
+// somebody who has a session, that goes on.
+func (p *Provider) complete(r *http.Request) (session access.Key, workspace string, err error) {
 	cookie, err := r.Cookie(BeginCookie)
 	if err != nil {
-		return access.Key{}, errExpired
+		return session, "", errExpired
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 2*askFor)
 	defer cancel()
 	b, err := p.unseal(ctx, cookie.Value)
-	if err != nil {
-		return access.Key{}, err
+	if err == nil {
+		session, err = p.arrive(ctx, b, r.URL.Query())
 	}
-	query := r.URL.Query()
+	return session, b.Workspace, err
+}
+
+func (p *Provider) arrive(ctx context.Context, b begun, query url.Values) (access.Key, error) {
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(b.State)) != 1 {
 		return access.Key{}, errExpired
 	}

@@ -298,3 +298,24 @@ func TestClaimsAreReadAnew(t *testing.T) {
 		t.Errorf("an issuer that refuses: %v, %v", err, w.record(session).LiveAt(w.now))
 	}
 }
+
+// TestTheConsolesAddressNamesTheWorkspace where there are several, so that who was refused can
+// try again there.
+func TestTheConsolesAddressNamesTheWorkspace(t *testing.T) {
+	w := newWorld(t)
+	w.provider.settings.Shared = true
+	lead := func(query string) string {
+		cookie, state := w.begin("")
+		r := httptest.NewRequest("GET", CallbackPath+"?"+query+"&state="+state, nil)
+		r.AddCookie(cookie)
+		answer := httptest.NewRecorder()
+		w.provider.Callback(func(http.Header, access.Key) {}).ServeHTTP(answer, r)
+		return answer.Header().Get("Location")
+	}
+	at := "https://flags.example/console/?workspace=" + w.state.Workspace.ID
+	for query, want := range map[string]string{"code=c": at, "error=access_denied": at + "#sign-in-failed=denied"} {
+		if got := lead(query); got != want {
+			t.Errorf("%s leads to %s, want %s", query, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import { signIn, signOut as forget } from "./workspace";
 
 /** What the server says of a session. */
 export interface Session {
+  workspaceId: string;
   principal: {
     id: string;
     type: string;
@@ -58,7 +59,10 @@ function takeFailure(): string {
 
 /** Leads to the provider; with a session, to link it to who signs in there. */
 export async function leave(path: "/sign-in" | "/session/identity") {
-  location.assign((await change("POST", path)).address);
+  // Where there are several workspaces the address names one, unless somebody was signed in.
+  const workspace = new URLSearchParams(location.search).get("workspace") ?? workspaceId;
+  const body = path === "/sign-in" ? JSON.stringify({ workspace }) : undefined;
+  location.assign((await change("POST", path, body)).address);
 }
 
 /** The key of an address that signs somebody in; "" for none. */
@@ -68,8 +72,12 @@ addEventListener("hashchange", () => {
   oneTimeKey.value = (!tokenGiven && take()) || oneTimeKey.value;
 });
 
+/** The workspace of whoever was signed in last. */
+let workspaceId = "";
+
 async function enter(of: Session) {
   me.value = of;
+  workspaceId = of.workspaceId;
   await signIn(session);
 }
 

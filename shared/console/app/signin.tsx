@@ -31,8 +31,7 @@ function Note() {
       <>
         Kept in this tab's memory until you close or reload it. To stay signed in, open a sign-in
         address instead: <code>svc login</code> prints one on the server, and an administrator can
-        make one for you. <code>svc key create</code> makes a key (hosted:{" "}
-        <code>svcadmin key create</code>).
+        make one for you. <code>svc key create</code> makes a key. (Hosted: <code>svcadmin</code>.)
       </>
     );
   return (
