@@ -8,6 +8,7 @@
 //	repositories   workspaces' repositories: DynamoDB and S3
 //	api            a group of the REST API over these
 //	contexts       api, and the contexts that were saved, for groups that read them
+//	console        what the console's page asks with a session, and signing in
 //	delivery       polls
 //	telemetry      telemetry's intake
 //	reference      the API's description, and the console
@@ -33,6 +34,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"svc.example/svc/functions/internal/api"
+	"svc.example/svc/functions/internal/console"
 	"svc.example/svc/functions/internal/contexts"
 	"svc.example/svc/functions/internal/delivery"
 	"svc.example/svc/functions/internal/reference"
@@ -78,6 +80,7 @@ func New(getenv func(string) string, configure func(function, service string) aw
 		all[name] = contexts.Function(connect(name), group)
 	}
 	all["reference"] = reference.Function()
+	all["console"] = console.Function(connect("console"))
 	wired := map[string]func(context.Context, []byte) (io.Reader, error){}
 	for name, f := range all {
 		s, err := settings.Read(getenv, f.Required)

@@ -29,6 +29,9 @@ var links = []struct {
 	{groups: []string{"reference"}, not: []string{"github.com/aws/aws-sdk-go-v2", module + "shared/ledger", module + "shared/repository/s3", module + "functions/internal/table"},
 		why: "neither the description nor the console needs a store"},
 	{but: []string{"reference"}, not: []string{module + "shared/console"}, why: "one function serves the console"},
+	{but: []string{"console"}, not: []string{module + "shared/signin", "github.com/coreos/go-oidc", "golang.org/x/oauth2"},
+		why: "people sign in at one function"},
+	{groups: []string{"console"}, not: []string{module + "shared/sdkapi", module + "shared/admin"}, why: "the page is neither polled nor an operator's"},
 	{groups: []string{"telemetry"}, not: []string{module + "shared/httpapi"}, why: "telemetry serves no REST"},
 	{groups: []string{"delivery"}, not: []string{module + "shared/httpapi", module + "shared/telemetry/rows"},
 		why: "a poll is no part of the REST API and takes nothing in"},
@@ -74,7 +77,7 @@ func dependencies(t *testing.T) map[string][]string {
 func TestAFunctionLinksOnlyWhatItsGroupNeeds(t *testing.T) {
 	for group, deps := range dependencies(t) {
 		// Without contexts it would say, of everybody, that nobody is reached.
-		if slices.Contains([]string{"flags", "configs", "segments", "changes"}, group) && !slices.Contains(deps, module+"shared/telemetry/rows") {
+		if slices.Contains([]string{"flags", "configs", "segments", "changes", "console"}, group) && !slices.Contains(deps, module+"shared/telemetry/rows") {
 			t.Errorf("%s tells impact and reads no contexts", group)
 		}
 		for _, rule := range links {

@@ -151,8 +151,9 @@ func TestRightsAreBoundToTheirPlace(t *testing.T) {
 	}
 }
 
-// checkKeys holds a statement that lets rows be written to the rows' keys:
-// nobody but an operator writes keys, principals and workspaces' names.
+// checkKeys holds a statement that lets rows be written to the rows' keys: nobody but the
+// console's function and an operator writes keys, principals and the audit trail, and nobody
+// but an operator workspaces' names.
 func checkKeys(t *testing.T, id string, f template.Function, s template.Statement) {
 	t.Helper()
 	keys, _ := template.At(s.Condition, "ForAllValues:StringLike", "dynamodb:LeadingKeys").([]any)
@@ -163,8 +164,17 @@ func checkKeys(t *testing.T, id string, f template.Function, s template.Statemen
 		if k == "used/*" && len(keys) == 1 && slices.Equal(s.Actions, noteUses) && f.Group() != "maintenance" {
 			continue
 		}
+		if f.Group() == "console" {
+			switch k {
+			case "access/*", "audit/*":
+				if template.At(s.Condition, "ForAnyValue:StringEquals", "dynamodb:EnclosingOperation") == nil || len(keys) > 1 {
+					t.Errorf("%s: %s lets rows %s be written without the head", id, s.Sid, k)
+				}
+				continue
+			}
+		}
 		ours := k == "telemetry/*"
-		if ours != (f.Group() == "telemetry") || strings.HasPrefix(fmt.Sprint(k), "access") || k == "*" || strings.HasPrefix(fmt.Sprint(k), "workspaces") {
+		if ours != (f.Group() == "telemetry") || strings.HasPrefix(fmt.Sprint(k), "access") || strings.HasPrefix(fmt.Sprint(k), "audit") || k == "*" || strings.HasPrefix(fmt.Sprint(k), "workspaces") {
 			t.Errorf("%s: %s lets rows %s be written", id, s.Sid, k)
 		}
 	}
@@ -331,7 +341,8 @@ func queue(action, name string) iam.Request {
 
 var (
 	readers = []string{"workspace", "activity", "contexts"}
-	writers = []string{"flags", "configs", "loglevels", "segments", "changes"}
+	writers = []string{"flags", "configs", "loglevels", "segments", "changes", "console"}
+	signers = []string{"console"} // sign people in, and have their settings
 	rest    = slices.Concat(readers, writers)
 	others  = []string{"delivery", "telemetry", "maintenance", "reference"}
 	all     = slices.Concat(rest, others)
@@ -354,14 +365,18 @@ var rightsOf = []struct {
 }{
 	{"read the secret of a head with all else", about("BatchGetItem", "head/w", "access/w"), rest},
 	{"read the secret of a head", of(about("BatchGetItem", "head/w"), "pk", "sk", "secret"), rest},
-	{"read a head with its secret", about("GetItem", "head/w"), nil},
+	{"read a head with its secret", about("GetItem", "head/w"), signers},
 	{"query a head", about("Query", "head/w"), nil},
 	{"read a head without its secret", of(about("GetItem", "head/w"), "pk", "sk", "commit", "sequence"), []string{
-		"workspace", "segments", "changes", "activity", "contexts", "flags", "configs", "loglevels", "delivery", "telemetry", "maintenance"}},
+		"workspace", "segments", "changes", "activity", "contexts", "flags", "configs", "loglevels", "console", "delivery", "telemetry", "maintenance"}},
 	{"authenticate a key", of(about("BatchGetItem", "head/w", "access/w"), "pk", "sk", "commit", "doc", "version"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"note that a key was used", about("UpdateItem", "used/w"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"delete that a key was used", about("DeleteItem", "used/w"), nil},
-	{"read what was done to keys", about("Query", "audit/w"), nil},
+	{"read what was done to keys", about("Query", "audit/w"), signers},
+	{"tell what was done to keys", inTransaction(about("PutItem", "audit/w")), signers},
+	{"tell what was done to keys by itself", about("PutItem", "audit/w"), nil},
+	{"change what was done to keys", inTransaction(about("UpdateItem", "audit/w")), nil},
+	{"read when keys were used", about("Query", "used/w"), signers},
 	{"forget what was done to keys", about("DeleteItem", "audit/w"), nil},
 	{"look for a request that has landed", about("BatchGetItem", "head/w", "access/w", "once/w"), append(slices.Clone(writers), "contexts")},
 	{"remember a request that lands", inTransaction(about("PutItem", "once/w")), writers},
@@ -371,16 +386,16 @@ var rightsOf = []struct {
 	{"wait to write", inTransaction(about("PutItem", "queue/w")), writers},
 	{"take a write out of the queue", inTransaction(about("DeleteItem", "queue/w")), writers},
 	{"take a write out of the queue by itself", about("DeleteItem", "queue/w"), nil},
-	{"list keys and principals", about("Query", "access/w"), nil},
+	{"list keys and principals", about("Query", "access/w"), signers},
 	{"read the history", about("Query", "log/w/i"), but("reference")},
 	{"read the history of a file", about("Query", "item/w/i/feature-flags/a.json"), but("telemetry", "reference", "delivery")},
-	{"read what telemetry has saved", about("BatchGetItem", "telemetry/w/known"), []string{"contexts", "telemetry"}},
-	{"read saved contexts", about("Query", "telemetry/w/seen/h", "telemetry/w/known"), []string{"contexts", "flags", "configs", "segments", "changes"}},
-	{"read evaluations", about("Query", "telemetry/w/tallies/3"), []string{"contexts", "flags", "configs"}},
-	{"read when items were evaluated last", about("BatchGetItem", "telemetry/w/evaluated"), []string{"contexts", "telemetry", "flags", "configs"}},
+	{"read what telemetry has saved", about("BatchGetItem", "telemetry/w/known"), []string{"contexts", "telemetry", "console"}},
+	{"read saved contexts", about("Query", "telemetry/w/seen/h", "telemetry/w/known"), []string{"contexts", "flags", "configs", "segments", "changes", "console"}},
+	{"read evaluations", about("Query", "telemetry/w/tallies/3"), []string{"contexts", "flags", "configs", "console"}},
+	{"read when items were evaluated last", about("BatchGetItem", "telemetry/w/evaluated"), []string{"contexts", "telemetry", "flags", "configs", "console"}},
 	{"forget evaluations", about("DeleteItem", "telemetry/w/tallies/3"), []string{"telemetry"}},
-	{"read usage", about("Query", "telemetry/w/usage/2026-11"), []string{"contexts"}},
-	{"forget a context", inTransaction(about("DeleteItem", "telemetry/w/context/h", "telemetry/w/seen/h", "telemetry/w/pair/2026-11/h")), []string{"contexts", "telemetry"}},
+	{"read usage", about("Query", "telemetry/w/usage/2026-11"), []string{"contexts", "console"}},
+	{"forget a context", inTransaction(about("DeleteItem", "telemetry/w/context/h", "telemetry/w/seen/h", "telemetry/w/pair/2026-11/h")), []string{"contexts", "telemetry", "console"}},
 	{"forget usage", inTransaction(about("DeleteItem", "telemetry/w/usage/2026-11")), []string{"telemetry"}},
 	{"list the workspaces", about("Query", "workspaces"), []string{"maintenance"}},
 	{"scan", about("Scan"), nil},
@@ -407,11 +422,16 @@ var rightsOf = []struct {
 	{"change the secret", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},
 	{"change a head without saying what", inTransaction(about("UpdateItem", "head/w")), nil},
 	{"end the workspace's bill", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "billingInactive"), nil},
-	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"changes", "maintenance"}},
+	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"changes", "console", "maintenance"}},
 	{"change the list of packs", inTransaction(about("UpdateItem", "packs/w")), []string{"maintenance"}},
 	{"change the list of packs without holding the head", about("UpdateItem", "packs/w"), nil},
-	{"make a key", inTransaction(about("PutItem", "access/w")), nil},
-	{"revoke a key", about("UpdateItem", "access/w"), nil},
+	{"put a key in the place of another", inTransaction(about("PutItem", "access/w")), nil},
+	{"make or revoke a key", of(inTransaction(about("UpdateItem", "access/w")), "pk", "sk", "doc", "version", "made"), signers},
+	{"make or revoke a key that no head tells of", of(about("UpdateItem", "access/w"), "pk", "sk", "doc", "version", "made"), nil},
+	{"delete a key", inTransaction(about("DeleteItem", "access/w")), nil},
+	{"tell of keys", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "access", "recent", "format"), signers},
+	{"rename a workspace", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "access", "name"), nil},
+	{"rename a workspace in the list", inTransaction(about("UpdateItem", "workspaces")), nil},
 	{"list another workspace", inTransaction(about("PutItem", "workspaces")), nil},
 	{"save telemetry", inTransaction(about("PutItem", "telemetry/w/pair/2026-11/h")), []string{"telemetry"}},
 	{"save telemetry together", about("BatchWriteItem", "telemetry/w/batch/h"), []string{"telemetry"}},

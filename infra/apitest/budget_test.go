@@ -53,6 +53,7 @@ func TestBudgets(t *testing.T) {
 			b.imported()
 			b.filtered()
 			b.elsewhere()
+			b.signedIn()
 			b.contexts()
 			b.changeSets()
 			b.manifests()
@@ -400,5 +401,50 @@ func (b *budgets) filtered() {
 			b.Errorf("a page of the feed with %s took %v; allowed are 1 BatchGetItem and %d more", filter, asked, most)
 		}
 		b.Logf("a page of the feed with %s took %v", filter, asked)
+	}
+}
+
+// signedIn: what is asked by a session costs what it costs by a key, and signing in and out
+// costs what any change of keys does.
+func (b *budgets) signedIn() {
+	b.Helper()
+	const pages = "/console/api"
+	edit := map[string]int{"GetItem": 1, "Query": 1, "TransactWriteItems": 1}
+	api, session := b.instance(), ""
+	page := func(api http.Handler, method, path, body string) map[string]int {
+		b.Helper()
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		asPage(r, session)
+		w := httptest.NewRecorder()
+		b.meter.Take()
+		if api.ServeHTTP(w, r); w.Code/100 != 2 {
+			b.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+		for _, cookie := range w.Result().Cookies() {
+			session = cookie.Value
+		}
+		return b.meter.Take().Requests()
+	}
+	if asked := page(api, "POST", pages+"/session", fmt.Sprintf(`{"oneTimeKey": %q}`, b.oneTime(b, "grace"))); !maps.Equal(asked, edit) {
+		b.Errorf("signing in took %v; allowed are %v", asked, edit)
+	}
+	for _, path := range []string{"/v1/flags", "/v1/flags/" + b.size.key(1), "/v1/activity?limit=10"} {
+		byKey, bySession := b.instance(), b.instance()
+		for _, how := range []string{"cold", "warm"} {
+			want, _, _ := b.asks(byKey, "GET", path, "")
+			if asked := page(bySession, "GET", pages+path, ""); !maps.Equal(asked, want) {
+				b.Errorf("%s, GET %s by a session took %v; by a key %v", how, path, asked, want)
+			}
+		}
+	}
+	want, _, _ := b.asks(b.instance(), "GET", "/v1/whoami", "")
+	for _, api := range []http.Handler{b.instance(), api} {
+		if asked := page(api, "GET", pages+"/session", ""); !maps.Equal(asked, want) {
+			b.Errorf("who is signed in took %v; by a key %v", asked, want)
+		}
+	}
+	edit["BatchGetItem"] = 1
+	if asked := page(api, "DELETE", pages+"/session", ""); !maps.Equal(asked, edit) {
+		b.Errorf("signing out took %v; allowed are %v", asked, edit)
 	}
 }

@@ -49,10 +49,11 @@ func TestThePoliciesAllowWhatIsSentAndNoMore(t *testing.T) {
 	e.changeSets()
 	e.applications()
 	e.contexts()
+	e.signedIn()
 	e.killed()
 	e.crowd()
 	e.maintenance()
-	for _, list := range [][]endpoints.Endpoint{httpapi.Endpoints(), endpoints.ForApplications, endpoints.ForPeople} {
+	for _, list := range [][]endpoints.Endpoint{httpapi.Endpoints(), httpapi.PageEndpoints(), endpoints.ForApplications, endpoints.ForPeople} {
 		for _, endpoint := range list {
 			if !e.asked[endpoint.Operation] {
 				t.Errorf("no request asks for %s (%s %s)", endpoint.Operation, endpoint.Method, endpoint.Path)
@@ -76,6 +77,7 @@ type everything struct {
 	invoke         functions.Invoke
 	asked          map[string]bool
 	public, secret string
+	session        string // in the browser; "" for none
 	serial         int
 }
 
@@ -93,6 +95,7 @@ func newEverything(t *testing.T) *everything {
 		*queue = *made.QueueUrl
 	}
 	e.judge = h.newJudge(t)
+	h.SignIn = fmt.Sprintf(`{"issuer": %q, "clientId": "svc", "clientSecret": "s", "rolesClaim": "groups", "roles": {"platform": ["engineer"]}}`, issuer(t))
 	e.api, e.invoke = e.instance(nil)
 	for kind, key := range map[access.Kind]*string{access.KindPublicSDK: &e.public, access.KindSecretSDK: &e.secret} {
 		made, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: kind, Name: "app", Environment: "production"})
@@ -154,7 +157,7 @@ func (e *everything) ask(operation string, r request) string {
 
 func (e *everything) askBy(api http.Handler, operation string, r request) string {
 	e.Helper()
-	all := slices.Concat(httpapi.Endpoints(), endpoints.ForApplications, endpoints.ForPeople)
+	all := slices.Concat(httpapi.Endpoints(), httpapi.PageEndpoints(), endpoints.ForApplications, endpoints.ForPeople)
 	i := slices.IndexFunc(all, func(endpoint endpoints.Endpoint) bool { return endpoint.Operation == operation })
 	if i < 0 {
 		e.Fatalf("there is no endpoint %s", operation)
@@ -164,12 +167,14 @@ func (e *everything) askBy(api http.Handler, operation string, r request) string
 		path = all[i].Path
 	}
 	sent := httptest.NewRequestWithContext(background(e), all[i].Method, path, strings.NewReader(r.body))
-	switch all[i].Keys {
-	case endpoints.Management:
+	switch page := strings.HasPrefix(path, httpapi.ConsolePath); {
+	case page:
+		asPage(sent, e.session)
+	case all[i].Keys == endpoints.Management:
 		sent.Header.Set("Authorization", "Bearer "+e.keys[0])
-	case endpoints.PublicSDK:
+	case all[i].Keys == endpoints.PublicSDK:
 		sent.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+e.public)))
-	case endpoints.SecretSDK, endpoints.AnySDK:
+	case all[i].Keys == endpoints.SecretSDK, all[i].Keys == endpoints.AnySDK:
 		sent.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+e.secret)))
 	}
 	for name, values := range r.header {
@@ -181,7 +186,90 @@ func (e *everything) askBy(api http.Handler, operation string, r request) string
 		e.Errorf("%s: %s %s: %d %s", operation, all[i].Method, path, w.Code, w.Body)
 	}
 	e.asked[operation] = true
+	for _, cookie := range w.Result().Cookies() {
+		if cookie.Name == httpapi.SessionCookie {
+			e.session = cookie.Value
+		}
+	}
 	return w.Body.String()
+}
+
+// asPage makes a request one of the console's page.
+func asPage(r *http.Request, session string) {
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set(httpapi.PageHeader, "1")
+	if session != "" {
+		r.AddCookie(&http.Cookie{Name: httpapi.SessionCookie, Value: session})
+	}
+}
+
+// issuer tells of itself, and signs nobody in.
+func issuer(t *testing.T) string {
+	server := httptest.NewUnstartedServer(nil)
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"issuer": %[1]q, "authorization_endpoint": "%[1]s/auth", "token_endpoint": "%[1]s/token", "jwks_uri": "%[1]s/keys"}`, server.URL)
+	})
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// oneTime is a key that signs an administrator in, once.
+func (h *service) oneTime(t testing.TB, name string) string {
+	t.Helper()
+	key, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindOneTime, Name: name, Email: name + "@example.com", Roles: []string{"admin", "protected_engineer"}, Expires: access.OneTimeFor})
+	must(t, err)
+	return key.Reveal()
+}
+
+// signedIn signs somebody in, and asks for all that the console's page asks for.
+func (e *everything) signedIn() {
+	key := e.oneTime(e, "grace")
+	e.ask("getSession", request{status: 401})
+	e.ask("signIn", request{body: fmt.Sprintf(`{"oneTimeKey": %q}`, key)})
+	if e.session == "" {
+		e.Fatal("the browser got no session")
+	}
+	e.ask("signIn", request{body: fmt.Sprintf(`{"oneTimeKey": %q}`, key), status: 401}) // it is spent
+	if row := e.ask("getSession", request{}); !strings.Contains(row, e.workspace.ID) || !strings.Contains(row, `"administers":true`) {
+		e.Errorf("who is signed in: %s", row)
+	}
+	e.ask("linkIdentity", request{})
+	e.ask("beginSignIn", request{body: fmt.Sprintf(`{"workspace": %q}`, e.workspace.ID)})
+	for body, status := range map[string]int{`{}`: 400, `{"workspace": "shop"}`: 400, `{"workspace": "0000000000000000"}`: 404} {
+		e.ask("beginSignIn", request{body: body, status: status})
+	}
+	e.ask("signIn", request{body: `{"oneTimeKey": "svc_ot_"}`, status: 401})
+	var principal, made struct{ ID string }
+	must(e, json.Unmarshal([]byte(e.ask("addPrincipal", request{body: `{"type": "service_account", "name": "ci", "roles": ["engineer"]}`})), &principal))
+	at := func(id string) string { return "/console/api/settings/principals/" + id }
+	e.ask("listPrincipals", request{})
+	e.ask("changePrincipal", request{path: at(principal.ID), body: `{"roles": ["protected_engineer"]}`})
+	must(e, json.Unmarshal([]byte(e.ask("createKey", request{body: fmt.Sprintf(`{"kind": "service_account", "name": "ci", "principalId": %q}`, principal.ID)})), &made))
+	e.ask("listKeys", request{})
+	e.ask("rotateKey", request{path: "/console/api/settings/keys/" + made.ID + "/rotation", body: `{"overlapHours": 1}`})
+	e.ask("revokeKey", request{path: "/console/api/settings/keys/" + made.ID})
+	e.ask("addEnvironment", request{body: `{"name": "preview"}`})
+	e.ask("changeEnvironment", request{path: "/console/api/settings/environments/preview", body: `{"protected": true}`})
+	e.ask("listAllEnvironments", request{})
+	must(e, json.Unmarshal([]byte(e.ask("addPrincipal", request{body: `{"type": "user", "name": "Linus", "email": "linus@example.com", "roles": ["engineer"]}`})), &principal))
+	e.ask("makeSignInAddress", request{path: at(principal.ID) + "/address"})
+	e.ask("endSessions", request{path: at(principal.ID) + "/sessions"})
+	if trail := e.ask("listAudit", request{}); !strings.Contains(trail, "signed in by one-time address") || !strings.Contains(trail, "environment added: preview") {
+		e.Errorf("the trail is %s", trail)
+	}
+	// What the page asks of the REST API, by the session alone.
+	const api = "/console/api"
+	e.ask("listFlags", request{path: api + "/v1/flags"})
+	e.ask("updateFlagEnvironment", request{path: api + "/v1/flags/redesign/environments/staging", body: `{"enabled": true}`})
+	e.ask("listContexts", request{path: api + "/v1/contexts"})
+	e.ask("applyChanges", request{path: api + "/v1/changes", body: creations("page", 3)})
+	e.ask("listFlags", request{path: "/v1/flags", header: http.Header{"Authorization": nil, "Cookie": {httpapi.SessionCookie + "=" + e.session}}, status: 401})
+	ended := e.session
+	e.ask("signOut", request{})
+	e.session = ended
+	e.ask("getSession", request{status: 401})
+	e.session = ""
 }
 
 // write sends a write three ways: as a dry run, under an Idempotency-Key, and once

@@ -3,7 +3,7 @@
 // template's routes and under its policies, over servers that stand in for
 // DynamoDB and S3 (dynoxide and versitygw, on the PATH). make sam-local starts it.
 //
-// It makes a workspace of the samples and prints a key. Everything is gone
+// It makes a workspace of the samples, and prints a key and an address that signs in to the console. Everything is gone
 // when it ends. Limits of requests are lifted.
 package main
 
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"svc.example/svc/devserver/server"
+	"svc.example/svc/shared/cli"
 )
 
 func main() {
@@ -45,6 +46,7 @@ func run(ctx context.Context) error {
 	}
 	go s.maintain(ctx, *every)
 	fmt.Printf("Listening    %s/v1\n", url)
+	fmt.Printf("Sign in      %s\n             (once, within 10 minutes)\n", cli.SignInAddress(url, s.oneTime))
 	fmt.Printf("Stores       DynamoDB at %s, S3 at %s; table and bucket %s\n", s.DynamoDB, s.S3, s.Table)
 	fmt.Printf("Try          export SVC=%s/v1 KEY=%s\n", url, s.key)
 	fmt.Printf("             curl -H \"Authorization: Bearer $KEY\" $SVC/flags\n")

@@ -64,11 +64,14 @@ func TestEachFunctionInSAM(t *testing.T) {
 		{"GET", "/api/v2/configs/eval-with-context/e30=", "", reader, `"` + apiload.FlagKey(1) + `"`},
 		{"POST", "/api/v1/telemetry/", `{"instanceHash":"i","batchId":"b","events":[]}`, reader, ""},
 		{"GET", "/v1/openapi.json", "", "", `"openapi"`},
+		{"POST", "/console/api/session", fmt.Sprintf(`{"oneTimeKey":%q}`, s.oneTime.Reveal()), "", `"administers":true`},
 	} {
 		r := must.Get(http.NewRequestWithContext(t.Context(), c.method, url+c.path, strings.NewReader(c.body)))(t)
 		if c.key != "" {
 			r.Header.Set("Authorization", c.key)
 		}
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Svc-Console", "1")
 		status, body := send(t, r)
 		if status/100 != 2 || !strings.Contains(body, c.text) {
 			t.Errorf("%s %s: %d %.300s", c.method, c.path, status, body)
@@ -113,7 +116,7 @@ func newSAM(t *testing.T, program string, e *docker.Engine, s *service) *sam {
 	t.Helper()
 	dir := t.TempDir()
 	architecture := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
-	settings := must.Get(json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Table, "BUCKET": s.Bucket, "PUBLIC_URL": "", "QUEUE": s.Queue, "DEAD_LETTERS": s.DeadLetters,
+	settings := must.Get(json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Table, "BUCKET": s.Bucket, "PUBLIC_URL": "", "SIGN_IN": "", "QUEUE": s.Queue, "DEAD_LETTERS": s.DeadLetters,
 		"AWS_ENDPOINT_URL_DYNAMODB": e.Reach(t, s.DynamoDB), "AWS_ENDPOINT_URL_S3": e.Reach(t, s.S3), "AWS_ENDPOINT_URL_SQS": s.SQS}}))(t)
 	write(t, dir+"/env.json", settings)
 	write(t, dir+"/metadata.json", fmt.Appendf(nil, `{"lastVersionCheck": %d}`, time.Now().Unix())) // of SAM, which else looks for a newer one
@@ -276,6 +279,12 @@ func TestTheHostedServiceOnThisMachine(t *testing.T) {
 	}
 	if status, body := send("DELETE", "/v1/flags"); status != 405 || !strings.Contains(body, "METHOD_NOT_ALLOWED") {
 		t.Errorf("DELETE /v1/flags: %d %s", status, body)
+	}
+	sign := httptest.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1:3000/console/api/session", strings.NewReader(fmt.Sprintf(`{"oneTimeKey":%q}`, s.oneTime.Reveal())))
+	sign.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Svc-Console": {"1"}}
+	w := httptest.NewRecorder()
+	if s.api.ServeHTTP(w, sign); w.Code != 200 || len(w.Result().Cookies()) != 1 {
+		t.Errorf("signing in: %d %s", w.Code, w.Body)
 	}
 	must.Report(t, s.maintainOnce(t.Context()))
 }

@@ -34,7 +34,8 @@ type service struct {
 	credentials aws.Credentials
 	stores      *admin.Stores
 	workspace   *admin.Workspace
-	key         string // may edit all of the workspace
+	key         string     // may edit all of the workspace
+	oneTime     access.Key // signs its person in, once
 	api         http.Handler
 	invoke      functions.Invoke
 	log         *slog.Logger
@@ -110,8 +111,14 @@ func (s *service) makeWorkspace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key, _, err := s.workspace.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindUser, Name: "you", Roles: []string{"protected_engineer"}})
+	you := access.KeyRequest{Kind: access.KindUser, Name: "you", Roles: []string{"admin", "protected_engineer"}}
+	key, _, err := s.workspace.IssueKey(ctx, "", you)
+	if err != nil {
+		return err
+	}
 	s.key = key.Reveal()
+	you.Kind, you.Expires = access.KindOneTime, access.OneTimeFor
+	s.oneTime, _, err = s.workspace.IssueKey(ctx, "", you)
 	return err
 }
 

@@ -83,6 +83,9 @@ var (
 // ForPeople are these.
 var ForPeople = []Endpoint{ConsoleLead, Console, ConsoleFiles}
 
+// Pages is all that the console's page asks with a session: what httpapi.PageEndpoints lists.
+var Pages = Endpoint{Path: "/console/api/", Group: "console", Limit: Requests, Behind: "/console/api/{path+}"}
+
 // Function is the name of a group's function: of its folder below functions.
 func Function(group string) string { return strings.ReplaceAll(group, "-", "") }
 
@@ -98,7 +101,7 @@ type Route struct {
 func Routes(api []Endpoint) []Route {
 	var routes []Route
 	seen := map[string]bool{}
-	for _, endpoints := range [][]Endpoint{api, ForPeople, ForApplications} {
+	for _, endpoints := range [][]Endpoint{api, ForPeople, {Pages}, ForApplications} {
 		for _, e := range endpoints {
 			key := "ANY " + e.Path
 			if e.Behind == "$default" {

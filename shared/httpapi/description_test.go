@@ -54,6 +54,7 @@ func TestEndpointsAreConsistent(t *testing.T) {
 		}
 		behind[route] = e.Group
 	}
+	behind[endpoints.Pages.Behind] = endpoints.Pages.Group
 	if routes := endpoints.Routes(Endpoints()); len(routes) != len(behind) {
 		t.Errorf("%d routes for %d paths of the gateway", len(routes), len(behind))
 	}

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ratelimit"
 )
 
@@ -22,23 +23,33 @@ import (
 func Function(connect table.AWS, group httpapi.Group, more ...func(s settings.Settings, service *control.Settings)) start.Function {
 	return start.Function{Required: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.Open(s)
-		service := control.Settings{
-			Authenticator: rows,
-			Repository:    repositories.Open(connect, s, rows).Find,
-			Now:           time.Now,
-			PublicURL:     s.PublicURL,
-			Used:          table.Uses(rows, logger),
-			CacheBytes:    s.ViewBytes(),
-			MaxTexts:      s.MaxTexts(),
-			MaxCompiled:   s.MaxTable(),
-		}
+		service := Service(s, rows, repositories.Open(connect, s, rows), logger)
 		for _, add := range more {
 			add(s, &service)
 		}
-		return httpapi.New(httpapi.Options{
-			Service: control.New(service), BasePath: s.BasePath, PublicURL: s.PublicURL,
-			Limit: s.Limit, Anonymous: ratelimit.NewBuckets(s.Anonymous, time.Now),
-			MaxAnswer: gateway.MaxAnswer, Logger: logger,
-		}, group)
+		return httpapi.New(Options(s, service, logger), group)
 	}}
+}
+
+// Service is what every group takes of the control plane.
+func Service(s settings.Settings, rows *dynamo.Table, all *repositories.Repositories, logger *slog.Logger) control.Settings {
+	return control.Settings{
+		Authenticator: rows,
+		Repository:    all.Find,
+		Now:           time.Now,
+		PublicURL:     s.PublicURL,
+		Used:          table.Uses(rows, logger),
+		CacheBytes:    s.ViewBytes(),
+		MaxTexts:      s.MaxTexts(),
+		MaxCompiled:   s.MaxTable(),
+	}
+}
+
+// Options are what every group is served with.
+func Options(s settings.Settings, service control.Settings, logger *slog.Logger) httpapi.Options {
+	return httpapi.Options{
+		Service: control.New(service), BasePath: s.BasePath, PublicURL: s.PublicURL,
+		Limit: s.Limit, Anonymous: ratelimit.NewBuckets(s.Anonymous, time.Now),
+		MaxAnswer: gateway.MaxAnswer, Logger: logger,
+	}
 }

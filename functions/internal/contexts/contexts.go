@@ -16,10 +16,15 @@ import (
 // Function serves a group that reads what functions/telemetry saves.
 func Function(connect table.AWS, group httpapi.Group) start.Function {
 	return api.Function(connect, group, func(s settings.Settings, service *control.Settings) {
-		kept := rows.New(dynamo.New(connect.Client(), s.Table), s.ContextDays)
+		kept := Kept(connect, s)
 		service.Contexts = kept
 		if group.Tag() == "flags" || group.Tag() == "configs" {
 			service.Evaluations = kept
 		}
 	})
+}
+
+// Kept is what functions/telemetry has saved.
+func Kept(connect table.AWS, s settings.Settings) *rows.Store {
+	return rows.New(dynamo.New(connect.Client(), s.Table), s.ContextDays)
 }

@@ -12,6 +12,7 @@
 //	TELEMETRY_LIMIT_PER_SECOND, TELEMETRY_LIMIT_BURST   of an SDK key's telemetry (5, 50)
 //	ANONYMOUS_LIMIT_PER_SECOND, ANONYMOUS_LIMIT_BURST   of an address without a known key (10, 100)
 //	CONTEXT_DAYS        how many days contexts are kept after they were last seen (90)
+//	SIGN_IN             with whom people sign in to the console, as signin.Read reads it; may be empty
 //	LOG_LEVEL           DEBUG, INFO, WARN or ERROR (INFO)
 //
 // and what Lambda itself sets:
@@ -42,6 +43,7 @@ type Settings struct {
 	PublicURL     string
 	StreamURL     string
 	BasePath      string
+	SignIn        string
 	// How many requests an instance takes: of a key of the REST API, of an SDK
 	// key, of its telemetry, and of an address without a key that is known to be
 	// good.
@@ -73,6 +75,7 @@ func Read(getenv func(string) string, required Required) (Settings, error) {
 		PublicURL:   r.address("PUBLIC_URL"),
 		StreamURL:   r.address("STREAM_URL"),
 		BasePath:    r.basePath("BASE_PATH"),
+		SignIn:      r.text("SIGN_IN", false),
 		Limit:       r.rate("LIMIT", 5, 25),
 		Polls:       r.rate("POLL_LIMIT", 50, 200),
 		Telemetry:   r.rate("TELEMETRY_LIMIT", 5, 50),

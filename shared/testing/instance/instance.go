@@ -26,6 +26,8 @@ type Site struct {
 	PublicURL               string // "" for https://svc.test
 	// StreamURL is the server of the event streams; "" for none.
 	StreamURL string
+	// SignIn says with whom people sign in to the console, as the function reads it; "" for nobody.
+	SignIn string
 }
 
 // Clients are clients of the stores beside an instance's own.
@@ -53,6 +55,8 @@ func (s Site) variables(name string) string {
 		return s.DeadLetters
 	case "STREAM_URL":
 		return s.StreamURL
+	case "SIGN_IN":
+		return s.SignIn
 	}
 	for _, limit := range []string{"", "POLL_", "TELEMETRY_", "ANONYMOUS_"} {
 		if name == limit+"LIMIT_PER_SECOND" || name == limit+"LIMIT_BURST" {
