@@ -22,7 +22,7 @@ import (
 // gateway answers in its own words where instead does.
 func serveHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Request) bool) (base, key string) {
 	t.Helper()
-	base, workspace := startHosted(t, "", instead)
+	base, workspace := startHosted(t, instead, nil)
 	return base, issueKey(t, workspace, access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"protected_engineer"}})
 }
 
@@ -33,11 +33,21 @@ func issueKey(t *testing.T, workspace *admin.Workspace, of access.KeyRequest) st
 	return key.Reveal()
 }
 
-// startHosted is serveHosted with a server of event streams, "" for none. It returns the
+// startHosted is serveHosted with settings that with adds, which may be nil. It returns the
 // workspace, as its operator has it.
-func startHosted(t *testing.T, streams string, instead func(w http.ResponseWriter, r *http.Request) bool) (base string, workspace *admin.Workspace) {
+func startHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Request) bool, with func(site *instance.Site)) (base string, workspace *admin.Workspace) {
 	t.Helper()
-	site := instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t), StreamURL: streams}
+	var functions http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if instead == nil || !instead(w, r) {
+			functions.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	site := instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t), PublicURL: server.URL}
+	if with != nil {
+		with(&site)
+	}
 	site.Table, site.Bucket = standin.Table(t, standin.DynamoDBClient(t)), standin.Bucket(t, standin.S3Client(t))
 	cfg, err := standin.OperatorConfig(t.Context(), t.Setenv, site.DynamoDB, site.S3)
 	must(t, err)
@@ -47,14 +57,8 @@ func startHosted(t *testing.T, streams string, instead func(w http.ResponseWrite
 	must(t, err)
 	workspace, err = stores.Create(t.Context(), admin.Creation{Name: "acme", Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}})
 	must(t, err)
-	functions, err := site.New(t.Context(), nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	functions, err = site.New(t.Context(), nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	must(t, err)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if instead == nil || !instead(w, r) {
-			functions.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(server.Close)
 	return server.URL, workspace
 }
 
@@ -63,7 +67,7 @@ func TestConsoleWorksHosted(t *testing.T) {
 	p := blankTab(t, desk)
 	p.load(t, base+"/")
 	p.wait(t, "#key")
-	if loaded := p.log.answered(base + "/console/"); len(loaded) < 3 || len(loaded) > 4 { // without a window, there is no icon
+	if loaded := p.log.answered(base + "/console/"); len(loaded) < 3 || len(loaded) > 5 { // without a window, there is no icon
 		t.Errorf("a browser that had nothing has loaded %v", loaded)
 	}
 	p.signIn(t, key)

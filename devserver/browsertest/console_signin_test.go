@@ -73,12 +73,12 @@ type issuer struct{ base string }
 
 const clientSecret = "the secret of a client that signs people in"
 
-// startIssuer starts one that knows a workspace.
-func startIssuer(t *testing.T, w *workspace) issuer {
+// startIssuer starts one that knows a service at an address.
+func startIssuer(t *testing.T, base string) issuer {
 	t.Helper()
 	needsPackages(t)
 	i := issuer{"http://127.0.0.1:" + freeport.Take()}
-	cmd := exec.Command(testenv.Program(t, "on Debian, apt-get install nodejs", "node"), filepath.Join("testdata", "issuer.mjs"), i.base, "svc", clientSecret, w.base+"/console/api/oidc/callback")
+	cmd := exec.Command(testenv.Program(t, "on Debian, apt-get install nodejs", "node"), filepath.Join("testdata", "issuer.mjs"), i.base, "svc", clientSecret, base+"/console/api/oidc/callback")
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
@@ -101,6 +101,7 @@ func (i issuer) is(t *testing.T, what string) {
 func (p docsPage) at(t *testing.T, name string) {
 	t.Helper()
 	p.click(t, ".signin .primary")
+	p.wait(t, "[name=login]")
 	p.write(t, "[name=login]", name)
 	p.write(t, "[name=password]", "any")
 	p.click(t, "[type=submit]")
@@ -113,7 +114,7 @@ func TestConsoleSignsPeopleInWithAProvider(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
 	w.halt()
-	i := startIssuer(t, w)
+	i := startIssuer(t, w.base)
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte(clientSecret+"\n"), 0o600))
 	w.start(t, "--public-url", w.base, "--oidc-issuer", i.base, "--oidc-client-id", "svc", "--oidc-client-secret-file", secret,

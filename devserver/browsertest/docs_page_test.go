@@ -37,6 +37,9 @@ func (c *complaints) record(event any) {
 	defer c.mu.Unlock()
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
+		if strings.HasSuffix(e.Entry.URL, "/console/api/session") && strings.Contains(e.Entry.Text, "401") {
+			return // the page asks once who is signed in, and browsers note that it is nobody
+		}
 		c.list = append(c.list, fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL))
 	case *runtime.EventConsoleAPICalled:
 		var words []string

@@ -4,7 +4,8 @@
 // DynamoDB and S3 (dynoxide and versitygw, on the PATH). make sam-local starts it.
 //
 // It makes a workspace of the samples, and prints a key and an address that signs in to the console. Everything is gone
-// when it ends. Limits of requests are lifted.
+// when it ends. Limits of requests are lifted. SIGN_IN in its environment says with whom people
+// sign in, as the secret that the template names does.
 package main
 
 import (

@@ -45,7 +45,7 @@ type service struct {
 // what AWS would deny them, goes to log.
 func start(ctx context.Context, template, url string, log io.Writer) (*service, error) {
 	s := &service{log: slog.New(slog.NewTextHandler(log, nil))}
-	s.PublicURL = url
+	s.PublicURL, s.SignIn = url, os.Getenv("SIGN_IN")
 	// Maintenance names what its runs leave for later; here the next run does it.
 	s.SQS, s.Queue, s.DeadLetters = "http://127.0.0.1:9", "http://127.0.0.1:9/queue", "http://127.0.0.1:9/dead"
 	if err := s.makeStores(ctx); err != nil {
