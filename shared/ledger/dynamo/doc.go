@@ -12,7 +12,7 @@
 //	access/<ws>            principal/<id>     a principal
 //	access/<ws>            key/<id>           a key: its digest, never itself
 //	audit/<ws>             <n>                what an edit of the above did, by whom
-//	used/<ws>              <key's id>         the day on which it was used last
+//	used/<ws>              <key's id>         the day on which it was used last; of a person's sessions, by the principal's id
 //	once/<ws>              <id>               the request that a commit was made for
 //	queue/<ws>             <n>-<random>       a write that waits, see repository.Queue
 //	log/<ws>/<ix>          <n>/<sha>          a commit: touches, small texts

@@ -5,7 +5,7 @@
 //	repository.git/   the bare repository; git's own tools may work on it
 //	registry.json     workspace record, principals, keys (digests only)
 //	audit.log         what was done to the registry, by whom; lines are only appended
-//	used.json         on which day each key was used last; may be deleted
+//	used.json         on which day each key was used last, and sessions by their person; may be deleted
 //	svc.db            a table (package table/bolt): what requests under an Idempotency-Key
 //	                  were answered, for 24 hours, and telemetry
 //	history.cache     the index, to start without walking; may be deleted
