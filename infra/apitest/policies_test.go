@@ -218,7 +218,7 @@ func issuer(t *testing.T) string {
 func (h *service) oneTime(t testing.TB, name string) string {
 	t.Helper()
 	key, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindOneTime, Name: name, Email: name + "@example.com", Roles: []string{"admin", "protected_engineer"}, Expires: access.OneTimeFor})
-	must(t, err)
+	must.Do(t, err)
 	return key.Reveal()
 }
 
