@@ -226,7 +226,7 @@ func TestVersionsAreToldOfEveryCommit(t *testing.T) {
 		return known.SDK.String()
 	}
 	first := told()
-	must.Get(w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true, Did: "added"}, ada()))(t)
+	must.Get(w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true}, ada()))(t)
 	if added := told(); added != first {
 		t.Errorf("%s became %s with another environment", first, added)
 	}

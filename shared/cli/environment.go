@@ -22,10 +22,10 @@ edited; what documents say about it stays.` + s.Stopped,
 	s.Flags(cmd)
 	yes, no := true, false
 	cmd.AddCommand(newEnvironmentList(s), newEnvironmentAdd(s),
-		newEnvironmentEdit(s, "protect", "Protect an environment: only roles that allow it may edit it", provision.EnvironmentEdit{Protected: &yes, Did: "protected"}),
-		newEnvironmentEdit(s, "unprotect", "Remove the protection of an environment", provision.EnvironmentEdit{Protected: &no, Did: "no longer protected"}),
-		newEnvironmentEdit(s, "archive", "Archive an environment: it is no longer listed or served", provision.EnvironmentEdit{Archived: &yes, Did: "archived"}),
-		newEnvironmentEdit(s, "unarchive", "Bring an archived environment back", provision.EnvironmentEdit{Archived: &no, Did: "brought back"}))
+		newEnvironmentEdit(s, "protect", "Protect an environment: only roles that allow it may edit it", provision.EnvironmentEdit{Protected: &yes}),
+		newEnvironmentEdit(s, "unprotect", "Remove the protection of an environment", provision.EnvironmentEdit{Protected: &no}),
+		newEnvironmentEdit(s, "archive", "Archive an environment: it is no longer listed or served", provision.EnvironmentEdit{Archived: &yes}),
+		newEnvironmentEdit(s, "unarchive", "Bring an archived environment back", provision.EnvironmentEdit{Archived: &no}))
 	return cmd
 }
 
@@ -68,7 +68,7 @@ func newEnvironmentAdd(s Settings) *cobra.Command {
 		Example: "  " + s.Program + " environment add qa --type test",
 		Args:    Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
-			e := provision.EnvironmentEdit{Name: args[0], Add: true, Type: kind, Did: "added"}
+			e := provision.EnvironmentEdit{Name: args[0], Add: true, Type: kind}
 			if protected {
 				e.Protected = &protected
 			}

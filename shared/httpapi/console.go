@@ -147,19 +147,19 @@ type SessionRow struct {
 
 // SessionPrincipal is the person.
 type SessionPrincipal struct {
-	ID     access.ID `json:"id"`
-	Type   string    `json:"type"`
-	Name   string    `json:"name"`
-	Email  string    `json:"email,omitempty"`
-	Roles  []string  `json:"roles"`
-	Linked bool      `json:"linked"` // to an identity at the issuer
+	ID     access.ID          `json:"id"`
+	Type   string             `json:"type"`
+	Name   string             `json:"name"`
+	Email  string             `json:"email,omitempty"`
+	Roles  []settings.RoleRow `json:"roles"`
+	Linked bool               `json:"linked"` // to an identity at the issuer
 }
 
 func (c *call) sessionRow(workspace string, p access.Principal, expires time.Time) SessionRow {
 	row := SessionRow{
 		Workspace: workspace, Administers: access.Administers(p.EffectiveRoles()), ExpiresAt: expires,
 		Permissions: append([]access.Permission{}, access.Permissions(p.EffectiveRoles())...),
-		Principal:   SessionPrincipal{p.ID, string(p.Type), p.Name, p.Email, p.EffectiveRoles(), p.Identity != access.Identity{}},
+		Principal:   SessionPrincipal{p.ID, string(p.Type), p.Name, p.Email, settings.RoleRows(p.EffectiveRoles()), p.Identity != access.Identity{}},
 	}
 	if issuer := c.options.Console.Issuer; issuer != "" {
 		row.Issuer = &issuer
@@ -288,16 +288,15 @@ func SettingsGroup() Group {
 		}),
 		"listAllEnvironments": on(func(ctx context.Context, _ *call, s *settings.Settings) (any, error) { return s.Environments(ctx) }),
 		"addEnvironment": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
-			e := provision.EnvironmentEdit{Name: text(c.body, "name"), Add: true, Type: text(c.body, "type"), Did: "added"}
+			e := provision.EnvironmentEdit{Name: text(c.body, "name"), Add: true, Type: text(c.body, "type")}
 			if boolean(c.body, "protected") {
 				e.Protected = optional(true, true)
 			}
 			return s.EditEnvironment(ctx, e)
 		}),
 		"changeEnvironment": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
-			e := provision.EnvironmentEdit{Name: c.request.PathValue("name"), Type: text(c.body, "type"), Did: "changed",
+			e := provision.EnvironmentEdit{Name: c.request.PathValue("name"), Type: text(c.body, "type"),
 				Protected: optional(c.body.Get("protected").Bool()), Archived: optional(c.body.Get("archived").Bool())}
-			e.Position = optional(whole(c.body, "position"), c.body.Get("position") != nil)
 			return s.EditEnvironment(ctx, e)
 		}),
 		"listAudit": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {

@@ -1,10 +1,10 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +30,23 @@ type EnvironmentEdit struct {
 	Add                 bool
 	Type                string
 	Protected, Archived *bool
-	Position            *int   // among all, from 0
-	Did                 string // ends the commit's message: archived
+}
+
+// did ends the commit's message.
+func (e EnvironmentEdit) did() string {
+	say := func(is *bool, yes, no string) string {
+		switch {
+		case is == nil:
+			return ""
+		case *is:
+			return yes
+		}
+		return no
+	}
+	if e.Add {
+		return "added"
+	}
+	return cmp.Or(say(e.Archived, "archived", "brought back"), say(e.Protected, "protected", "no longer protected"), "changed")
 }
 
 // Refused is an edit that the workspace does not allow as it is, in words.
@@ -61,7 +76,7 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 		}
 		landed, err := w.Repository.Commit(ctx, s, repository.Draft{
 			Changes: []repository.Change{{Path: workspace.File, Content: text}},
-			Author:  by, Committer: repository.Committer(by.When), Message: "environment " + e.Name + " " + e.Did + "\n", Versions: w.Versions, Briefs: w.Briefs, Turn: turn,
+			Author:  by, Committer: repository.Committer(by.When), Message: "environment " + e.Name + " " + e.did() + "\n", Versions: w.Versions, Briefs: w.Briefs, Turn: turn,
 		})
 		if errors.Is(err, repository.ErrMoved) {
 			continue
@@ -99,6 +114,11 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 	case !e.Add && !found:
 		return nil, refused("there is no environment %q; the workspace has %s", e.Name, nameAll(ws))
 	}
+	if e.Type != "" {
+		if problem := workspace.TypeProblem(e.Type); problem != "" {
+			return nil, refused("%s", problem)
+		}
+	}
 	if e.Add {
 		if problem := workspace.SlugProblem(e.Name); problem != "" {
 			return nil, refused("%s", problem)
@@ -112,10 +132,6 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 	for i, entry := range list.Items {
 		if nameOf(entry) == e.Name {
 			list.Items[i] = e.edited(entry)
-			if e.Position != nil {
-				moved, others := list.Items[i], slices.Delete(list.Items, i, i+1)
-				list.Items = slices.Insert(others, min(max(*e.Position, 0), len(others)), moved)
-			}
 			break
 		}
 	}

@@ -39,6 +39,15 @@ type RoleRow struct {
 	Meaning string `json:"meaning"`
 }
 
+// RoleRows are roles with what each allows.
+func RoleRows(roles []string) []RoleRow {
+	rows := make([]RoleRow, len(roles))
+	for i, role := range roles {
+		rows[i] = RoleRow{role, access.Meaning(role)}
+	}
+	return rows
+}
+
 // Principals lists them.
 func (s *Settings) Principals(ctx context.Context) (*Principals, error) {
 	if err := s.administer("seeing people and service accounts"); err != nil {
@@ -56,12 +65,9 @@ func (s *Settings) Principals(ctx context.Context) (*Principals, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	list := &Principals{Principals: []PrincipalRow{}}
+	list := &Principals{[]PrincipalRow{}, RoleRows(access.Roles())}
 	for _, p := range all {
 		list.Principals = append(list.Principals, s.row(p, keys, used))
-	}
-	for _, role := range access.Roles() {
-		list.Roles = append(list.Roles, RoleRow{role, access.Meaning(role)})
 	}
 	return list, nil
 }
@@ -144,6 +150,9 @@ func (s *Settings) ChangePrincipal(ctx context.Context, id access.ID, c Principa
 		if err := wrong(access.CheckRoles(*c.Roles)); err != nil {
 			return nil, err
 		}
+	}
+	if i := c.Identity; i != nil && (i.Issuer == "") != (i.Subject == "") {
+		return nil, fault.New(fault.BadRequest, "an identity is an issuer and a subject; null for nobody")
 	}
 	var steps []func() error
 	if c.Roles != nil {

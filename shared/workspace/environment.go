@@ -35,6 +35,14 @@ func SlugProblem(name string) string {
 	return ""
 }
 
+// TypeProblem says why an environment cannot be of a type, or "". Types are an open set.
+func TypeProblem(kind string) string {
+	if !slug.MatchString(kind) || len(kind) > maxEnvironmentName {
+		return fmt.Sprintf("the environment type %s is not a slug such as production: lower-case letters, digits and single dashes, at most %d", terminal.Quote(kind), maxEnvironmentName)
+	}
+	return ""
+}
+
 const maxEnvironmentName = 100
 
 // MaxEnvironments is how many environments a workspace may have, archived ones
