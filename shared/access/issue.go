@@ -47,6 +47,9 @@ func (q KeyRequest) Check() error {
 // asked for. Roles are changed by name, not by the way.
 var ErrOtherRoles = errors.New("has other roles")
 
+// ErrOtherType: what was asked for is of people alone, or of service accounts alone.
+var ErrOtherType = errors.New("is no")
+
 // IssueKey issues a key for the principal that the request names, which is
 // added when there is none, and returns both. The key's text can be had from
 // what is returned and nowhere else; the registry keeps its digest. With
@@ -75,7 +78,7 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 				return notFound("principal", q.Principal)
 			}
 			if owner = *known; owner.Type != p.Type {
-				return fmt.Errorf("%s is no %s", owner.Name, strings.ReplaceAll(string(p.Type), "_", " "))
+				return fmt.Errorf("%s %w %s", owner.Name, ErrOtherType, strings.ReplaceAll(string(p.Type), "_", " "))
 			}
 		} else if same := s.same(p); same == nil {
 			owner = p

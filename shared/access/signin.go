@@ -160,7 +160,7 @@ func (r *Registry) SetIdentity(ctx context.Context, id ID, identity Identity) er
 			return notFound("principal", id)
 		}
 		if p.Type != PrincipalUser {
-			return errors.New("only a user signs in")
+			return fmt.Errorf("%s %w user, and only users sign in", p.Name, ErrOtherType)
 		}
 		if other := s.identified(identity); other != nil && other != p {
 			return fmt.Errorf("%w: %s", ErrLinked, other.Words())
