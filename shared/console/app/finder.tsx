@@ -1,7 +1,9 @@
 // Finds items and views by name.
 import { matching, wordsOf } from "./search";
-import { families, refresh, signOut, lists } from "./workspace";
+import { families, refresh, lists } from "./workspace";
 import { tokenGiven } from "./api";
+import { me, signOut } from "./session";
+import { parts as settings } from "./settings-parts";
 import { address, close, instead } from "./router";
 import { useRef, useState, useMemo, useEffect } from "./lib";
 import { Icon } from "./icons";
@@ -42,9 +44,17 @@ function commands(): Choice[] {
     text: `new ${families[name].one} create`,
     to: address([name], { new: "1" }),
   }));
+  const set = (tokenGiven ? [] : Object.entries(settings)).map(([name, { title }]) => ({
+    icon: "settings",
+    name: title,
+    note: "Settings",
+    text: `go to settings ${title.toLowerCase()}`,
+    to: address(["settings", name]),
+  }));
   return [
     ...go,
     ...make,
+    ...set,
     {
       icon: "activity",
       name: "Refresh",
@@ -58,8 +68,8 @@ function commands(): Choice[] {
           {
             icon: "leave",
             name: "Sign out",
-            note: "Forget the key",
-            text: "sign out forget the key",
+            note: me.value ? "End the session" : "Forget the key",
+            text: "sign out forget the key end the session",
             run: signOut,
           },
         ]),

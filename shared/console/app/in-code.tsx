@@ -71,15 +71,12 @@ value := flags.${of.go}(ctx, ${name}, ${of.gone})`,
   };
 }
 
-export function InCode({ item }: { item: Detail }) {
-  const base = new URL("..", document.baseURI).href.replace(/\/$/, "");
-  const all = snippets(item.key, item.valueType ?? "", base, !servedHere);
-  const [language, choose] = useState("TypeScript");
-  const text = all[language];
-  if (!text) return null;
+/** Programs to copy, one at a time. */
+export function Programs({ all, label }: { all: Record<string, string>; label: string }) {
+  const [chosen, choose] = useState("");
+  const language = chosen in all ? chosen : Object.keys(all)[0];
   return (
-    <details class="in-code">
-      <summary>Read it in code</summary>
+    <>
       <div class="segmented" role="group" aria-label="Language">
         {Object.keys(all).map((name) => (
           <button
@@ -92,17 +89,31 @@ export function InCode({ item }: { item: Detail }) {
         ))}
       </div>
       <div class="snippet">
-        <pre tabindex={0} role="region" aria-label={`${item.key} in ${language}`}>
-          {text}
+        <pre tabindex={0} role="region" aria-label={`${label} in ${language}`}>
+          {all[language]}
         </pre>
-        <Copy text={text} />
+        <Copy text={all[language]} />
       </div>
+    </>
+  );
+}
+
+/** Where applications ask. */
+export const base = new URL("..", document.baseURI).href.replace(/\/$/, "");
+
+export function InCode({ item }: { item: Detail }) {
+  const all = snippets(item.key, item.valueType ?? "", base, !servedHere);
+  if (!all.curl) return null;
+  return (
+    <details class="in-code">
+      <summary>Read it in code</summary>
+      <Programs all={all} label={item.key} />
       <p class="note">
         <a href={new URL("../v1/docs", document.baseURI).href}>API reference</a>
         {!servedHere && (
           <>
-            . A key comes from <code>svc key create --kind public</code>, for browsers, or{" "}
-            <code>secret</code>, for servers.
+            . A key comes from an admin's settings, or from{" "}
+            <code>svc key create --kind public</code>; for Go it is a <code>secret</code> one.
           </>
         )}
       </p>

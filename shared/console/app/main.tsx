@@ -1,12 +1,11 @@
 // The console's frame: the ways between its views, and which one is shown.
 import { families, useGet, workspace, who, refresh, look, signIn, loadLists } from "./workspace";
 import { tokenGiven, hasKey, servedHere, away, refusedKey, held, epoch } from "./api";
-import { forgetBegun } from "./begun";
 import { useEffect, effect, render } from "./lib";
 import { openPalette, Palette } from "./palette";
 import { place, address, carried } from "./router";
 import { SignIn } from "./signin";
-import { me, oneTimeKey, resume, signOut as endSession } from "./session";
+import { me, oneTimeKey, resume, signOut } from "./session";
 import { Icon } from "./icons";
 import { Clock } from "./time";
 import { View } from "./views";
@@ -36,11 +35,6 @@ function Number({ view }: { view: string }) {
         ? workspace.value.broken?.length
         : 0;
   return n ? <span class="number">{n.toLocaleString("en")}</span> : null;
-}
-
-function signOut() {
-  forgetBegun();
-  endSession();
 }
 
 function App() {
@@ -124,18 +118,21 @@ function App() {
         </nav>
         {!tokenGiven && (
           <div class="me">
-            <p>
-              <span class="clip" title={who.value.principal.name}>
-                {who.value.principal.name}
-              </span>
-              <span class="note">
+            <a
+              href={address(["settings"])}
+              title={`Settings of ${who.value.principal.name}`}
+              aria-current={current === "settings" ? "page" : undefined}
+            >
+              <Icon name="settings" label="Settings" />
+              <span class="clip">{who.value.principal.name}</span>
+              <span class="note clip">
                 {me.value
                   ? me.value.principal.email || "signed in"
                   : who.value.principal.type === "user"
                     ? "your key"
                     : "service account"}
               </span>
-            </p>
+            </a>
             <button
               type="button"
               class="quiet"

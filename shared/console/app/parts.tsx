@@ -1,4 +1,5 @@
 // Small things that several views have.
+import { useEffect, useRef } from "./lib";
 import { notice } from "./notice";
 import { Icon } from "./icons";
 
@@ -12,7 +13,7 @@ export const Coming = ({ lines = 6 }: { lines?: number }) => (
   </div>
 );
 
-export const Tabs = ({
+export function Tabs({
   tabs,
   current,
   label,
@@ -20,15 +21,25 @@ export const Tabs = ({
   tabs: { name: string; to: string | undefined }[];
   current: string;
   label: string;
-}) => (
-  <nav class="tabs" aria-label={label}>
-    {tabs.map((tab) => (
-      <a href={tab.to} aria-current={tab.name === current ? "page" : undefined}>
-        {tab.name}
-      </a>
-    ))}
-  </nav>
-);
+}) {
+  const ref = useRef(null as HTMLElement | null);
+  useEffect(() => {
+    // on a phone, they are wider than the screen
+    const nav = ref.current,
+      link = nav?.querySelector("[aria-current]") as HTMLElement | null;
+    if (nav && link)
+      nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+  }, [current]);
+  return (
+    <nav class="tabs" aria-label={label} ref={ref}>
+      {tabs.map((tab) => (
+        <a href={tab.to} aria-current={tab.name === current ? "page" : undefined}>
+          {tab.name}
+        </a>
+      ))}
+    </nav>
+  );
+}
 
 export const Copy = ({ text }: { text: string }) => (
   <button

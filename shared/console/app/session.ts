@@ -1,5 +1,6 @@
 // Who is signed in: a session that the browser keeps in a cookie, which this page cannot read.
 import { signal } from "./lib";
+import { forgetBegun } from "./begun";
 import { change, get, session, tokenGiven } from "./api";
 import { signIn, signOut as forget } from "./workspace";
 
@@ -11,7 +12,7 @@ export interface Session {
     type: string;
     name: string;
     email?: string;
-    roles: string[];
+    roles: { name: string; meaning: string }[];
     linked: boolean;
   };
   administers: boolean;
@@ -100,8 +101,9 @@ export async function spend() {
   await enter(of);
 }
 
-/** Ends the session, on the server too. */
+/** Ends the session, on the server too, and forgets everything that was begun. */
 export async function signOut() {
+  forgetBegun();
   if (me.peek()) await change("DELETE", "/session").catch(() => null);
   me.value = null;
   forget();

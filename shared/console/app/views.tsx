@@ -16,6 +16,7 @@ import { Problems } from "./problems";
 import { Clients } from "./clients";
 import { Activity } from "./activity";
 import { Compare } from "./compare";
+import { Settings } from "./settings";
 
 /** A view, or that it could not be drawn: a document may be anything that somebody has pushed. */
 export function View() {
@@ -70,6 +71,7 @@ function Views() {
   if (tokenGiven && view === "clients") return <Clients />;
   if (view === "compare") return <Compare />;
   if (view === "activity") return <Activity />;
+  if (!tokenGiven && view === "settings") return <Settings part={key} id={tab} />;
   return (
     <>
       <Heading title="There is no such view" />

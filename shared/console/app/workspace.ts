@@ -134,8 +134,17 @@ export async function look() {
     present = await get("workspace").catch(() => null);
   if (!present || !who.peek()) return;
   workspace.value = present;
-  if (present.commitSha !== before) refresh();
+  if (present.commitSha === before) return;
+  await loadEnvironments();
+  refresh();
 }
+
+/** Asks which environments there are: somebody may have changed that. */
+export const loadEnvironments = () =>
+  get("environments").then(
+    (answer) => (environments.value = answer.environments),
+    () => {},
+  );
 
 /** Forgets the key and everything that it has shown. */
 export function signOut() {

@@ -1,0 +1,73 @@
+// How an application connects with an SDK key, in each language that may have it.
+import { base, Programs } from "./in-code";
+
+/** @param key the key itself, once; else what stands for it */
+const programs = (key: string, isPublic: boolean): Record<string, string> =>
+  isPublic
+    ? {
+        Browser: `const context = { user: { key: "user-1", plan: "pro" } };
+
+const json = new TextEncoder().encode(JSON.stringify(context));
+const token = encodeURIComponent(btoa(String.fromCharCode(...json)));
+const answer = await fetch(\`${base}/api/v2/configs/eval-with-context/\${token}\`, {
+  headers: { Authorization: "Basic " + btoa("1:${key}") },
+});
+const { evaluations, message } = await answer.json();
+if (!answer.ok) throw new Error(message);
+
+// A flag that no rule matches is not in the answer, and the page's default applies.
+const on = evaluations["new-checkout"]?.value.value ?? false;`,
+        "OpenFeature web": `import { OpenFeature } from "@openfeature/web-sdk";
+import { OFREPWebProvider } from "@openfeature/ofrep-web-provider";
+
+await OpenFeature.setContext({ targetingKey: "user-1", "user.plan": "pro" });
+await OpenFeature.setProviderAndWait(
+  new OFREPWebProvider({
+    baseUrl: "${base}",
+    headers: [["X-API-Key", "${key}"]],
+  }),
+);
+const on = OpenFeature.getClient().getBooleanValue("new-checkout", false);`,
+        "OpenFeature server": `import { OpenFeature } from "@openfeature/server-sdk";
+import { OFREPProvider } from "@openfeature/ofrep-provider";
+
+await OpenFeature.setProviderAndWait(
+  new OFREPProvider({
+    baseUrl: "${base}",
+    headers: [["X-API-Key", "${key}"]],
+  }),
+);
+const context = { targetingKey: "user-1", "user.plan": "pro" };
+const client = OpenFeature.getClient();
+const on = await client.getBooleanValue("new-checkout", false, context);`,
+        curl: `curl -sS ${base}/ofrep/v1/evaluate/flags \\
+  -H "X-API-Key: ${key}" -d '{"context": {"targetingKey": "user-1"}}'`,
+      }
+    : {
+        Go: `flags, err := client.Open(ctx, client.Options{
+	URL: "${base}",
+	Key: os.Getenv("SVC_SDK_KEY"),
+})
+if err != nil {
+	return err
+}
+defer flags.Close()
+user := map[string]any{"key": "user-1", "plan": "pro"}
+ctx = contexts.With(ctx, contexts.Named("user", user))
+on := flags.Bool(ctx, "new-checkout", false)
+
+// SVC_SDK_KEY=${key}`,
+        curl: `curl -sS ${base}/api/v2/configs -u "1:${key}"`,
+      };
+
+export const Connect = ({ kind, text }: { kind: string; text?: string }) => {
+  const isPublic = kind === "public_sdk";
+  return (
+    <div class="form connect">
+      <Programs
+        all={programs(text ?? (isPublic ? "svc_pk_..." : "svc_sk_..."), isPublic)}
+        label="Connect"
+      />
+    </div>
+  );
+};

@@ -1,0 +1,188 @@
+// The environments of the workspace, archived ones too.
+import { useState } from "./lib";
+import { place } from "./router";
+import { change } from "./api";
+import { ask, Ask } from "./ask";
+import { Icon } from "./icons";
+import { Field } from "./values";
+import { loadEnvironments } from "./workspace";
+
+interface Environment {
+  name: string;
+  type: string;
+  protected: boolean;
+  archived: boolean;
+}
+
+const types = ["development", "test", "staging", "production"];
+
+async function send(method: string, name: string, body: any) {
+  await change(method, `/settings/environments${name}`, JSON.stringify(body));
+  await loadEnvironments();
+}
+
+/** The type of an environment: one that is known, or another that is in use. */
+const Type = ({
+  all,
+  text,
+  set,
+}: {
+  all: Environment[];
+  text: string | undefined;
+  set: (text: string) => void;
+}) => (
+  <Field
+    type="line"
+    label="Type"
+    note="Environments are listed by type, then by name. A flag's status in the lists is that of production."
+    choices={[...new Set([...types, ...all.map((one) => one.type)])].map((text) => ({ text }))}
+    text={text}
+    set={set}
+  />
+);
+
+function Add({ all }: { all: Environment[] }) {
+  const [name, setName] = useState("");
+  const [type, setType] = useState(undefined as string | undefined);
+  const [guarded, guard] = useState(false);
+  return (
+    <Ask
+      title="Add an environment"
+      verb="Add"
+      waiting={!name.trim() || !type}
+      done={`${name.trim()} is added. Until it has rules of its own, the default rules hold there.`}
+      run={() => send("POST", "", { name: name.trim(), type, protected: guarded })}
+    >
+      <Field
+        type="line"
+        label="Name"
+        note="Lower-case letters, digits and single dashes. It stays: an environment cannot be renamed."
+        text={name}
+        set={setName}
+        autofocus
+      />
+      <Type all={all} text={type} set={setType} />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={guarded}
+          onChange={(event: any) => guard(event.target.checked)}
+        />{" "}
+        <span>
+          Protected <span class="note">only roles that allow it may edit there</span>
+        </span>
+      </label>
+    </Ask>
+  );
+}
+
+function Retype({ of, all }: { of: Environment; all: Environment[] }) {
+  const [type, setType] = useState(of.type as string | undefined);
+  return (
+    <Ask
+      title={`Type of ${of.name}`}
+      verb="Change the type"
+      waiting={type === of.type}
+      done={`${of.name} is of the type ${type} now.`}
+      run={() => send("PATCH", `/${of.name}`, { type })}
+    >
+      <Type all={all} text={type} set={setType} />
+    </Ask>
+  );
+}
+
+/** What changes with a switch of an environment: the words, and what follows. */
+const switches: Record<string, [string, boolean, any, string]> = {
+  protect: [
+    "protected",
+    true,
+    <>
+      Roles that end with <code>_nonprotected</code> can then edit neither its rules nor what
+      reaches it, such as default rules. What is served stays as it is.
+    </>,
+    "is protected",
+  ],
+  unprotect: [
+    "protected",
+    false,
+    <>
+      Roles that end with <code>_nonprotected</code> can then edit its rules too, and what reaches
+      it.
+    </>,
+    "is no longer protected",
+  ],
+  archive: [
+    "archived",
+    true,
+    "It is no longer listed or served: applications with its keys are refused from the next request on, and keep what they have or show their own defaults. Its rules and keys are kept, and unarchiving brings everything back.",
+    "is archived",
+  ],
+  unarchive: [
+    "archived",
+    false,
+    "It is listed and served again, with the rules and keys that it had.",
+    "is back",
+  ],
+};
+
+const capital = (word: string) => word[0].toUpperCase() + word.slice(1);
+
+export function Environments({ all }: { all: Environment[] }) {
+  const { query } = place.value,
+    what = query.get("do") ?? "",
+    of = all.find((one) => one.name === query.get("of"));
+  const verbs = (one: Environment) =>
+    one.archived ? ["unarchive"] : ["type", one.protected ? "unprotect" : "protect", "archive"];
+  const [field, on, follows, done] = switches[what] ?? [];
+  return (
+    <>
+      <ol class="feed apart">
+        {all.map((one) => (
+          <li key={one.name}>
+            <div class="what">
+              <p>
+                <b>{one.name}</b> <span class="tag">{one.type}</span>{" "}
+                {one.protected && (
+                  <span class="protected">
+                    <Icon name="lock" /> protected
+                  </span>
+                )}{" "}
+                {one.archived && <span class="tag">archived</span>}
+              </p>
+            </div>
+            <div class="actions">
+              {verbs(one).map((verb) => (
+                <button
+                  type="button"
+                  aria-label={`${capital(verb)}: ${one.name}`}
+                  onClick={() => ask(verb, one.name)}
+                >
+                  {capital(verb)}
+                </button>
+              ))}
+            </div>
+          </li>
+        ))}
+      </ol>
+      <p class="note foot">
+        An environment cannot be renamed: keys and documents name it. Add one of the new name, copy
+        the rules there (pick all items of a list, then <i>Copy</i>), make keys of it, and archive
+        the old one once no application asks for it.
+      </p>
+      {what === "add" && <Add key="add" all={all} />}
+      {what === "type" && of && <Retype key={`type ${of.name}`} of={of} all={all} />}
+      {field && of && (
+        <Ask
+          key={what + of.name}
+          title={`${capital(what)} ${of.name}`}
+          verb={capital(what)}
+          danger={what === "archive"}
+          done={`${of.name} ${done}.`}
+          run={() => send("PATCH", `/${of.name}`, { [field]: on })}
+        >
+          <p>{follows}</p>
+        </Ask>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,25 @@
+// The parts of the settings, for whatever leads there.
+
+/** The parts of the settings: what each is called, what it is for, and what is added there. */
+export const parts: Record<string, { title: string; note: string; add?: [string, string][] }> = {
+  you: { title: "You", note: "Who you are here, what you may do, and keys of your own." },
+  people: {
+    title: "People",
+    note: "People and service accounts: who may do what, and how they get in.",
+    add: [
+      ["add-person", "Add a person"],
+      ["add-service", "Add a service account"],
+    ],
+  },
+  keys: {
+    title: "SDK keys",
+    note: "Applications ask with a key of one environment.",
+    add: [["new-key", "New key"]],
+  },
+  environments: {
+    title: "Environments",
+    note: "Where flags and configs have rules of their own.",
+    add: [["add", "Add an environment"]],
+  },
+  audit: { title: "Audit trail", note: "Who changed people, keys and environments, and when." },
+};
