@@ -1,0 +1,371 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// selects chooses an option of a list by its text.
+func (p docsPage) selects(t *testing.T, label, text string) {
+	t.Helper()
+	eventually(t, label+" has "+text, func() (any, bool) {
+		return call[string](t, p.tab, `(label, text) => {
+			const named = [...document.querySelectorAll("dialog[open] .field label")].find((one) => one.innerText === label);
+			const select = named && document.getElementById(named.htmlFor);
+			const option = select && [...select.options].find((one) => one.text === text);
+			if (!option) return document.body.innerText;
+			select.value = option.value;
+			select.dispatchEvent(new Event("input", { bubbles: true }));
+			select.dispatchEvent(new Event("change", { bubbles: true }));
+			return "";
+		}`, label, text), call[bool](t, p.tab, `(label, text) => [...document.querySelectorAll("dialog select")].some((one) => one.selectedOptions[0]?.text === text)`, label, text)
+	})
+}
+
+// label writes into the field of a label.
+func (p docsPage) label(t *testing.T, label, text string) {
+	t.Helper()
+	eventually(t, "there is a field "+label, func() (any, bool) {
+		return "", call[bool](t, p.tab, `(label) => {
+			const of = [...document.querySelectorAll("dialog[open] .field label")].find((one) => one.innerText === label);
+			if (of) document.getElementById(of.htmlFor).focus();
+			return Boolean(of);
+		}`, label)
+	})
+	p.insert(t, text)
+}
+
+// button presses the button of a text, or of a label.
+func (p docsPage) button(t *testing.T, text string) {
+	t.Helper()
+	eventually(t, "there is a button "+text, func() (any, bool) {
+		return call[string](t, p.tab, `() => (document.querySelector("dialog[open]") ?? document.body).innerText`), call[bool](t, p.tab, `(text) => {
+			const within = document.querySelector("dialog[open]") ?? document;
+			const found = [...within.querySelectorAll("main button, dialog button")].find((one) => !one.disabled && (one.ariaLabel ?? one.innerText.trim()) === text);
+			found?.click();
+			return Boolean(found);
+		}`, text)
+	})
+}
+
+// secret is what is shown once.
+func (p docsPage) secret(t *testing.T) string {
+	t.Helper()
+	p.wait(t, "dialog .snippet input")
+	return call[string](t, p.tab, `() => document.querySelector("dialog .snippet input").value`)
+}
+
+// shutSecret closes what shows a secret, which asks whether it was copied.
+func (p docsPage) shutSecret(t *testing.T) {
+	t.Helper()
+	p.button(t, "Close")
+	if p.sees(t, "dialog") {
+		p.says(t, "dialog", "You have not copied it")
+		p.button(t, "Close")
+	}
+	p.gone(t, "dialog")
+}
+
+// An admin lets somebody in, makes a key for an application, and protects an environment;
+// the audit trail tells of all of it.
+func TestConsoleSettings(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openSignedIn(t, w, desk, "#/settings/people", "Ada", "admin")
+
+	p.button(t, "Add a person")
+	p.label(t, "Name", "Grace")
+	p.label(t, "E-mail", "grace@acme.example")
+	p.says(t, "dialog", "edits items of the tiers support and standard")
+	if chosen := call[int](t, p.tab, `() => document.querySelectorAll("dialog :checked").length`); chosen != 0 {
+		t.Errorf("%d roles are chosen in advance", chosen)
+	}
+	role := func(name string) {
+		t.Helper()
+		call[bool](t, p.tab, `(name) => { [...document.querySelectorAll("dialog .check")].find((one) => one.querySelector("b").innerText === name).click(); return true }`, name)
+	}
+	role("engineer")
+	p.button(t, "Add")
+	p.button(t, "Make the address")
+	address := p.secret(t)
+	if !strings.HasPrefix(address, w.base+"/console/#sign-in=svc_ot_") {
+		t.Fatalf("the address is %s", address)
+	}
+	p.press(t, "\x1b") // what is not copied is not lost by one key
+	p.says(t, "dialog", "You have not copied it")
+	p.press(t, "\x1b")
+	p.gone(t, "dialog")
+	p.says(t, ".told", "grace@acme.example")
+	if page := call[string](t, p.tab, `() => document.documentElement.outerHTML + JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + location.href + JSON.stringify(history.state)`); strings.Contains(page, "svc_ot_") {
+		t.Error("the address is still there once its dialog is closed")
+	}
+
+	grace := blankTab(t, desk)
+	grace.load(t, address)
+	grace.click(t, ".signin .primary")
+	grace.says(t, ".me", "grace@acme.example")
+	grace.visit(t, "#/settings/you")
+	grace.says(t, ".told", "edits items of the tiers support and standard")
+	for _, part := range []string{"people", "keys", "environments", "audit"} {
+		grace.visit(t, "#/settings/"+part)
+		grace.says(t, "main", "Ask an admin")
+		if grace.sees(t, ".box.bad") {
+			t.Errorf("who may not see %s gets an error", part)
+		}
+	}
+	toggles := func(environment string) {
+		grace.visit(t, "#/flags/new-checkout")
+		grace.click(t, `.switch[aria-label*="`+environment+`"]`)
+	}
+	toggles("production")
+	grace.says(t, "dialog", "production enabled")
+	grace.apply(t)
+
+	// A key of one's own is shown once, and ends.
+	grace.visit(t, "#/settings/you")
+	grace.button(t, "New key")
+	grace.label(t, "Name", "laptop")
+	grace.selects(t, "Good for", "90 days")
+	grace.button(t, "Make the key")
+	own := grace.secret(t)
+	if status, answer := request(t, "GET", w.base+"/v1/whoami", own, ""); status != 200 || !strings.Contains(answer, "Grace") {
+		t.Errorf("the key of her own: %d %s", status, answer)
+	}
+	grace.button(t, "Copy")
+	grace.button(t, "Close")
+	grace.gone(t, "dialog")
+	grace.button(t, "Revoke laptop")
+	grace.says(t, "dialog", "refused from the next request on")
+	grace.button(t, "Revoke")
+	grace.says(t, "main details", "1 key that ended")
+	if status, _ := request(t, "GET", w.base+"/v1/whoami", own, ""); status != 401 {
+		t.Errorf("the revoked key is answered %d", status)
+	}
+
+	p.visit(t, "#/settings/keys")
+	p.button(t, "New key")
+	p.label(t, "Name", "web")
+	p.selects(t, "Kind", "Public, for pages, apps and OpenFeature: gets values")
+	p.selects(t, "Environment", "production")
+	p.selects(t, "Good for", "Until it is revoked")
+	p.button(t, "Make the key")
+	key := p.secret(t)
+	shown := func(language string) string {
+		t.Helper()
+		p.button(t, language)
+		program := call[string](t, p.tab, `() => document.querySelector("dialog pre").innerText`)
+		if !strings.Contains(program, "svc_") {
+			t.Errorf("the new key is not in %s", program)
+		}
+		return program
+	}
+	command := shown("curl")
+	if answer := run(t, command); !strings.Contains(answer, `"flags"`) || !strings.Contains(command, key) {
+		t.Errorf("%s\n%s", command, answer)
+	}
+	site := openTab(t, blankSite(t).origin("localhost"))
+	program := shown("Browser")
+	if on := call[bool](t, site, `async (program) => await new (Object.getPrototypeOf(async function () {}).constructor)(program + "\nreturn on")()`, program); !on {
+		t.Errorf("a page with the key does not get what Grace has switched on:\n%s", program)
+	}
+	openTab(t, bundleSite(t, shown("OpenFeature web")+"\ndocument.body.textContent = `it is ${on}`;").origin("localhost")).waitForText(t, "it is true")
+	server := node(t, shown("OpenFeature server")+"\nconsole.log(on);")
+	if out, err := server.CombinedOutput(); err != nil || string(out) != "true\n" {
+		t.Errorf("a server with the key: %v\n%s", err, out)
+	}
+	p.shutSecret(t)
+	p.button(t, "Rotate web")
+	p.selects(t, "How long the old key goes on", "1 day")
+	p.button(t, "Make the new key")
+	if again := p.secret(t); again == key {
+		t.Error("the key was not rotated")
+	}
+	p.shutSecret(t)
+	call[bool](t, p.tab, `() => { [...document.querySelectorAll("[aria-label='Revoke web']")].at(-1).click(); return true }`)
+	p.says(t, "dialog", "get no more values of production")
+	p.button(t, "Revoke")
+	p.gone(t, "dialog")
+	if answer := run(t, command); strings.Contains(answer, `"flags"`) {
+		t.Errorf("the revoked key is answered\n%s", answer)
+	}
+
+	p.button(t, "New key")
+	p.label(t, "Name", "shop")
+	p.selects(t, "Kind", "Secret, for servers with the Go client: gets all rules")
+	p.selects(t, "Environment", "production")
+	p.selects(t, "Good for", "1 year")
+	p.button(t, "Make the key")
+	if answer := run(t, shown("curl")); !strings.Contains(answer, `"rules"`) {
+		t.Errorf("curl with a secret key: %.300s", answer)
+	}
+	p.shutSecret(t)
+
+	// Who has a role without protected environments edits there no longer.
+	p.visit(t, "#/settings/people")
+	p.click(t, `.feed a[href*="people/"]:not([href*="applications"])`)
+	p.wait(t, ".told")
+	p.visit(t, "#/settings/people")
+	p.do(t, "Grace", chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".feed a")].find((one) => one.innerText === "Grace").click()`))
+	p.button(t, "Change roles")
+	role("engineer")
+	role("engineer_nonprotected")
+	p.button(t, "Change the roles")
+	p.says(t, ".told", "engineer_nonprotected")
+	p.visit(t, "#/settings/environments")
+	p.says(t, "main", "cannot be renamed")
+	p.button(t, "Unprotect: production")
+	p.button(t, "Unprotect")
+	p.gone(t, "dialog")
+	toggles("production")
+	grace.says(t, "dialog", "production enabled")
+	grace.apply(t)
+	p.button(t, "Protect: production")
+	p.says(t, "dialog", "_nonprotected")
+	p.button(t, "Protect")
+	p.says(t, ".protected", "protected")
+	toggles("production")
+	grace.says(t, "dialog", "You don't have permission")
+
+	p.visit(t, "#/settings/environments")
+	p.button(t, "Add an environment")
+	p.label(t, "Name", "QA!")
+	p.selects(t, "Type", "test")
+	p.button(t, "Add")
+	p.says(t, "dialog .problem", "is not a slug")
+	p.label(t, "Name", "")
+	p.do(t, "another name", chromedp.Evaluate[chromedp.Void](`document.querySelector("dialog input").select()`))
+	p.insert(t, "qa")
+	p.button(t, "Add")
+	p.says(t, ".feed", "qa")
+	p.button(t, "Archive: qa")
+	p.button(t, "Archive")
+	p.says(t, ".feed", "archived")
+
+	p.visit(t, "#/settings/audit")
+	for _, want := range []string{"Signed in by", "User added: Grace", "Public-sdk key made: web", "Public-sdk key revoked: web", "Roles of Grace", "Environment production", "Environment added: qa"} {
+		p.says(t, ".feed", want)
+	}
+	p.write(t, ".filters [type=search]", "grace roles")
+	eventually(t, "the trail is filtered", func() (any, bool) {
+		n := call[int](t, p.tab, `() => document.querySelectorAll(".feed li").length`)
+		return n, n == 1
+	})
+	exported := call[string](t, p.tab, `async () => {
+		let kept;
+		URL.createObjectURL = (blob) => { kept = blob; return "data:," };
+		[...document.querySelectorAll(".filters button")].at(-1).click();
+		return kept.text();
+	}`)
+	var event struct{ Words, By string }
+	if err := json.Unmarshal([]byte(exported), &event); err != nil || !strings.Contains(event.Words, "roles of Grace") || !strings.Contains(event.By, "Ada") {
+		t.Errorf("exported: %s (%v)", exported, err)
+	}
+
+	// The palette leads there, and signs out on the server too.
+	call[bool](t, p.tab, `() => { document.activeElement.blur(); return true }`)
+	p.slash(t)
+	p.wait(t, ".palette[open]")
+	p.insert(t, "sdk keys")
+	p.press(t, "\r")
+	p.says(t, "h1", "SDK keys")
+	p.slash(t)
+	p.wait(t, ".palette[open]")
+	p.insert(t, "sign out")
+	p.says(t, ".palette [aria-selected=true]", "End the session")
+	p.press(t, "\r")
+	p.wait(t, "#key")
+	p.reload(t)
+	p.wait(t, "#key")
+
+	// Who was signed in everywhere is nowhere any more.
+	grace.visit(t, "#/settings/you")
+	grace.button(t, "Sign out everywhere")
+	grace.button(t, "Sign out")
+	grace.wait(t, "#key")
+	grace.signIn(t, w.key(t, "Ida", "engineer"))
+	grace.wait(t, ".frame nav")
+	grace.visit(t, "#/settings")
+	grace.says(t, "main", "You are here with a key")
+}
+
+// run runs a command line.
+func run(t *testing.T, command string) string {
+	t.Helper()
+	out, err := exec.Command("bash", "-c", command).Output()
+	must(t, err)
+	return string(out)
+}
+
+// settingsViews are those that an admin sees.
+var settingsViews = []struct{ name, place, drawn string }{
+	{"settings-you", "#/settings/you", ".told"},
+	{"settings-new-key", "#/settings/you?do=new-key", "dialog .field"},
+	{"settings-people", "#/settings/people", ".feed li"},
+	{"settings-add-person", "#/settings/people?do=add-person", "dialog .check"},
+	{"settings-keys", "#/settings/keys", ".feed li"},
+	{"settings-new-sdk-key", "#/settings/keys?do=new-key", "dialog .field"},
+	{"settings-environments", "#/settings/environments", ".feed li"},
+	{"settings-protect", "#/settings/environments?do=archive&of=production", "dialog p"},
+	{"settings-audit", "#/settings/audit", ".feed li"},
+}
+
+// The settings are read and worked by everybody, on each screen. SVC_PICTURES names a folder
+// for pictures of them.
+func TestConsoleSettingsAreAccessible(t *testing.T) {
+	needsPackages(t)
+	axe := readFile(t, filepath.Join("node_modules", "axe-core", "axe.min.js"))
+	w := serveWorkspace(t, copySample(t, nil))
+	for _, who := range [][]string{{"Grace Brewster Murray Hopper", "protected_engineer"}, {"Linus", "engineer_nonprotected"}, {"Edsger", "support"}} {
+		w.login(t, who[0], who[1:]...)
+	}
+	w.applicationKey(t, "public", "production")
+	w.applicationKey(t, "secret", "staging")
+	svc(t, "key", "create", "--data", w.data, "--kind", "service-account", "--name", "deploy-bot", "--role", "engineer")
+	p := openSignedIn(t, w, desk, "#/settings/you", "Ada", "admin", "engineer")
+	p.do(t, "axe", chromedp.Evaluate[chromedp.Void](string(axe)+"; undefined"))
+	sound := func(name string) {
+		t.Helper()
+		p.sound(t, name)
+		folder := os.Getenv("SVC_PICTURES")
+		if folder == "" {
+			return
+		}
+		for _, s := range []screen{{320, 700, false, "dark"}, {768, 900, false, "light"}, {1280, 800, false, "dark"}, {1920, 1000, false, "light"}, desk} {
+			p.do(t, "a screen", chromedp.EmulateViewport(s.width, s.height))
+			p.prefer(t, s.scheme)
+			p.picture(t, filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, s.width, s.scheme)))
+		}
+	}
+	for _, view := range settingsViews {
+		p.visit(t, view.place)
+		p.wait(t, view.drawn)
+		sound(view.name)
+		if strings.Contains(view.place, "do=") {
+			p.press(t, "\x1b")
+			p.gone(t, "dialog")
+		}
+	}
+	p.visit(t, "#/settings/people")
+	p.do(t, "deploy-bot", chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".feed a")].find((one) => one.innerText === "deploy-bot").click()`))
+	p.wait(t, ".told")
+	sound("settings-service-account")
+	p.button(t, "New key")
+	p.label(t, "Name", "ci")
+	p.selects(t, "Good for", "1 year")
+	p.button(t, "Make the key")
+	p.secret(t)
+	sound("settings-secret")
+	p.shutSecret(t)
+	p.visit(t, "#/settings/keys")
+	p.button(t, "Connect with app")
+	p.wait(t, "dialog pre")
+	sound("settings-connect")
+	p.quiet(t)
+}
