@@ -207,7 +207,10 @@ func TestThePageAloneAsksWithASession(t *testing.T) {
 		"a session as a key":                     {"", []string{"Authorization: Bearer " + session}, 401},
 		"a key beside no session":                {"", []string{"Authorization: Bearer " + key}, 401},
 	} {
-		for _, path := range []string{"/session", "/settings/keys", "/v1/flags"} {
+		if a := p.ask(c.session, "GET", "/session", "", c.headers...); c.want != 403 && (a.status != 200 || (a.at("/principal") != nil) != (c.want == 200)) || c.want == 403 && a.status != 403 {
+			t.Errorf("%s: GET /session: %d: %s", name, a.status, a.body)
+		}
+		for _, path := range []string{"/settings/keys", "/v1/flags"} {
 			if a := p.ask(c.session, "GET", path, "", c.headers...); a.status != c.want {
 				t.Errorf("%s: GET %s: %d: %.200s", name, path, a.status, a.body)
 			}

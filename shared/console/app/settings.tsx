@@ -168,7 +168,8 @@ const asked: Record<string, string> = {
 export function Settings({ part = "you", id }: { part?: string; id?: string }) {
   const { title, note, add = [] } = parts[part] ?? parts.you;
   // What somebody may do can change while they are here.
-  const now: Session | null = useGet(me.value ? "/session" : "").data ?? me.value,
+  const { data } = useGet(me.value ? "/session" : ""),
+    now: Session | null = data?.principal ? data : me.value,
     keyed = part === "you" || part === "people" || part === "keys",
     may = now !== null && (part === "you" || now.administers);
   const keys = useGet(may && keyed ? "/settings/keys" : ""),
