@@ -1,7 +1,8 @@
 // Package console is the console: a program for browsers that shows a workspace
 // and changes it, served at /console/.
 //
-// It works with the public REST API and nothing else. The program is what is in
+// It changes documents over the REST API and nothing else, with a key or, below
+// /console/api/, for who is signed in; settings have routes of their own there. The program is what is in
 // app, written in TypeScript with Preact and its signals. What is served is the bundle of
 // it: one script that keeps its names, one style sheet, and
 // the licences of what others wrote. So a browser that has nothing yet sends four
