@@ -278,7 +278,7 @@ func bundled(t *testing.T, name string) []byte {
 	script := filepath.Join(t.TempDir(), name)
 	meta := script + ".json"
 	cmd := exec.Command(filepath.Join(packages, ".bin", "esbuild"), "--bundle", "--outfile="+script, "--metafile="+meta, "--format=esm", "--preserve-symlinks", "--target=es2022", "--charset=utf8",
-		"--legal-comments=none", "--log-level=warning", minified(s.minified), "--banner:js="+banner, s.entry)
+		"--legal-comments=none", "--log-level=warning", "--minify-whitespace", "--minify-syntax", fmt.Sprint("--minify-identifiers=", s.minified), "--banner:js="+banner, s.entry)
 	where := must.Get(filepath.Abs(packages))(t)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+where)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -293,14 +293,6 @@ func bundled(t *testing.T, name string) []byte {
 		}
 	}
 	return read(t, script)
-}
-
-// minified is how a script is: in all, or without its white space.
-func minified(all bool) string {
-	if all {
-		return "--minify"
-	}
-	return "--minify-whitespace"
 }
 
 // sources is a hash over the scripts in a folder.

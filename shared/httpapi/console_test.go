@@ -30,13 +30,16 @@ func newPages(t *testing.T) *pages {
 	w := newWorld(t, shop())
 	p := &pages{world: w, registry: w.ledger.Registry().Registry}
 	w.clock = time.Now() // by which the registry goes
-	stores := func(context.Context, string) (settings.Stores, error) {
-		record, err := p.registry.Workspace(t.Context())
-		return settings.Stores{Registry: p.registry, Workspace: provision.New(record, w.ledger, w.repo), Now: time.Now,
+	stores := func(string) settings.Stores {
+		return settings.Stores{Registry: p.registry, Now: time.Now,
+			Workspace: func(ctx context.Context) (*provision.Workspace, error) {
+				record, err := p.registry.Workspace(ctx)
+				return provision.New(record, w.ledger, w.repo), err
+			},
 			Audit: func(ctx context.Context, newest int) ([]audit.Event, error) {
 				entries, err := p.registry.Audit(ctx, newest)
 				return audit.Events(entries, nil, newest), err
-			}}, err
+			}}
 	}
 	p.handler = must.Get(httpapi.New(httpapi.Options{Service: w.service, BasePath: httpapi.ConsolePath + "/v1", PublicURL: "https://svc.test", Limit: unlimited,
 		Now: time.Now, Console: &httpapi.Console{Stores: stores, Workspace: string(workspaceID)}}, append(httpapi.ForPages(), httpapi.Sessions(), httpapi.SettingsGroup())...))(t)
