@@ -16,6 +16,7 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -89,10 +90,8 @@ func openTab(t *testing.T, url string) tab {
 func attach(t *testing.T, ctx context.Context, url string) tab {
 	t.Helper()
 	tab := tab{ctx, &traffic{byID: map[network.RequestID]*exchange{}}}
-	must(t, chromedp.Listen(ctx, tab.log.record))
-	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, chromedp.Listen(ctx, tab.log.record))
+	must.Get(chromedp.Call(ctx, network.Enable, network.EnableParams{}))(t)
 	tab.load(t, url)
 	return tab
 }
@@ -137,7 +136,7 @@ func (tab tab) bringToken(t *testing.T, address string) {
 		return
 	}
 	for _, address := range []string{fmt.Sprintf("http://%s/console/#token=%s", at.Host, token), "about:blank"} {
-		must(t, chromedp.Do(tab.ctx, chromedp.Navigate(address)))
+		must.Do(t, chromedp.Do(tab.ctx, chromedp.Navigate(address)))
 	}
 }
 
@@ -156,8 +155,7 @@ func call[T any](t *testing.T, tab tab, function string, args ...any) T {
 	t.Helper()
 	words := make([]string, len(args))
 	for i, arg := range args {
-		word, err := json.Marshal(arg)
-		must(t, err)
+		word := must.Get(json.Marshal(arg))(t)
 		words[i] = string(word)
 	}
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
@@ -268,8 +266,7 @@ func (l *traffic) origins(t *testing.T) []string {
 	defer l.mu.Unlock()
 	var all []string
 	for _, x := range l.byID {
-		u, err := url.Parse(x.URL)
-		must(t, err)
+		u := must.Get(url.Parse(x.URL))(t)
 		if origin := u.Scheme + "://" + u.Host; u.Host != "" && !slices.Contains(all, origin) {
 			all = append(all, origin)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // Nobody is kept from reading and working the console: axe finds nothing in any view, at
@@ -93,9 +95,7 @@ func TestConsoleMovesNothingForThoseWhoAskForIt(t *testing.T) {
 		t.Error("nothing moves at all: this test finds nothing")
 	}
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}}
-	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, media); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(p.ctx, emulation.SetEmulatedMedia, media))(t)
 	if moving := call[int](t, p.tab, durations); moving > 0 {
 		t.Errorf("%d elements would move", moving)
 	}

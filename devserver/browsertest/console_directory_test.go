@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -52,8 +53,7 @@ func TestConsoleEditsTheFilesOfADirectory(t *testing.T) {
 // tab keeps it, and nobody else who reaches the server has it.
 func TestTheConsoleOfADirectoryAsksForItsToken(t *testing.T) {
 	t.Parallel()
-	server, err := svcbinary.Here("serve", "--console", "--datadir", copySample(t, nil), "--port", freeport.Take())
-	must(t, err)
+	server := must.Get(svcbinary.Here("serve", "--console", "--datadir", copySample(t, nil), "--port", freeport.Take()))(t)
 	t.Cleanup(func() { _ = server.Stop() })
 	page, token, _ := strings.Cut(server.Console(), "#token=")
 	p := blankTab(t, desk)

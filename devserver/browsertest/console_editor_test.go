@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // jsonEditor is the editor in a dialog. It takes the place of a plain field once it is loaded.
@@ -294,8 +296,7 @@ func TestConsoleEditorHoldsHostileTexts(t *testing.T) {
 	p.load(t, base+"/console/#/configs/evil?edit=default&kind=value")
 	p.wait(t, jsonEditor)
 	key := strings.Repeat("k", 200)
-	word, err := json.Marshal(evil + "\u202e\u2066\u200b")
-	must(t, err)
+	word := must.Get(json.Marshal(evil + "\u202e\u2066\u200b"))(t)
 	hold := func(text string) {
 		t.Helper()
 		call[bool](t, p.tab, `(selector, text) => {

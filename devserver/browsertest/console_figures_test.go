@@ -6,6 +6,8 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // manyFlags are files of n flags, beside those of the sample.
@@ -27,9 +29,7 @@ const observers = `(() => {
 func observed(t *testing.T, s screen) docsPage {
 	t.Helper()
 	p := blankTab(t, s)
-	if _, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observers}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observers}))(t)
 	return p
 }
 

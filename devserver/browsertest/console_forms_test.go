@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -171,19 +172,15 @@ func TestConsoleTellsWhatWasDoneBesideWorkThatLayAside(t *testing.T) {
 func (p docsPage) asks(t *testing.T) {
 	t.Helper()
 	asked := make(chan page.DialogType, 8)
-	if err := chromedp.Listen(p.ctx, func(event any) {
+	must.Do(t, chromedp.Listen(p.ctx, func(event any) {
 		if e, ok := event.(*page.EventJavascriptDialogOpening); ok {
 			asked <- e.Type
 			go func() {
 				_, _ = chromedp.Call(p.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 			}()
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chromedp.Call(p.ctx, page.Enable, page.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	must.Get(chromedp.Call(p.ctx, page.Enable, page.EnableParams{}))(t)
 	p.reload(t)
 	select {
 	case kind := <-asked:
@@ -200,8 +197,7 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 	t.Parallel()
 	dir, port := copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}), freeport.Take()
 	start := func() *svcbinary.Server {
-		server, err := svcbinary.Here("serve", "--console", "--datadir", dir, "--port", port)
-		must(t, err)
+		server := must.Get(svcbinary.Here("serve", "--console", "--datadir", dir, "--port", port))(t)
 		t.Cleanup(func() { _ = server.Stop() })
 		opensConsole(t, server)
 		return server
@@ -209,22 +205,18 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 	server := start()
 	again := func(p docsPage) {
 		t.Helper()
-		must(t, server.Stop())
+		must.Do(t, server.Stop())
 		server = start()
 		p.says(t, "main", "The server was restarted")
 		p.says(t, "main", "Your draft is there again")
 		p.write(t, "#key", server.Console())
 		loaded := make(chan struct{}, 8)
-		if err := chromedp.Listen(p.ctx, func(event any) {
+		must.Do(t, chromedp.Listen(p.ctx, func(event any) {
 			if _, ok := event.(*page.EventLoadEventFired); ok {
 				loaded <- struct{}{}
 			}
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := chromedp.Call(p.ctx, page.Enable, page.EnableParams{}); err != nil {
-			t.Fatal(err)
-		}
+		}))
+		must.Get(chromedp.Call(p.ctx, page.Enable, page.EnableParams{}))(t)
 		p.click(t, "main form button")
 		select { // a page that is on its way out cannot be asked
 		case <-loaded:

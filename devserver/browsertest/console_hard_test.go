@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -21,29 +22,27 @@ func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there the owner of a folder may always write to it")
 	}
-	program, err := svcbinary.Swift()
-	must(t, err)
+	program := must.Get(svcbinary.Swift())(t)
 	dir, port := copySample(t, nil), freeport.Take()
 	command := []string{program, "serve", "--console", "--datadir", dir, "--port", port}
 	if os.Geteuid() == 0 { // who may write everywhere, unless that is taken away
 		command = append([]string{testenv.Program(t, "on Debian, apt-get install util-linux", "setpriv"), "--bounding-set=-dac_override"}, command...)
 	}
-	server, err := svcbinary.Start(command[0], command[1:]...)
-	must(t, err)
+	server := must.Get(svcbinary.Start(command[0], command[1:]...))(t)
 	t.Cleanup(func() { _ = server.Stop() })
 	opensConsole(t, server)
 	p := blankTab(t, desk)
 	p.load(t, "http://127.0.0.1:"+port+"/console/#/flags/new-checkout?edit=staging&kind=value&set=true")
 	p.says(t, "dialog .messages", "staging enabled set to true")
 	folder := filepath.Join(dir, "feature-flags")
-	must(t, os.Chmod(folder, 0o555))
+	must.Do(t, os.Chmod(folder, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
 	p.says(t, "dialog .box", "feature-flags/new-checkout.json cannot be written")
 	if text := call[string](t, p.tab, `() => document.querySelector("dialog").innerText`); strings.Contains(text, "key") || strings.Contains(text, "role") {
 		t.Errorf("a directory knows of no keys and roles:\n%s", text)
 	}
-	must(t, os.Chmod(folder, 0o755))
+	must.Do(t, os.Chmod(folder, 0o755))
 	p.click(t, "dialog .review .box button")
 	p.says(t, "dialog .messages", "staging enabled set to true")
 	p.apply(t)
@@ -96,11 +95,9 @@ func TestConsoleOfADirectoryShowsWhatIsHostileAsText(t *testing.T) {
 	site := openTab(t, blankSite(t).origin("localhost"))
 	context := fmt.Sprintf(`{"user":{"key":%[1]s,"name":%[1]s},%[1]s:{%[1]s:%[1]s}}`, quoted(evil))
 	site.fetch(t, pollPath(base, tokenOf(context)), fetchInit{})
-	r, err := http.NewRequest("POST", base+"/ofrep/v1/evaluate/flags/"+url.PathEscape("<img src=x>"), strings.NewReader(`{"context":{"targetingKey":`+quoted(evil)+`}}`))
-	must(t, err)
+	r := must.Get(http.NewRequest("POST", base+"/ofrep/v1/evaluate/flags/"+url.PathEscape("<img src=x>"), strings.NewReader(`{"context":{"targetingKey":`+quoted(evil)+`}}`)))(t)
 	r.Header.Set("User-Agent", evil)
-	answer, err := http.DefaultClient.Do(r)
-	must(t, err)
+	answer := must.Get(http.DefaultClient.Do(r))(t)
 	answer.Body.Close()
 
 	p := blankTab(t, desk)

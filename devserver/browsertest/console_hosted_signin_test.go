@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/testing/instance"
+	"svc.example/svc/shared/testing/must"
 )
 
 // People sign in to a workspace of the hosted service: by an address, and then with the
@@ -18,7 +19,7 @@ func TestConsoleSignsInHosted(t *testing.T) {
 		site.SignIn = fmt.Sprintf(`{"issuer": %q, "clientId": "svc", "clientSecret": %q, "scopes": ["groups"], "rolesClaim": "groups", "roles": {"platform": ["engineer"]}}`, i.base, clientSecret)
 	})
 	oneTime, _, err := workspace.IssueKey(t.Context(), "", access.KeyRequest{Kind: access.KindOneTime, Name: "you", Roles: []string{"admin", "engineer"}, Expires: access.OneTimeFor})
-	must(t, err)
+	must.Do(t, err)
 	p := blankTab(t, desk)
 	p.load(t, cli.SignInAddress(base, oneTime))
 	p.click(t, ".signin .primary")

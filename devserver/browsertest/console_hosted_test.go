@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/instance"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -29,7 +30,7 @@ func serveHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Reque
 func issueKey(t *testing.T, workspace *admin.Workspace, of access.KeyRequest) string {
 	t.Helper()
 	key, _, err := workspace.IssueKey(t.Context(), "", of)
-	must(t, err)
+	must.Do(t, err)
 	return key.Reveal()
 }
 
@@ -49,16 +50,12 @@ func startHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Reque
 		with(&site)
 	}
 	site.Table, site.Bucket = standin.Table(t, standin.DynamoDBClient(t)), standin.Bucket(t, standin.S3Client(t))
-	cfg, err := standin.OperatorConfig(t.Context(), t.Setenv, site.DynamoDB, site.S3)
-	must(t, err)
+	cfg := must.Get(standin.OperatorConfig(t.Context(), t.Setenv, site.DynamoDB, site.S3))(t)
 	stores := admin.Open(cfg, site.Table, site.Bucket)
-	must(t, stores.CreateTable(t.Context()))
-	from, err := source.Read(t.Context(), "../sample/directory", func(path string) string { return path })
-	must(t, err)
-	workspace, err = stores.Create(t.Context(), admin.Creation{Name: "acme", Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}})
-	must(t, err)
-	functions, err = site.New(t.Context(), nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
-	must(t, err)
+	must.Do(t, stores.CreateTable(t.Context()))
+	from := must.Get(source.Read(t.Context(), "../sample/directory", func(path string) string { return path }))(t)
+	workspace = must.Get(stores.Create(t.Context(), admin.Creation{Name: "acme", Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}}))(t)
+	functions = must.Get(site.New(t.Context(), nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))))(t)
 	return server.URL, workspace
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // see has applications report contexts.
@@ -22,11 +24,9 @@ func (w *workspace) see(t *testing.T, environment string, people ...string) {
 		examples = append(examples, fmt.Sprintf(`{"timestamp": %d, "contextSet": {"contexts": [{"type": "user", "values": {"key": "user-%d", "name": %s, "email": "user-%d@acme.example", "plan": "%s"}}]}}`,
 			time.Now().UnixMilli(), i+1, quoted(name), i+1, []string{"free", "pro", "enterprise"}[i%3]))
 	}
-	r, err := http.NewRequest("POST", w.base+"/api/v1/telemetry/", strings.NewReader(`{"instanceHash": "t", "events": [{"exampleContexts": {"examples": [`+strings.Join(examples, ",")+`]}}]}`))
-	must(t, err)
+	r := must.Get(http.NewRequest("POST", w.base+"/api/v1/telemetry/", strings.NewReader(`{"instanceHash": "t", "events": [{"exampleContexts": {"examples": [`+strings.Join(examples, ",")+`]}}]}`)))(t)
 	r.SetBasicAuth("1", key)
-	a, err := http.DefaultClient.Do(r)
-	must(t, err)
+	a := must.Get(http.DefaultClient.Do(r))(t)
 	defer a.Body.Close()
 	if a.StatusCode != 202 {
 		t.Fatalf("telemetry: %s", a.Status)
@@ -42,7 +42,7 @@ func quoted(text string) string {
 func copySample(t *testing.T, more map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS("../sample/directory")))
+	must.Do(t, os.CopyFS(dir, os.DirFS("../sample/directory")))
 	for path, content := range more {
 		write(t, dir, path, content)
 	}
@@ -115,18 +115,14 @@ func (p docsPage) slash(t *testing.T) {
 	t.Helper()
 	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
 		key := input.DispatchKeyEventParams{Type: kind, Key: "/", Code: "Slash", WindowsVirtualKeyCode: 191}
-		if _, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, key); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(chromedp.Call(p.ctx, input.DispatchKeyEvent, key))(t)
 	}
 }
 
 // insert types into what has the focus.
 func (p docsPage) insert(t *testing.T, text string) {
 	t.Helper()
-	if _, err := chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}))(t)
 }
 
 // apply waits for the dry run, and applies the change.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -19,8 +20,7 @@ func TestConsoleSources(t *testing.T) {
 	needsPackages(t)
 	testenv.Program(t, "on Debian, apt-get install nodejs", "node")
 	for _, args := range [][]string{{"tsc", "--project", consoleFolder}, {"prettier", "--check", consoleFolder + "/app"}} {
-		program, err := filepath.Abs(filepath.Join("node_modules", ".bin", args[0]))
-		must(t, err)
+		program := must.Get(filepath.Abs(filepath.Join("node_modules", ".bin", args[0])))(t)
 		if out, err := exec.Command(program, args[1:]...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", args[0], err, out)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // consoleViews are the console's views by name: where each is, and what is there
@@ -77,9 +79,9 @@ var directoryViews = []struct{ name, place, drawn string }{
 func ourConfig(t *testing.T) string {
 	t.Helper()
 	shop := filepath.Join(t.TempDir(), "shop")
-	must(t, os.Mkdir(shop, 0o755))
+	must.Do(t, os.Mkdir(shop, 0o755))
 	dir := filepath.Join(shop, "our-config")
-	must(t, os.Rename(copySample(t, nil), dir))
+	must.Do(t, os.Rename(copySample(t, nil), dir))
 	return dir
 }
 
@@ -190,7 +192,6 @@ func TestReadmePictures(t *testing.T) {
 func (p docsPage) picture(t *testing.T, file string) {
 	t.Helper()
 	call[bool](t, p.tab, `async () => { await document.fonts.ready; await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame); return true }`)
-	image, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	must(t, err)
-	must(t, os.WriteFile(file, image, 0o644))
+	image := must.Get(chromedp.Run(p.ctx, chromedp.CaptureScreenshot()))(t)
+	must.Do(t, os.WriteFile(file, image, 0o644))
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // chord presses a key together with modifiers.
@@ -16,9 +18,7 @@ func (p docsPage) chord(t *testing.T, modifiers int64, key string, code int64) {
 	t.Helper()
 	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
 		params := input.DispatchKeyEventParams{Type: kind, Key: key, Code: key, WindowsVirtualKeyCode: code, Modifiers: modifiers}
-		if _, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, params); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(chromedp.Call(p.ctx, input.DispatchKeyEvent, params))(t)
 	}
 }
 
@@ -59,8 +59,7 @@ func (p docsPage) choose(t *testing.T, selector, value string) {
 // fileOf is a file at a workspace's head, as git has it.
 func (w *workspace) fileOf(t *testing.T, path string) string {
 	t.Helper()
-	text, err := exec.Command("git", "-C", filepath.Join(w.data, "repository.git"), "show", "HEAD:"+path).Output()
-	must(t, err)
+	text := must.Get(exec.Command("git", "-C", filepath.Join(w.data, "repository.git"), "show", "HEAD:"+path).Output())(t)
 	return strings.Join(strings.Fields(string(text)), "")
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // selects chooses an option of a list by its text.
@@ -298,8 +300,7 @@ func TestConsoleSettings(t *testing.T) {
 // run runs a command line.
 func run(t *testing.T, command string) string {
 	t.Helper()
-	out, err := exec.Command("bash", "-c", command).Output()
-	must(t, err)
+	out := must.Get(exec.Command("bash", "-c", command).Output())(t)
 	return string(out)
 }
 

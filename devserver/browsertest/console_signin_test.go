@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -79,9 +80,8 @@ func startIssuer(t *testing.T, base string) issuer {
 	needsPackages(t)
 	i := issuer{"http://127.0.0.1:" + freeport.Take()}
 	cmd := exec.Command(testenv.Program(t, "on Debian, apt-get install nodejs", "node"), filepath.Join("testdata", "issuer.mjs"), i.base, "svc", clientSecret, base+"/console/api/oidc/callback")
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the issuer says %q, %v", line, err)
@@ -92,9 +92,8 @@ func startIssuer(t *testing.T, base string) issuer {
 // is changes what the issuer says, of an account or of itself.
 func (i issuer) is(t *testing.T, what string) {
 	t.Helper()
-	answer, err := http.Post(i.base+"/test", "application/json", strings.NewReader(what))
-	must(t, err)
-	must(t, answer.Body.Close())
+	answer := must.Get(http.Post(i.base+"/test", "application/json", strings.NewReader(what)))(t)
+	must.Do(t, answer.Body.Close())
 }
 
 // at signs somebody in at the issuer's own pages.
@@ -116,7 +115,7 @@ func TestConsoleSignsPeopleInWithAProvider(t *testing.T) {
 	w.halt()
 	i := startIssuer(t, w.base)
 	secret := filepath.Join(t.TempDir(), "secret")
-	must(t, os.WriteFile(secret, []byte(clientSecret+"\n"), 0o600))
+	must.Do(t, os.WriteFile(secret, []byte(clientSecret+"\n"), 0o600))
 	w.start(t, "--public-url", w.base, "--oidc-issuer", i.base, "--oidc-client-id", "svc", "--oidc-client-secret-file", secret,
 		"--oidc-scope", "groups", "--oidc-roles-claim", "groups", "--oidc-role", "platform=protected_engineer", "--oidc-role", "ops=admin")
 	open := func(name string) docsPage {

@@ -10,6 +10,7 @@ import (
 
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/testing/must"
 )
 
 // A document may be anything that somebody has pushed: what cannot be shown does
@@ -17,8 +18,7 @@ import (
 func TestConsoleOutlivesWhatItCannotShow(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
-	upstream, err := url.Parse(w.base)
-	must(t, err)
+	upstream := must.Get(url.Parse(w.base))(t)
 	proxy, key := httputil.NewSingleHostReverseProxy(upstream), w.key(t, "Ada", "protected_engineer")
 	odd := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/flags/new-checkout" {
@@ -44,8 +44,7 @@ func TestConsoleOutlivesWhatItCannotShow(t *testing.T) {
 func TestConsoleAppliesOnceWhenAnAnswerGetsLost(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))
-	upstream, err := url.Parse(w.base)
-	must(t, err)
+	upstream := must.Get(url.Parse(w.base))(t)
 	proxy, key, lost := httputil.NewSingleHostReverseProxy(upstream), w.key(t, "Ada", "protected_engineer"), make(chan bool, 1)
 	lossy := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+key)

@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/testing/must"
 )
 
 // docsPage is the reference page of a svc api, as a person works with it.
@@ -82,18 +84,14 @@ const impatience = `(() => { const every = setInterval; window.setInterval = (lo
 func blankTab(t *testing.T, s screen) docsPage {
 	t.Helper()
 	p := docsPage{openTab(t, "about:blank"), &complaints{}}
-	must(t, chromedp.Listen(p.ctx, p.complaints.record))
+	must.Do(t, chromedp.Listen(p.ctx, p.complaints.record))
 	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable, audits.Enable} {
-		if _, err := chromedp.Call(p.ctx, enable, cdp.Empty{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(chromedp.Call(p.ctx, enable, cdp.Empty{}))(t)
 	}
 	if _, err := chromedp.Call(p.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err) // other tests have tabs that are in front too
 	}
-	if _, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: impatience}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: impatience}))(t)
 	var options []chromedp.EmulateViewportOption
 	if s.phone {
 		options = []chromedp.EmulateViewportOption{chromedp.EmulateMobile, chromedp.EmulateTouch}
@@ -107,9 +105,7 @@ func blankTab(t *testing.T, s screen) docsPage {
 func (p docsPage) prefer(t *testing.T, scheme string) {
 	t.Helper()
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
-	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, media); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(p.ctx, emulation.SetEmulatedMedia, media))(t)
 }
 
 // openDocs opens the reference below an address and waits until it is drawn.
@@ -203,9 +199,7 @@ func (p docsPage) write(t *testing.T, selector, text string) {
 		else field.select();
 		return true;
 	}`, selector)
-	if _, err := chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}))(t)
 	got := call[string](t, p.tab, textIn, selector)
 	if got != text {
 		t.Fatalf("%s holds %q, not %q", selector, got, text)

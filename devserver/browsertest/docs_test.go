@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc.example/svc/shared/httpapi/swaggerui"
+	"svc.example/svc/shared/testing/must"
 )
 
 // description is what the tests read of openapi.json.
@@ -44,7 +45,7 @@ func (d description) each(t *testing.T, visit func(method, path string, o operat
 				continue
 			}
 			var o operation
-			must(t, json.Unmarshal(text, &o))
+			must.Do(t, json.Unmarshal(text, &o))
 			visit(method, path, o)
 		}
 	}
@@ -243,9 +244,7 @@ func TestDocsWithoutScripts(t *testing.T) {
 	server := serveWorkspace(t, everyTypeDir(t))
 	for name, prevent := range map[string]func(t *testing.T, page docsPage){
 		"scripts are off": func(t *testing.T, page docsPage) {
-			if _, err := chromedp.Call(page.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(chromedp.Call(page.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))(t)
 		},
 		"the renderer does not come": func(t *testing.T, page docsPage) { page.block(t, "*://*:*/*/swagger-ui-bundle.js") },
 		"the description does not":   func(t *testing.T, page docsPage) { page.block(t, "*://*:*/*/openapi.json") },
@@ -269,9 +268,7 @@ func TestDocsWithoutScripts(t *testing.T) {
 func (p docsPage) block(t *testing.T, pattern string) {
 	t.Helper()
 	params := network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: pattern, Block: true}}}
-	if _, err := chromedp.Call(p.ctx, network.SetBlockedURLs, params); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(p.ctx, network.SetBlockedURLs, params))(t)
 }
 
 // TestRendererIsThePackage: the files of Swagger UI that are served are those
@@ -286,7 +283,7 @@ func TestRendererIsThePackage(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, manifest)
 		}
-		must(t, err)
+		must.Do(t, err)
 	}
 	if pinned := ours.Dependencies["swagger-ui-dist"]; pinned != swaggerui.Version || theirs.Version != swaggerui.Version || theirs.License != "Apache-2.0" {
 		t.Errorf("package.json pins %s, %s (%s) is installed, and swaggerui says %s", pinned, theirs.Version, theirs.License, swaggerui.Version)
@@ -294,8 +291,7 @@ func TestRendererIsThePackage(t *testing.T) {
 	server := serveWorkspace(t, everyTypeDir(t))
 	for _, f := range swaggerui.Files {
 		want := readFile(t, filepath.Join(folder, f.Name))
-		a, err := http.Get(server.base + "/v1/docs/" + swaggerui.Digest() + "/" + f.Name)
-		must(t, err)
+		a := must.Get(http.Get(server.base + "/v1/docs/" + swaggerui.Digest() + "/" + f.Name))(t)
 		served, err := io.ReadAll(a.Body)
 		a.Body.Close()
 		if err != nil || a.StatusCode != 200 || !bytes.Equal(served, want) {

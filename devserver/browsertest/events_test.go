@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -43,11 +44,10 @@ func TestWebProviderHearsOfEdits(t *testing.T) {
 				base = behindNginx(t, base)
 			}
 			options["baseUrl"] = base
-			server, err := svcbinary.Here(args...)
-			must(t, err)
+			server := must.Get(svcbinary.Here(args...))(t)
 			app.mustStart(t, options, member)
 			app.waitForStream(t, base)
-			must(t, server.Stop()) // there was no event yet
+			must.Do(t, server.Stop()) // there was no event yet
 			if name == "behind nginx" {
 				app.log.wait(t, "a stream that is refused", base+"/ofrep/v1/events", func(x exchange) bool { return x.Status == 502 })
 			}
@@ -104,7 +104,7 @@ func TestPagesHearOfEachChangeOnce(t *testing.T) {
 		path := filepath.Join(dir, "configs", "limit.json")
 		text := readFile(t, path)
 		app.hearsOnceOf(t, base, func(value int) {
-			must(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"42"`, fmt.Sprintf(`"%d"`, value), 1)), 0o644))
+			must.Do(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"42"`, fmt.Sprintf(`"%d"`, value), 1)), 0o644))
 		})
 	})
 	t.Run("svc api", func(t *testing.T) {
@@ -192,8 +192,7 @@ func (tab tab) openBehind(t *testing.T, url string) tab {
 	t.Helper()
 	behind := true
 	info := chromedp.FromContext(tab.ctx)
-	made, err := chromedp.CallBrowser(tab.ctx, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: info.BrowserContextID, Background: &behind})
-	must(t, err)
+	made := must.Get(chromedp.CallBrowser(tab.ctx, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: info.BrowserContextID, Background: &behind}))(t)
 	ctx, cancel := chromedp.NewContext(tab.ctx, chromedp.WithTargetID(made.TargetID))
 	t.Cleanup(cancel)
 	return attach(t, ctx, url)
@@ -203,9 +202,7 @@ func (tab tab) bringToFront(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
 	defer cancel()
-	if _, err := chromedp.Call(ctx, page.BringToFront, cdp.Empty{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chromedp.Call(ctx, page.BringToFront, cdp.Empty{}))(t)
 }
 
 // behindNginx starts nginx in front of a server, with the settings that it has by
@@ -237,7 +234,7 @@ http {
 	%[2]s
 }
 `, dir, servers)
-	must(t, os.WriteFile(config, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(config, []byte(text), 0o600))
 	address := proxy(t, port, exec.Command(path, "-p", dir, "-c", config))
 	t.Cleanup(func() {
 		if log, err := os.ReadFile(filepath.Join(dir, "error.log")); err == nil && len(log) > 0 {
@@ -253,7 +250,7 @@ func behindCaddy(t *testing.T, port, caddyfile string) string {
 	path := testenv.Program(t, "on Debian, apt-get install caddy", "caddy")
 	dir := t.TempDir()
 	config := filepath.Join(dir, "Caddyfile")
-	must(t, os.WriteFile(config, []byte("{\n\tadmin off\n}\n"+caddyfile), 0o600))
+	must.Do(t, os.WriteFile(config, []byte("{\n\tadmin off\n}\n"+caddyfile), 0o600))
 	cmd := exec.Command(path, "run", "--config", config, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	return proxy(t, port, cmd)
@@ -263,7 +260,7 @@ func behindCaddy(t *testing.T, port, caddyfile string) string {
 func proxy(t *testing.T, port string, cmd *exec.Cmd) string {
 	t.Helper()
 	cmd.Stderr = t.Output()
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait()
@@ -332,7 +329,7 @@ func (w *workspace) set(t *testing.T, key string, value int) {
 func (w *workspace) relay(t *testing.T) string {
 	t.Helper()
 	key, port := filepath.Join(t.TempDir(), "key"), freeport.Take()
-	must(t, os.WriteFile(key, []byte(w.applicationKey(t, "secret", "development")), 0o600))
+	must.Do(t, os.WriteFile(key, []byte(w.applicationKey(t, "secret", "development")), 0o600))
 	if problem := launch(t, "serve", "--url", w.base, "--key-file", key, "--port", port); problem != "" {
 		t.Fatal(problem)
 	}
@@ -346,9 +343,8 @@ func testEventStreams(t *testing.T, a *workspace, base string, values ...int) {
 	listener := node(t, testdata(t, "sdk-stream.js"))
 	listener.Args = append(listener.Args, base+"/api/v2/sse/config", a.applicationKey(t, "secret", "development"))
 	listener.Stderr = t.Output()
-	out, err := listener.StdoutPipe()
-	must(t, err)
-	must(t, listener.Start())
+	out := must.Get(listener.StdoutPipe())(t)
+	must.Do(t, listener.Start())
 	hung := time.AfterFunc(3*patience, func() { listener.Process.Kill() })
 	defer func() {
 		hung.Stop()

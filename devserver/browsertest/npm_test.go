@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -50,7 +51,7 @@ func bundle(t *testing.T, program string) string {
 	testenv.Program(t, "on Debian, apt-get install nodejs", "node") // esbuild's command is a script
 	esbuild := exec.Command(filepath.Join("node_modules", ".bin", "esbuild"), "--bundle", "--format=esm", "--log-level=warning")
 	packages, err := filepath.Abs("node_modules") // for a program that lies elsewhere
-	must(t, err)
+	must.Do(t, err)
 	esbuild.Env = append(os.Environ(), "NODE_PATH="+packages)
 	esbuild.Stdin = strings.NewReader(program)
 	var stderr bytes.Buffer
@@ -136,8 +137,7 @@ func TestOpenFeatureServerSnippet(t *testing.T) {
 	run := func() string {
 		cmd := node(t, program)
 		cmd.Stderr = t.Output()
-		out, err := cmd.Output()
-		must(t, err)
+		out := must.Get(cmd.Output())(t)
 		return strings.TrimSpace(string(out))
 	}
 	if got := run(); got != newCheckout {
@@ -169,8 +169,7 @@ func TestViteAppWithSvcFromNPM(t *testing.T) {
 	t.Chdir(app.dir)
 	// Its own wrapper rather than npm's, to which signals of a terminal come as
 	// well.
-	server, err := svcbinary.Start(filepath.Join(bin, "svc"), "serve", "--port", port)
-	must(t, err)
+	server := must.Get(svcbinary.Start(filepath.Join(bin, "svc"), "serve", "--port", port))(t)
 	t.Cleanup(func() {
 		if err := server.Stop(); err != nil {
 			t.Error(err)
@@ -201,7 +200,7 @@ func viteApp(t *testing.T) application {
 	testenv.Program(t, "on Debian, apt-get install npm", "npm")
 	testenv.File(t, "run `make test`, or npm ci in devserver/examples/vite", filepath.Join(example, "node_modules", ".package-lock.json"))
 	app := application{t.TempDir()}
-	must(t, os.CopyFS(app.dir, os.DirFS(example)))
+	must.Do(t, os.CopyFS(app.dir, os.DirFS(example)))
 	return app
 }
 
@@ -231,15 +230,14 @@ func (application) status(err error) int {
 // platform's holds a program. Of the others npm must take none.
 func (a application) installSvc(t *testing.T) {
 	t.Helper()
-	program, err := svcbinary.Swift()
-	must(t, err)
+	program := must.Get(svcbinary.Swift())(t)
 	binaries, packages := t.TempDir(), t.TempDir()
 	for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64.exe", "windows_arm64.exe"} {
 		var content []byte
 		if strings.TrimSuffix(platform, ".exe") == runtime.GOOS+"_"+runtime.GOARCH {
 			content = readFile(t, program)
 		}
-		must(t, os.WriteFile(filepath.Join(binaries, "svc_"+platform), content, 0o666))
+		must.Do(t, os.WriteFile(filepath.Join(binaries, "svc_"+platform), content, 0o666))
 	}
 	out, err := exec.Command("node", filepath.Join("..", "..", "packaging", "npm", "pack.js"), binaries, "v1.2.3", packages).CombinedOutput()
 	if err != nil {
@@ -260,7 +258,7 @@ func (a application) depend(t *testing.T, files []string) {
 	t.Helper()
 	path := filepath.Join(a.dir, "package.json")
 	var description map[string]any
-	must(t, json.Unmarshal(readFile(t, path), &description))
+	must.Do(t, json.Unmarshal(readFile(t, path), &description))
 	overrides := map[string]string{}
 	for _, file := range files {
 		name := strings.TrimSuffix(strings.Replace(filepath.Base(file), "svc-example-", "@svc-example/", 1), "-1.2.3.tgz")
@@ -275,13 +273,12 @@ func (a application) depend(t *testing.T, files []string) {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o666)
 	}
-	must(t, err)
+	must.Do(t, err)
 }
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	must(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	return text
 }
 
@@ -303,18 +300,17 @@ func TestEditorKnowsWhatInitWrites(t *testing.T) {
 	}
 	wrong := files[0]
 	text := readFile(t, wrong)
-	must(t, os.WriteFile(wrong, []byte(strings.Replace(string(text), `"valueType": "`, `"valueType": "x`, 1)), 0o600))
+	must.Do(t, os.WriteFile(wrong, []byte(strings.Replace(string(text), `"valueType": "`, `"valueType": "x`, 1)), 0o600))
 
 	editor := node(t, testdata(t, "editor.js"))
 	editor.Args = append(editor.Args, files...)
 	editor.Stderr = t.Output()
-	out, err := editor.Output()
-	must(t, err)
+	out := must.Get(editor.Output())(t)
 	var answers map[string]struct {
 		Problems, Operators, Types []string
 		Hover                      any
 	}
-	must(t, json.Unmarshal(out, &answers))
+	must.Do(t, json.Unmarshal(out, &answers))
 
 	operators := evaluation.Operators()
 	for i, o := range operators {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -245,11 +246,9 @@ type serverApp struct {
 func startApp(t *testing.T, cmd *exec.Cmd) serverApp {
 	t.Helper()
 	cmd.Stderr = t.Output()
-	stdin, err := cmd.StdinPipe()
-	must(t, err)
-	stdout, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	stdin := must.Get(cmd.StdinPipe())(t)
+	stdout := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	hung := time.AfterFunc(3*patience, func() { cmd.Process.Kill() })
 	t.Cleanup(func() {
 		stdin.Close() // which ends the program
@@ -286,15 +285,15 @@ func (app serverApp) ask(t *testing.T, r serverRequest) []details {
 func everyTypeDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS("testdata/every-type")))
+	must.Do(t, os.CopyFS(dir, os.DirFS("testdata/every-type")))
 	return dir
 }
 
 func write(t *testing.T, datadir, path, content string) {
 	t.Helper()
 	file := filepath.Join(datadir, filepath.FromSlash(path))
-	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	must(t, os.WriteFile(file, []byte(content), 0o644))
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must.Do(t, os.WriteFile(file, []byte(content), 0o644))
 }
 
 // edit replaces a text, which must be there, where it stands first in a file

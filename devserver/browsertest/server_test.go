@@ -17,6 +17,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -79,8 +80,7 @@ func serveWorkspace(t *testing.T, dir string) *workspace {
 func (w *workspace) start(t *testing.T, flags ...string) (stop func()) {
 	t.Helper()
 	args := append([]string{"api", "--data", w.data, "--port", w.port, "--rate-limit", "1000", "--rate-burst", "1000"}, flags...)
-	server, err := svcbinary.Here(args...)
-	must(t, err)
+	server := must.Get(svcbinary.Here(args...))(t)
 	stopped := false
 	stop = func() {
 		if stopped {
@@ -118,16 +118,13 @@ func (w *workspace) send(t *testing.T, key, method, path, body string) {
 // request asks an API past every browser.
 func request(t *testing.T, method, url, key, body string) (status int, answer string) {
 	t.Helper()
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	must(t, err)
+	r := must.Get(http.NewRequest(method, url, strings.NewReader(body)))(t)
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	a, err := http.DefaultClient.Do(r)
-	must(t, err)
+	a := must.Get(http.DefaultClient.Do(r))(t)
 	defer a.Body.Close()
-	text, err := io.ReadAll(a.Body)
-	must(t, err)
+	text := must.Get(io.ReadAll(a.Body))(t)
 	return a.StatusCode, string(text)
 }
 
@@ -165,8 +162,7 @@ func TestMain(m *testing.M) {
 // svc runs a command, and returns what it prints.
 func svc(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := svcbinary.Do(args...)
-	must(t, err)
+	out := must.Get(svcbinary.Do(args...))(t)
 	return out
 }
 
@@ -185,13 +181,6 @@ func eventually(t *testing.T, what string, check func() (found any, done bool)) 
 		}
 	}
 	t.Fatalf("%s: not within %s, but %v", what, patience, found)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // site is where pages come from: another origin than svc's. It is reached
@@ -213,7 +202,7 @@ func newSite(t *testing.T, pages map[string]string) site {
 	}))
 	t.Cleanup(server.Close)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	must(t, err)
+	must.Do(t, err)
 	return site{port}
 }
 
