@@ -44,7 +44,7 @@ func TestConsoleSignsAPersonInOnce(t *testing.T) {
 	address := w.login(t, "Ada", "engineer")
 	p := blankTab(t, desk)
 	p.load(t, address)
-	p.says(t, ".signin", "signs one person in, once")
+	p.says(t, ".signin", "works once, for one person")
 	if shown := call[string](t, p.tab, `() => location.href`); strings.Contains(shown, "svc_ot_") {
 		t.Errorf("the key stays in the address: %s", shown)
 	}

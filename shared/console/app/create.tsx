@@ -120,7 +120,7 @@ function New({ family }: { family: Family }) {
           <Field
             type="line"
             label="Type"
-            choices={types.map((one) => ({ text: one, name: typeWords(one) }))}
+            choices={types.map((one) => ({ text: one, label: typeWords(one) }))}
             text={type}
             set={(next: string) =>
               set({

@@ -240,7 +240,9 @@ export function Deed({
           </>
         )}
         {what === "ready" && (
-          <p class="note">Says that programs need them no more. What they serve stays as it is.</p>
+          <p class="note">
+            Marks them as no longer needed by any program. What they serve stays the same.
+          </p>
         )}
         {what === "fold" && (
           <p class="note">

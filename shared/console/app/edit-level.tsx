@@ -26,13 +26,13 @@ export function Level({
     const now = fallbackOf(rulesIn(stored.document, scope).rules)?.value;
     return { level: now && !isSplit(now) ? String(now.value) : "INFO", target: "" };
   });
+  const { rules, inherited } = rulesIn(seen?.document ?? {}, scope),
+    now = fallbackOf(rules)?.value;
   return (
     <>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
         {resumed}
-        {scope !== "default" && rulesIn(seen?.document ?? {}, scope).inherited && (
-          <Inherits scope={scope} />
-        )}
+        {inherited && <Inherits scope={scope} />}
         <Field
           type="line"
           label="Level"
@@ -64,6 +64,10 @@ export function Level({
           body: { level, environment: scope, ...(target ? { target } : {}) },
           token: seen?.commitSha,
           verb: "Apply",
+          waiting:
+            inherited && !target && now && !isSplit(now) && String(now.value) === level
+              ? `Nothing is changed yet: ${scope} gets this from the default rules.`
+              : undefined,
         }}
       />
     </>

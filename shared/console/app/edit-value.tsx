@@ -74,6 +74,7 @@ export function Edit({
       : family === "flags" && type === "bool"
         ? { enabled: single.value }
         : { value: single.value };
+  const same = kind === "value" && !replace && shown(now) && text === textOf(type, now.value);
   const targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
   // One share of everything is what there is already, until somebody moves it.
   const begins =
@@ -83,13 +84,15 @@ export function Edit({
     arms.some((arm) => arm.weight === 100_000 && arm.text === textOf(type, now.value));
   const waiting = begins
     ? "Change a percentage to preview what it does."
-    : !bad
-      ? undefined
-      : kind === "value"
-        ? "Choose a value to preview what it does."
-        : twice
-          ? "Each value may be there once."
-          : (wrongShares(arms) ?? "Choose the values to preview what they do.");
+    : inherited && same
+      ? `Nothing is changed yet: ${scope} gets this from the default rules.`
+      : !bad
+        ? undefined
+        : kind === "value"
+          ? "Choose a value to preview what it does."
+          : twice
+            ? "Values must be unique."
+            : (wrongShares(arms) ?? "Choose the values to preview what they do.");
   return (
     <>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
@@ -114,7 +117,7 @@ export function Edit({
             ))}
           </div>
         )}
-        {inherited && scope !== "default" && kind !== "copy" && <Inherits scope={scope} />}
+        {inherited && scope !== "default" && <Inherits scope={scope} />}
         {kind === "value" && now && !isSplit(now) && secret(now) && (
           <p class="note">
             Now: <Stored value={now} />. A value that is set here takes its place.

@@ -17,7 +17,8 @@ export function Selected({
   deeds: [what: string, word: string][];
 }) {
   const keys = selected(list),
-    n = keys.size;
+    n = keys.size,
+    shown = found.reduce((sum, row) => sum + (keys.has(row.key) ? 1 : 0), 0);
   return (
     <>
       <div class="hidden" role="status">
@@ -26,7 +27,8 @@ export function Selected({
       {n > 0 && (
         <section class="selected" aria-label="Selected">
           <p>
-            <b>{count(n, one)}</b> selected{" "}
+            <b>{count(n, one)}</b> selected
+            {shown < n && `, ${(n - shown).toLocaleString("en")} of them not shown`}{" "}
             {n < found.length && n < most && (
               <button
                 type="button"

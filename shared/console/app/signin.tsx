@@ -84,7 +84,7 @@ function OneTime() {
   return (
     <Card title="Sign in" submit={submit}>
       <p class="note">
-        The address that you have opened signs one person in, once. If it was made for you, go on.
+        This sign-in address works once, for one person. Continue if it was made for you.
       </p>
       {problem && (
         <p class="problem" role="alert">

@@ -101,7 +101,7 @@ export function Texts({
         aria-describedby={described}
         aria-invalid={bad ? "true" : undefined}
         list={suggested}
-        placeholder={list.length ? "or…" : "Text, then Enter"}
+        placeholder={list.length ? "Add another" : "Type, then Enter"}
         autocomplete="off"
         spellcheck={false}
         value={text}

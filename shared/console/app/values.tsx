@@ -81,7 +81,8 @@ export function choicesOf({ valueType, type, variants }: any): Option[] | undefi
     : undefined;
 }
 
-export type Option = { text: string; name?: string };
+/** label is what is shown in the place of the text */
+export type Option = { text: string; name?: string; label?: string };
 
 /** What a list field has while nothing is chosen; it is no value. */
 const unset = "\u0000";
@@ -176,7 +177,7 @@ export function Field({
           )}
           {choices.map((choice) => (
             <option value={choice.text}>
-              {choice.text.slice(0, 80) || "empty text"}
+              {choice.label ?? (choice.text.slice(0, 80) || "empty text")}
               {choice.name ? ` (${choice.name})` : ""}
             </option>
           ))}

@@ -14,9 +14,9 @@ export type VariantDraft = {
 export function wrongVariants(drafts: VariantDraft[], type: string): string | undefined {
   if (drafts.some((one) => valueOf(type, one.text).problem)) return "Correct the values first.";
   if (drafts.some((one) => one.text === undefined)) return "Enter the missing values.";
-  return new Set(drafts.map((one) => one.text)).size < drafts.length
-    ? "Each value may be there once."
-    : undefined;
+  if (new Set(drafts.map((one) => one.text)).size < drafts.length) return "Values must be unique.";
+  const names = drafts.map((one) => one.name.trim()).filter(Boolean);
+  return new Set(names).size < names.length ? "Names must be unique." : undefined;
 }
 
 /** Variants as they are stored: what nobody touched stays as it was written. */
