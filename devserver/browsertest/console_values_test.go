@@ -1,12 +1,14 @@
 package browsertest
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -311,5 +313,31 @@ func TestConsoleGivesOnePersonAValue(t *testing.T) {
 	p.says(t, ".gets-value", "c")
 	if file := w.fileOf(t, "feature-flags/plans.json"); !strings.Contains(file, `{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["user-7"]}}`) {
 		t.Errorf("not stored:\n%s", file)
+	}
+}
+
+// Values that somebody else has changed while they were edited stay as they are now, but for
+// what was changed here.
+func TestConsoleKeepsTheValuesOfOthers(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/plans.json": plans}))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/plans?variants=1", key)
+	p.write(t, ".variant:nth-of-type(2) .field:nth-of-type(2) input", "Bee")
+	stored := get[struct {
+		CommitSha string
+		Document  map[string]any
+	}](t, w.base+"/v1/flags/plans/document", key)
+	stored.Document["variants"].([]any)[2].(map[string]any)["value"] = map[string]any{"type": "string", "value": "sea"}
+	text, err := json.Marshal(map[string]any{"document": stored.Document, "expectedCommitSha": stored.CommitSha})
+	must.Do(t, err)
+	w.send(t, key, "PUT", "/v1/flags/plans/document", string(text))
+	p.says(t, "dialog .box.warn", "Someone else changed this")
+	p.click(t, "dialog .box.warn button:not(.time)")
+	p.says(t, "dialog .messages", "variants")
+	p.apply(t)
+	file := w.fileOf(t, "feature-flags/plans.json")
+	if !strings.Contains(file, `"value":"sea"`) || !strings.Contains(file, `"Bee"`) {
+		t.Errorf("not both: %s", file)
 	}
 }

@@ -76,6 +76,38 @@ export function withVariants(document: any, drafts: VariantDraft[]) {
   };
 }
 
+const draftOf = (source: any, type: string): VariantDraft => ({
+  source,
+  text: textOf(type, source.value?.value),
+  name: source.name ?? "",
+  description: source.description ?? "",
+});
+
+/** Drafts on top of values that others have changed meanwhile: what nobody touched here is theirs. */
+function onto(drafts: VariantDraft[], before: any[], theirs: any[], type: string) {
+  const text = (stored: any) => textOf(type, stored?.value?.value);
+  const was = (at: number) =>
+    before.find((one) => text(one) === text(theirs[at])) ??
+    (theirs.length === before.length ? before[at] : undefined);
+  const merged = theirs.flatMap((stored, at) => {
+    const now = draftOf(stored, type),
+      source = was(at);
+    if (!source) return [now];
+    const mine = drafts.find((one) => one.source && text(one.source) === text(source));
+    if (!mine) return []; // removed here
+    const then = draftOf(source, type);
+    return [
+      {
+        source: stored,
+        text: mine.text === then.text ? now.text : mine.text,
+        name: mine.name === then.name ? now.name : mine.name,
+        description: mine.description === then.description ? now.description : mine.description,
+      },
+    ];
+  });
+  return [...merged, ...drafts.filter((one) => !one.source)];
+}
+
 export function Variants({
   itemKey,
   stored,
@@ -90,14 +122,20 @@ export function Variants({
     renew,
     resumed,
     ends,
-  } = useForm("flags", itemKey, stored, "variants", () => ({
-    drafts: (stored.document.variants ?? []).map((source: any) => ({
-      source,
-      text: textOf(stored.document.valueType, source.value?.value),
-      name: source.name ?? "",
-      description: source.description ?? "",
-    })) as VariantDraft[],
-  }));
+  } = useForm(
+    "flags",
+    itemKey,
+    stored,
+    "variants",
+    () => {
+      const all: any[] = stored.document.variants ?? [];
+      return { drafts: all.map((one) => draftOf(one, stored.document.valueType)), before: all };
+    },
+    ({ drafts, before }, theirs) => {
+      const now = theirs.document.variants ?? [];
+      return { drafts: onto(drafts, before, now, theirs.document.valueType), before: now };
+    },
+  );
   const document = seen?.document,
     type = document?.valueType ?? "";
   const next = document && withVariants(document, drafts);
@@ -124,6 +162,7 @@ export function Variants({
           body: { document: next },
           token: seen?.commitSha,
           verb: "Apply",
+          merges: true,
           waiting: wrongVariants(drafts, type),
         }}
       />

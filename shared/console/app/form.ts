@@ -34,12 +34,15 @@ export function useForm<T extends Record<string, any>>(
   stored: Seen | null,
   about: string,
   fresh: () => T,
+  /** what the work becomes on top of what others have done since */
+  onto?: (work: T, theirs: Seen) => Partial<T>,
 ) {
   const { work, set, done, cancel, resumed } = useBegun(`${family}/${itemKey} ${about}`, () => ({
     ...fresh(),
     seen: stored,
   }));
-  const see = (seen: Seen | null) => set({ seen } as any);
+  const see = (seen: Seen | null) =>
+    set({ seen, ...(seen && onto?.(work as unknown as T, seen)) } as any);
   return {
     work,
     set: set as (more: Partial<T>) => void,
