@@ -324,20 +324,37 @@ func TestConsoleKeepsTheValuesOfOthers(t *testing.T) {
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/plans?variants=1", key)
 	p.write(t, ".variant:nth-of-type(2) .field:nth-of-type(2) input", "Bee")
-	stored := get[struct {
+	type stored struct {
 		CommitSha string
 		Document  map[string]any
-	}](t, w.base+"/v1/flags/plans/document", key)
-	stored.Document["variants"].([]any)[2].(map[string]any)["value"] = map[string]any{"type": "string", "value": "sea"}
-	text, err := json.Marshal(map[string]any{"document": stored.Document, "expectedCommitSha": stored.CommitSha})
-	must.Do(t, err)
-	w.send(t, key, "PUT", "/v1/flags/plans/document", string(text))
+	}
+	change := func(name string, value any) {
+		t.Helper()
+		now := get[stored](t, w.base+"/v1/flags/plans/document", key)
+		now.Document[name] = value
+		text, err := json.Marshal(map[string]any{"document": now.Document, "expectedCommitSha": now.CommitSha})
+		must.Do(t, err)
+		w.send(t, key, "PUT", "/v1/flags/plans/document", string(text))
+	}
+	variants := get[stored](t, w.base+"/v1/flags/plans/document", key).Document["variants"].([]any)
+	variants[2].(map[string]any)["value"] = map[string]any{"type": "string", "value": "sea"}
+	change("variants", variants)
 	p.says(t, "dialog .box.warn", "Someone else changed this")
 	p.click(t, "dialog .box.warn button:not(.time)")
 	p.says(t, "dialog .messages", "variants")
 	p.apply(t)
 	file := w.fileOf(t, "feature-flags/plans.json")
 	if !strings.Contains(file, `"value":"sea"`) || !strings.Contains(file, `"Bee"`) {
+		t.Errorf("not both: %s", file)
+	}
+	p.visit(t, "#/flags/plans?details=1")
+	p.write(t, "dialog .form .field:nth-of-type(1) input", "Plans")
+	change("description", "Prices")
+	p.says(t, "dialog .box.warn", "Someone else changed this")
+	p.click(t, "dialog .box.warn button:not(.time)")
+	p.says(t, "dialog .messages", "name")
+	p.apply(t)
+	if file := w.fileOf(t, "feature-flags/plans.json"); !strings.Contains(file, `"Prices"`) || !strings.Contains(file, `"Plans"`) {
 		t.Errorf("not both: %s", file)
 	}
 }

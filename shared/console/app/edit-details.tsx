@@ -30,6 +30,24 @@ export function withDetails(document: any, work: Record<string, any>) {
   return next;
 }
 
+const detailsOf = (document: any) => ({
+  name: (document.name ?? "") as string,
+  description: (document.description ?? "") as string,
+  tags: (Array.isArray(document.tags) ? document.tags : []) as string[],
+  access: (document.access ?? "") as string,
+  readyForCleanup: Boolean(document.readyForCleanup),
+  sendToClientSdk: Boolean(document.sendToClientSdk),
+});
+
+/** What nobody has touched here is as others have it by now. */
+function onto(work: any, theirs: any, before: any) {
+  const was: any = detailsOf(before ?? {}),
+    now: any = detailsOf(theirs);
+  for (const name of Object.keys(now))
+    if (String(work[name]) !== String(was[name])) now[name] = work[name];
+  return now;
+}
+
 export function Details({
   family,
   itemKey,
@@ -44,17 +62,8 @@ export function Details({
     itemKey,
     stored,
     "details",
-    () => {
-      const { document } = stored;
-      return {
-        name: document.name ?? "",
-        description: document.description ?? "",
-        tags: (Array.isArray(document.tags) ? document.tags : []) as string[],
-        access: document.access ?? "",
-        readyForCleanup: Boolean(document.readyForCleanup),
-        sendToClientSdk: Boolean(document.sendToClientSdk),
-      };
-    },
+    () => detailsOf(stored.document),
+    onto,
   );
   const known = [...new Set(lists[family].value.rows.flatMap((row) => row.tags ?? []))].sort();
   const check = (field: "readyForCleanup" | "sendToClientSdk", label: string) => (

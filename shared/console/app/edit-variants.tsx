@@ -129,12 +129,11 @@ export function Variants({
     "variants",
     () => {
       const all: any[] = stored.document.variants ?? [];
-      return { drafts: all.map((one) => draftOf(one, stored.document.valueType)), before: all };
+      return { drafts: all.map((one) => draftOf(one, stored.document.valueType)) };
     },
-    ({ drafts, before }, theirs) => {
-      const now = theirs.document.variants ?? [];
-      return { drafts: onto(drafts, before, now, theirs.document.valueType), before: now };
-    },
+    ({ drafts }, theirs, before) => ({
+      drafts: onto(drafts, before?.variants ?? [], theirs.variants ?? [], theirs.valueType),
+    }),
   );
   const document = seen?.document,
     type = document?.valueType ?? "";

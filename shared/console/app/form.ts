@@ -35,14 +35,14 @@ export function useForm<T extends Record<string, any>>(
   about: string,
   fresh: () => T,
   /** what the work becomes on top of what others have done since */
-  onto?: (work: T, theirs: Seen) => Partial<T>,
+  onto?: (work: T, theirs: any, before: any) => Partial<T>,
 ) {
   const { work, set, done, cancel, resumed } = useBegun(`${family}/${itemKey} ${about}`, () => ({
     ...fresh(),
     seen: stored,
   }));
   const see = (seen: Seen | null) =>
-    set({ seen, ...(seen && onto?.(work as unknown as T, seen)) } as any);
+    set({ seen, ...(seen && onto?.(work as any, seen.document, work.seen?.document)) } as any);
   return {
     work,
     set: set as (more: Partial<T>) => void,
