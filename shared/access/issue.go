@@ -77,6 +77,9 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 			if known == nil {
 				return notFound("principal", q.Principal)
 			}
+			if q.Kind == KindOneTime && known.Disabled {
+				return ErrDisabled
+			}
 			if owner = *known; owner.Type != p.Type {
 				return fmt.Errorf("%s %w %s", owner.Name, ErrOtherType, strings.ReplaceAll(string(p.Type), "_", " "))
 			}
@@ -85,7 +88,9 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 			if err := s.addPrincipal(p); err != nil {
 				return err
 			}
-		} else if owner = *same; len(q.Roles) > 0 && !slices.Equal(owner.EffectiveRoles(), Principal{Roles: q.Roles}.EffectiveRoles()) {
+		} else if owner = *same; q.Kind == KindOneTime && owner.Disabled {
+			return fmt.Errorf("%s: %w", owner.Words(), ErrDisabled)
+		} else if len(q.Roles) > 0 && !slices.Equal(owner.EffectiveRoles(), Principal{Roles: q.Roles}.EffectiveRoles()) {
 			return fmt.Errorf("%s is there already and %w (%s)", owner.Name, ErrOtherRoles, strings.Join(owner.Roles, ", "))
 		}
 		var err error
@@ -108,7 +113,7 @@ func (r *Registry) RotateKey(ctx context.Context, id ID, overlap time.Duration) 
 			return nil
 		}
 		old := s.key(id)
-		if old == nil {
+		if old == nil || old.Kind.SignsIn() { // nobody but the browser that signs in has those
 			return notFound("key", id)
 		}
 		now := r.now().UTC().Truncate(time.Second)

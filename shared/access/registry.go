@@ -187,10 +187,16 @@ func (s *State) same(p Principal) *Principal {
 }
 
 // SetDisabled disables a principal, so that none of its keys is accepted, or
-// enables it again.
+// enables it again. Who was signed in then has to sign in again.
 func (r *Registry) SetDisabled(ctx context.Context, id ID, disabled bool) error {
-	return r.editPrincipal(ctx, id, func(p *Principal) error {
-		p.Disabled = disabled
+	return r.edit(ctx, func(s *State, _ bool) error {
+		p := s.principal(id)
+		if p == nil {
+			return notFound("principal", id)
+		}
+		if p.Disabled = disabled; disabled {
+			r.endSessions(s, id)
+		}
 		return nil
 	})
 }

@@ -192,11 +192,15 @@ func (s *State) identified(identity Identity) *Principal {
 // EndSessions revokes the sessions and one-time keys of a principal.
 func (r *Registry) EndSessions(ctx context.Context, id ID) error {
 	return r.edit(ctx, func(s *State, _ bool) error {
-		for i := range s.Keys {
-			if k := &s.Keys[i]; k.PrincipalID == id && k.Kind.SignsIn() && k.RevokedAt.IsZero() {
-				k.RevokedAt = r.now().UTC().Truncate(time.Second)
-			}
-		}
+		r.endSessions(s, id)
 		return nil
 	})
+}
+
+func (r *Registry) endSessions(s *State, id ID) {
+	for i := range s.Keys {
+		if k := &s.Keys[i]; k.PrincipalID == id && k.Kind.SignsIn() && k.RevokedAt.IsZero() {
+			k.RevokedAt = r.now().UTC().Truncate(time.Second)
+		}
+	}
 }

@@ -40,12 +40,28 @@ func TestAOneTimeKeySignsInOnce(t *testing.T) {
 	if _, _, err := r.SignIn(t.Context(), session); !errors.Is(err, access.ErrNotFound) {
 		t.Errorf("a session in its place: %v", err)
 	}
+	for _, key := range []access.Key{session, key} { // a script could read what this answers
+		if _, _, err := r.RotateKey(t.Context(), key.ID(), time.Hour); !errors.Is(err, access.ErrNotFound) {
+			t.Errorf("in the place of a %s: %v", key.Kind(), err)
+		}
+	}
 	late, _ := oneTime(t, r, access.KeyRequest{Principal: ada.ID, Name: "Ada"})
 	must.Do(t, r.SetDisabled(t.Context(), ada.ID, true))
-	if _, _, err := r.SignIn(t.Context(), late); !errors.Is(err, access.ErrDisabled) {
-		t.Errorf("disabled: %v", err)
+	if _, _, err := r.IssueKey(t.Context(), access.KeyRequest{Kind: access.KindOneTime, Name: "Ada", Principal: ada.ID}); !errors.Is(err, access.ErrDisabled) {
+		t.Errorf("an address for who is disabled: %v", err)
 	}
 	must.Do(t, r.SetDisabled(t.Context(), ada.ID, false))
+	for _, k := range m.state.Keys { // nothing comes back
+		if k.LiveAt(registryNow) == nil {
+			t.Errorf("still live: %+v", k)
+		}
+	}
+	if _, _, err := r.SignIn(t.Context(), late); !errors.Is(err, access.ErrKeyRevoked) {
+		t.Errorf("an address from before: %v", err)
+	}
+	again, _ := oneTime(t, r, access.KeyRequest{Principal: ada.ID, Name: "Ada"})
+	_, _, err = r.SignIn(t.Context(), again)
+	must.Do(t, err)
 	must.Do(t, r.EndSessions(t.Context(), ada.ID))
 	for _, k := range m.state.Keys {
 		if k.LiveAt(registryNow) == nil {

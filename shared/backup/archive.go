@@ -60,6 +60,9 @@ const (
 // packName is what packs and their indexes are called.
 var packName = regexp.MustCompile(`^repository\.git/objects/pack/pack-[0-9a-f]{40}\.(pack|idx)$`)
 
+// otherPackName is what git's task loose-objects calls its packs. The sum in the name is the same.
+var otherPackName = regexp.MustCompile(`^(repository\.git/objects/pack/)loose(-[0-9a-f]{40}\.(?:pack|idx))$`)
+
 // writer writes an archive.
 type writer struct {
 	to        *tar.Writer
@@ -80,6 +83,7 @@ func newWriter(to io.Writer, h Header) (*writer, error) {
 // add adds a file of a size that is known, which is an error if it has another.
 func (w *writer) add(name string, size int64, content io.Reader) error {
 	hash := sha256.New()
+	name = otherPackName.ReplaceAllString(name, "${1}pack$2")
 	err := w.to.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: w.at})
 	if err == nil {
 		_, err = io.CopyN(io.MultiWriter(w.to, hash), content, size)

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -146,6 +147,9 @@ func (s *Settings) made(ctx context.Context, key access.Key, owner string) (*New
 // mine is the record of a key that the caller may end.
 func (s *Settings) mine(ctx context.Context, id access.ID) (access.KeyRecord, error) {
 	record, err := s.Registry.Key(ctx, id)
+	if err == nil && record.Kind.SignsIn() { // sessions are ended, and are no keys here
+		return record, failed(fmt.Errorf("there is no key with the id %s: %w", id, access.ErrNotFound))
+	}
 	if err == nil && record.PrincipalID != s.by.ID && !s.administers() {
 		return record, s.administer("ending the keys of others")
 	}
