@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/impact"
 	"svc.example/svc/shared/terminal"
 )
@@ -72,7 +73,7 @@ var inText = layout{escape: terminal.Escape, change: "%s\n", message: "  %s\n", 
 		}
 	}}
 
-var markdown = layout{most: maxComment, shortened: "**Not all of it is shown here, since it is too long.** %s. Changes of what was there before come first; `svc diff %.10s` lists all.\n\n", escape: inMarkdown, head: "### Flags and configuration\n\n", change: "- **%s**\n", message: "  - %s\n", unchanged: "Nothing was changed.\n", note: "\n%s\n",
+var markdown = layout{most: maxComment, shortened: "**Not all of it is shown here, since it is too long.** %s. They are listed in that order; `svc diff %.10s` lists all.\n\n", escape: inMarkdown, head: "### Flags and configuration\n\n", change: "- **%s**\n", message: "  - %s\n", unchanged: "Nothing was changed.\n", note: "\n%s\n",
 	impact: "\n### Impact\n\n", nobody: "Nobody is served anything else.\n", environment: "**%s**: %s\n", between: "\n",
 	values: func(to io.Writer, e *impact.Environment) {
 		if len(e.Values) > 0 {
@@ -127,24 +128,27 @@ func (l layout) of(c fileChange) string {
 	return b.String()
 }
 
+// rank is where a change stands in what is shortened: what may be served otherwise comes first.
+func (c fileChange) rank() int {
+	switch {
+	case c.added:
+		return 2
+	case c.Type == "" || slices.ContainsFunc(c.Messages, func(m activity.Message) bool { return m.Scope != "" || strings.HasPrefix(m.Message, "deleted") }):
+		return 0
+	}
+	return 1
+}
+
 // shorten writes what there is room for. Nobody can crowd out a change of what is served by
 // adding much else, without that being said at the top.
 func (d *difference) shorten(b *strings.Builder, l layout) {
 	ordered := slices.Clone(d.Changes)
-	slices.SortStableFunc(ordered, func(x, y fileChange) int {
-		switch {
-		case x.added == y.added:
-			return 0
-		case y.added:
-			return -1
-		}
-		return 1
-	})
-	added := len(ordered) - max(0, slices.IndexFunc(ordered, func(c fileChange) bool { return c.added }))
-	if !ordered[len(ordered)-1].added {
-		added = 0
+	slices.SortStableFunc(ordered, func(x, y fileChange) int { return x.rank() - y.rank() })
+	var of [3]int
+	for _, c := range ordered {
+		of[c.rank()]++
 	}
-	fmt.Fprintf(b, l.shortened, fmt.Sprintf("%s added, %d changed or deleted", cli.Plural(added, "item"), len(ordered)-added), d.From)
+	fmt.Fprintf(b, l.shortened, fmt.Sprintf("%d change in what they serve or are deleted, %d otherwise, %d are added", of[0], of[1], of[2]), d.From)
 	written := 0
 	for i, c := range ordered {
 		text := l.of(c)
