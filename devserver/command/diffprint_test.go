@@ -18,7 +18,7 @@ func TestNobodyCrowdsAChangeOutOfAComment(t *testing.T) {
 	for i := range 1000 {
 		d.Changes = append(d.Changes, fileChange{Path: fmt.Sprintf("feature-flags/b%d.json", i), Type: document.Flag, Messages: []activity.Message{{Message: "description changed"}}})
 	}
-	d.Changes = append(d.Changes, fileChange{Path: "feature-flags/new-checkout.json", Type: document.Flag, Messages: []activity.Message{{Scope: "production", Message: "production: enabled set to true"}}})
+	d.Changes = append(d.Changes, fileChange{Path: "feature-flags/new-checkout.json", Type: document.Flag, Key: "new-checkout", Messages: []activity.Message{{Scope: "production", Message: "production: enabled set to true"}}})
 	text := d.as(markdown)
 	if len(text) > 65_536 {
 		t.Errorf("%d bytes", len(text))

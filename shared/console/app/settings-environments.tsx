@@ -114,7 +114,9 @@ const switches: Record<string, [string, boolean, any, string]> = {
   archive: [
     "archived",
     true,
-    "It is no longer listed or served: applications with its keys are refused from the next request on, and keep what they have or show their own defaults. Its rules and keys are kept, and unarchiving brings everything back.",
+    "It is no longer listed or served: applications with its keys are refused from the next request on, " +
+      "and keep what they have or show their own defaults. Its rules and keys are kept, and " +
+      "unarchiving brings everything back.",
     "is archived",
   ],
   unarchive: [

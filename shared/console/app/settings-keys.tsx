@@ -40,7 +40,8 @@ const made = ({ key, name, kind }: Key & { key: string }): Made => ({
   warning:
     kind === "public_sdk"
       ? "Copy it now: svc keeps no copy that it could show again."
-      : "Copy it now, to where secrets are kept: svc keeps no copy that it could show again. Whoever has it can do what it may do.",
+      : "Copy it now, to where secrets are kept: svc keeps no copy that it could show again. " +
+        "Whoever has it can do what it may do.",
   more: sdk[kind] && <Connect kind={kind} text={key} />,
 });
 
@@ -182,9 +183,11 @@ const stops: Record<string, (of: Key) => string> = {
   service_account: (of) =>
     `What runs as ${of.ownerName} with this key is refused from the next request on.`,
   public_sdk: (of) =>
-    `Pages and apps with it get no more values of ${of.environment}: those that are open keep what they have, others show their own defaults.`,
+    `Pages and apps with it get no more values of ${of.environment}: those that are open ` +
+    "keep what they have, others show their own defaults.",
   secret_sdk: (of) =>
-    `Servers with it get no more values of ${of.environment}: those that run keep what they have, and show their own defaults once they are started again.`,
+    `Servers with it get no more values of ${of.environment}: those that run keep what they ` +
+    "have, and show their own defaults once they are started again.",
 };
 
 /** The questions that are asked about one of these keys. */

@@ -183,7 +183,9 @@ function About({ of, roles }: { of: Principal; roles: Role[] }) {
             return {
               label: `For ${of.name} alone`,
               text: `${new URL("./", document.baseURI).href}#sign-in=${oneTimeKey}`,
-              warning: `Copy it now, and give it to ${of.name} and nobody else: whoever opens it first is ${of.name}. It is good once, for 10 minutes.`,
+              warning:
+                `Copy it now, and give it to ${of.name} and nobody else: whoever opens it first is ` +
+                `${of.name}. It is good once, for 10 minutes.`,
             };
           }}
         >

@@ -114,7 +114,7 @@ export function Targeting({
     return left ? onto({ ...left, drafts: revived(left.drafts, left.base) }, now.rules) : fresh();
   });
   const [opened, open] = useState(
-    () => new Set(work.drafts.filter((one) => !one.source).map((one) => one.id)) as Set<number>,
+    () => new Set(resumed ? [] : work.drafts.filter((one) => !one.source).map((one) => one.id)),
   );
   const [inherit, setInherit] = useState(false);
   const [found, find] = useState([] as Found[]);
