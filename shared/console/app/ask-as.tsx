@@ -32,7 +32,12 @@ function askFor(of: string, body: string, at: number) {
       "evaluate",
       JSON.stringify({ ...JSON.parse(body), keys }),
     ).catch(() => null);
-    if (!answer || of !== asked) return;
+    if (of !== asked) return;
+    if (!answer) {
+      keys.forEach((key) => wanted.add(key));
+      timer = setTimeout(askFor, 2000, of, body, at);
+      return;
+    }
     const values = new Map(answers.peek().of === of ? answers.peek().values : []);
     for (const key of keys) values.set(key, { at, value: answer.evaluations[key] ?? null });
     answers.value = { of, values };
@@ -48,7 +53,11 @@ export function Served({ itemKey }: { itemKey: string }) {
   const kept = answers.value.of === of ? answers.value.values.get(itemKey) : undefined;
   useEffect(() => {
     const { context } = contextOf(text);
-    if (!context || kept?.at === now) return;
+    if (!context) return;
+    if (kept?.at === now) {
+      asked = of; // what was asked before, as somebody else, takes the place of nothing
+      return;
+    }
     wanted.add(itemKey);
     askFor(of, JSON.stringify({ environment, context }), now);
   }, [of, now, itemKey]);

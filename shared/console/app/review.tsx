@@ -88,11 +88,12 @@ export function Review({
   const [shown, setShown] = useState(false); // what is wrong, where it is
   const [applying, setApplying] = useState(false);
   const [unsure, setUnsure] = useState(""); // what was applied, perhaps: its answer got lost
+  const applied = useRef(false); // what is shown of it goes in a moment
   const attempt = useRef({ of: "", key: "" } as { of: string; key: string });
   const now = epoch.value;
   const wanted = proposal.waiting === undefined ? request(proposal, true).join("\n") : "";
   useEffect(() => {
-    if (!wanted || wanted === unsure) return;
+    if (!wanted || wanted === unsure || applied.current) return;
     const abort = new AbortController();
     const timer = setTimeout(
       () => {
@@ -131,6 +132,7 @@ export function Review({
       const outcome = flat(
         await change(method, path, body, { idempotencyKey: attempt.current.key }),
       );
+      applied.current = true;
       epoch.value++;
       loadLists();
       const words = outcome.messages ?? dry.outcome?.messages ?? [];
