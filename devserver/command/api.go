@@ -236,7 +236,7 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 	if in.Person(in.Stdout) { // neither does what signs somebody in belong into a log
 		fmt.Fprintf(&b, "Sign in      %s\n             (as %s, once, within 10 minutes; svc login prints another)\n", cli.SignInAddress(f.publicURL, first.OneTime), first.Principal.Name)
 	} else {
-		fmt.Fprintf(&b, "Sign in      svc login prints an address that does, once\n")
+		fmt.Fprintf(&b, "Sign in      svc login --name <you> --data '%s' --public-url %s\n             (prints an address that signs you in to the console, once)\n", in.Display(in.Absolute(f.data)), f.publicURL)
 	}
 	key, roles := first.Key.Reveal(), strings.Join(first.Principal.Roles, ", ")
 	if !in.Person(in.Stdout) { // a key does not belong into a log
