@@ -21,7 +21,9 @@
 //
 // What must stay true:
 //
-//   - A key is kept in memory only: never in an address, a cookie or storage.
+//   - A key that is pasted is kept in memory only: never in an address, a cookie or storage.
+//     A session is in a cookie that no script reads, and a one-time key leaves the address
+//     before anything else is done with it.
 //   - The page's policy allows its own files and the API's address, nothing
 //     inline, and no text to become HTML or script.
 //   - What is in documents is shown as text.
