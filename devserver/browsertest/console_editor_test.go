@@ -90,7 +90,11 @@ func TestConsoleOffersWhatASchemaHas(t *testing.T) {
 	p.load(t, base+"/console/#/configs/home.banner?edit=default&kind=value")
 	p.write(t, jsonEditor, `{"text": "Hello"}`)
 	p.caret(t, `"Hello"`)
-	p.press(t, ",", `"`)
+	p.hold(t, "/v1/schemas/")
+	p.press(t, ",")
+	p.held(t)
+	p.press(t, `"`) // while the schema is on its way
+	p.late(t)
 	p.says(t, "dialog .cm-tooltip-autocomplete", `"dismissable"`)
 	if all := call[string](t, p.tab, `() => document.querySelector("dialog .cm-tooltip-autocomplete").innerText`); strings.Contains(all, "text") {
 		t.Errorf("a name is offered that is there already: %s", all)

@@ -19,7 +19,7 @@ func (p docsPage) hold(t *testing.T, pattern string) {
 				held(true);
 				return new Promise((go, fail) => {
 					how.signal?.addEventListener("abort", () => fail(how.signal.reason));
-					window.late = () => go(new Response(body, answer));
+					window.late = () => go(new Response(body || null, answer));
 				});
 			};
 		});

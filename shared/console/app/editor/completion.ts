@@ -98,7 +98,8 @@ export const complete = (schema: () => Promise<unknown>) => {
         if (name.from !== place.node?.from) taken.add(key);
       options = reader.names(place.around, taken).map((offer, i) => named(reader, offer, i));
     } else options = reader.values(schemasAt(reader, state, place)).map(valued);
-    return options.length ? { from, options, validFor: /^"?[\w$. -]*"?$/ } : null;
+    // Behind a quote that closes it, a text is no part of a name: what is offered is made anew.
+    return options.length ? { from, options, validFor: /^"?[\w$. -]*$/ } : null;
   };
 };
 
