@@ -46,16 +46,22 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 	if err := preparing.Wait(); err != nil {
 		return none, repository.Unwritten(errors.Join(cmp.Or(l.CheckLock(), err), l.branch.recover()))
 	}
-	release, err := l.files.lockForWriting(ctx, l.dir)
-	if err != nil {
-		return none, repository.Unwritten(fmt.Errorf("moving the head: %w", err))
+	release, kept := l.kept.take()
+	if !kept {
+		if release, err = l.files.lockForWriting(ctx, l.dir); err != nil {
+			return none, repository.Unwritten(fmt.Errorf("moving the head: %w", err))
+		}
 	}
-	defer release()
+	defer func() { release() }()
 	found, err := l.registry.current()
 	if err != nil {
 		return none, repository.Unwritten(err)
 	}
 	if found.Version != from.Access {
+		if !kept {
+			l.kept.put(release)
+			release = func() {}
+		}
 		return none, repository.ErrMoved
 	}
 	if err := l.branch.swap(ctx, from.Commit, c.SHA); err != nil {

@@ -60,7 +60,8 @@
 // Advance compares the access version under write.lock and holds that until
 // the head has moved. An edit of the registry holds it too. So a revocation is
 // either before a write, which is then refused, or after it: never between its
-// check and its landing.
+// check and its landing. An Advance that finds another version keeps write.lock for the
+// next one, for a second at most, or edits without pause would keep all writers waiting.
 //
 // # The history
 //

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"svc.example/svc/shared/atomicfile"
@@ -64,6 +65,41 @@ func (s filesystem) lockForWriting(ctx context.Context, dir string) (release fun
 		return nil, err
 	}
 	return func() { lock.Close() }, nil
+}
+
+// keptLock is a write lock for the next Advance. One that had to wait for the lock finds
+// that the registry was edited meanwhile, and its commit is decided again: unless edits wait
+// until then, it finds the same each time.
+type keptLock struct {
+	mu      sync.Mutex
+	release func()
+	until   *time.Timer
+}
+
+// keeping is for how long, should no Advance come.
+const keeping = time.Second
+
+func (k *keptLock) put(release func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.release, k.until = release, time.AfterFunc(keeping, k.letGo)
+}
+
+func (k *keptLock) take() (release func(), kept bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.release == nil {
+		return nil, false
+	}
+	k.until.Stop()
+	release, k.release = k.release, nil
+	return release, true
+}
+
+func (k *keptLock) letGo() {
+	if release, kept := k.take(); kept {
+		release()
+	}
 }
 
 func (s filesystem) awaitLock(ctx context.Context, path string, limit time.Time) (*os.File, error) {

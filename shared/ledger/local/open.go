@@ -62,6 +62,7 @@ type Ledger struct {
 
 	// writing is held while the head moves, or the history catches up with it.
 	writing *semaphore.Weighted
+	kept    keptLock
 }
 
 // DatabaseIn is the file of a data directory that holds what is looked up one by one.
@@ -228,6 +229,7 @@ func (l *Ledger) Close() error {
 	if l.objects != nil && l.CheckLock() == nil {
 		l.logWarn(l.objects.DropStaleMultiPack(context.Background()))
 	}
+	l.kept.letGo()
 	l.cache.close()
 	err := errors.Join(l.registry.Close(), l.branch.loose.Close())
 	if l.serving != nil {
