@@ -355,9 +355,10 @@ func TestConsoleEditorKeepsWhatIsWritten(t *testing.T) {
 	p.click(t, "dialog .box.warn button:not(.time)")
 	p.says(t, "dialog .messages", `{"a":221}`)
 	text := call[string](t, p.tab, textIn, jsonEditor)
-	svc(t, "key", "revoke", "--data", w.data, get[struct{ KeyID string }](t, w.base+"/v1/whoami", key).KeyID)
+	id := get[struct{ KeyID string }](t, w.base+"/v1/whoami", key).KeyID
 	p.caret(t, `"a": 221`)
 	p.insert(t, "0")
+	svc(t, "key", "revoke", "--data", w.data, id) // which the page may hear of before it is asked for anything
 	p.says(t, ".signin .problem", "Key revoked or expired")
 	want := strings.Replace(text, `"a": 221`, `"a": 2210`, 1)
 	p.signIn(t, w.key(t, "Alan", "engineer_nonprotected"))
