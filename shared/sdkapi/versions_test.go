@@ -251,7 +251,7 @@ func (r *storedRepository) Snapshot(_ context.Context, head repository.Head) (*r
 // about 1.5 kB for each flag beside them, and what the environment serves.
 func TestHeapOfALargeWorkspace(t *testing.T) {
 	testenv.Slow(t)
-	const most = 38 << 20
+	const most = 36 << 20
 	files := apiload.ManyFlags(10_000)
 	w := newWorld(t, files)
 	head := must.Get(w.ledger.Head(ctx))(t)

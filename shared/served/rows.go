@@ -1,6 +1,7 @@
 package served
 
 import (
+	"fmt"
 	"sync"
 
 	"svc.example/svc/shared/document"
@@ -13,10 +14,17 @@ import (
 func (v *View) makeRows() {
 	v.Flags = sync.OnceValue(func() []FlagRow {
 		active := v.ws.WithStatus()
+		alike := map[string]project.FlagSummary{} // most maps of statuses are like another's
 		return projected(v.of(document.Flag), func(p placed) FlagRow {
 			stored := p.row.(*project.FlagOutline)
 			row := FlagRow{FlagSummary: stored.FlagSummary}
-			row.Statuses, row.EnvironmentStatuses = stored.Lifecycles.Statuses(active)
+			lifecycles := fmt.Sprintf("%q", stored.Lifecycles)
+			known, is := alike[lifecycles]
+			if !is {
+				known.Statuses, known.EnvironmentStatuses = stored.Lifecycles.Statuses(active)
+				alike[lifecycles] = known
+			}
+			row.Statuses, row.EnvironmentStatuses = known.Statuses, known.EnvironmentStatuses
 			row.Serves = stored.Servings.In(active)
 			if everyone, is := stored.Servings.One(active); is {
 				row.Everyone = &everyone

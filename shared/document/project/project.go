@@ -53,7 +53,7 @@ type FlagSummary struct {
 	ReadyForCleanup     bool                          `json:"readyForCleanup"`
 	Statuses            map[string]document.Lifecycle `json:"statuses"`
 	EnvironmentStatuses map[string]document.Lifecycle `json:"environmentStatuses"`
-	Serves              map[string]json.RawMessage    `json:"serves"` // a Serving by its scope
+	Serves              json.RawMessage               `json:"serves"` // a Serving by its scope
 	Commit
 }
 
@@ -80,10 +80,10 @@ func OutlineFlag(d *document.Document) FlagOutline {
 // ConfigSummary is a row of the list of configs.
 type ConfigSummary struct {
 	Item
-	ReadyForCleanup bool                       `json:"readyForCleanup,omitempty"`
-	SendToClientSDK bool                       `json:"sendToClientSdk"`
-	SchemaKey       string                     `json:"schemaKey,omitempty"`
-	Serves          map[string]json.RawMessage `json:"serves"`
+	ReadyForCleanup bool            `json:"readyForCleanup,omitempty"`
+	SendToClientSDK bool            `json:"sendToClientSdk"`
+	SchemaKey       string          `json:"schemaKey,omitempty"`
+	Serves          json.RawMessage `json:"serves"`
 	Commit
 }
 
