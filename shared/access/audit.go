@@ -51,7 +51,7 @@ const (
 
 // changes are found by comparing two states, so that no edit can forget to
 // tell. Principals come first: a key that is new may belong to one that is new.
-func changes(before, after State) []Change {
+func changes(before, after State, at time.Time) []Change {
 	var found []Change
 	for _, p := range after.Principals {
 		c := Change{Subject: string(p.ID), Name: p.Name, Kind: string(p.Type)}
@@ -83,10 +83,15 @@ func changes(before, after State) []Change {
 			found = append(found, c)
 		}
 	}
+	for _, k := range before.Keys {
+		if after.key(k.ID) == nil && k.LiveAt(at) == nil { // another has its place, see addKey
+			found = append(found, Change{Action: KeyRevoked, Subject: string(k.ID), Name: k.Name, Kind: string(k.Kind), Owner: k.PrincipalID})
+		}
+	}
 	for _, k := range after.Keys {
 		c := Change{Subject: string(k.ID), Name: k.Name, Kind: string(k.Kind), Owner: k.PrincipalID}
 		switch was := before.key(k.ID); {
-		case was == nil || was.Digest != k.Digest:
+		case was == nil:
 			c.Action, c.After = KeyCreated, k.limits()
 		case !k.RevokedAt.IsZero() && was.RevokedAt.IsZero():
 			c.Action = KeyRevoked

@@ -172,8 +172,6 @@ func (r *Registry) addKey(s *State, owner Principal, q KeyRequest) (Key, error) 
 	if place == nil {
 		s.Keys = append(s.Keys, KeyRecord{})
 		place = &s.Keys[len(s.Keys)-1]
-	} else {
-		key.id = place.ID
 	}
 	*place = RecordOf(key, PlainName(q.Name), now)
 	place.Environment = q.Environment

@@ -16,8 +16,8 @@ type State struct {
 	// Version is the access version: each edit raises it by one.
 	Version   int64     `json:"version"`
 	Workspace Workspace `json:"workspace"`
-	// Principals and keys stand in the order in which they were added. None is
-	// ever removed.
+	// Principals and keys stand where they were added. None is ever removed, but for keys
+	// that people sign in with: another may come in the place of one that has ended.
 	Principals []Principal `json:"principals"`
 	Keys       []KeyRecord `json:"keys"`
 }
@@ -136,7 +136,7 @@ func (r *Registry) edit(ctx context.Context, change func(s *State, again bool) e
 		}
 		after.Version++
 		at := r.now().UTC().Truncate(time.Second)
-		return after, Entry{Version: after.Version, At: at, By: r.by, Changes: changes(before, after)}, nil
+		return after, Entry{Version: after.Version, At: at, By: r.by, Changes: changes(before, after, at)}, nil
 	})
 }
 

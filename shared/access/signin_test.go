@@ -97,6 +97,25 @@ func TestSessionsAreBounded(t *testing.T) {
 	if !slices.ContainsFunc(m.state.Keys, func(k access.KeyRecord) bool { return k.Admits(sessions[49], registryNow) == nil }) {
 		t.Error("the newest session is not among them")
 	}
+	made, ended := map[string]int{}, map[string]int{}
+	for _, e := range m.trail {
+		for _, c := range e.Changes {
+			switch c.Action {
+			case access.KeyCreated:
+				made[c.Subject]++
+			case access.KeyRevoked:
+				ended[c.Subject]++
+			}
+		}
+	}
+	for id, times := range made { // what is told of an id is told of one key
+		if times != 1 || ended[id] > 1 {
+			t.Errorf("key %s was made %d times, and ended %d times", id, times, ended[id])
+		}
+	}
+	if len(made) != 101 || len(ended) != 50+30 { // the first address is not used
+		t.Errorf("%d keys were made, and %d have ended", len(made), len(ended))
+	}
 }
 
 func TestWhomAnIssuerTellsOf(t *testing.T) {

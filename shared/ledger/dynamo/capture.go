@@ -89,14 +89,14 @@ func areOf(head item, rows []item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	versions := map[string]int64{}
+	byID := map[string]item{}
 	for _, i := range rows {
 		_, id, _ := strings.Cut(dynamo.TextOf(i, dynamo.RangeKey), "/")
-		if versions[id] = dynamo.NumberOf(i, "version"); versions[id] > dynamo.NumberOf(head, "access") {
+		if byID[id] = i; dynamo.NumberOf(i, "version") > dynamo.NumberOf(head, "access") {
 			return false, nil
 		}
 	}
-	return !slices.ContainsFunc(recent, func(c change) bool { return versions[string(c.ID)] < c.Version }), nil
+	return !slices.ContainsFunc(recent, func(c change) bool { return !c.shows(byID[string(c.ID)]) }), nil
 }
 
 // EachAudit calls for the entries of the audit trail up to an access version, oldest

@@ -58,6 +58,16 @@ type change struct {
 	// At is when a later edit saw it first, in seconds of the table's own clock;
 	// 0 until then. So it is never earlier than the change itself.
 	At int64 `json:"at"`
+	// Gone: the row was removed. A key that people sign in with makes room for another.
+	Gone bool `json:"gone,omitempty"`
+}
+
+// shows reports whether a row is as the change left it, or as a later one did; nil is none.
+func (c change) shows(row item) bool {
+	if c.Gone {
+		return row == nil
+	}
+	return dynamo.NumberOf(row, "version") >= c.Version
 }
 
 func recentOf(i item) ([]change, error) {
@@ -168,8 +178,7 @@ func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID, 
 		return e, false, err
 	}
 	for _, c := range recent {
-		torn = torn || c.ID == principal && c.Version > dynamo.NumberOf(read[1], "version") ||
-			c.ID == key && c.Version > dynamo.NumberOf(read[2], "version")
+		torn = torn || c.ID == principal && !c.shows(read[1]) || c.ID == key && !c.shows(read[2])
 	}
 	if torn {
 		return e, true, nil

@@ -120,7 +120,7 @@ func (r *registry) writes(before stored, after access.State, entry access.Entry)
 		recent = append(recent, change{ID: id, Version: after.Version})
 		return err
 	}
-	// Lists only grow: what was there has its place still.
+	// What was there has its place still, or what came for it has.
 	for n, p := range after.Principals {
 		var was access.Principal
 		if n < len(before.Principals) {
@@ -136,6 +136,12 @@ func (r *registry) writes(before stored, after access.State, entry access.Entry)
 		var was access.KeyRecord
 		if n < len(before.Keys) {
 			was = before.Keys[n]
+		}
+		if was.ID != "" && was.ID != k.ID {
+			writes = append(writes, db.Delete(accessKeyKey(r.workspace, was.ID)))
+			recent = slices.DeleteFunc(recent, func(c change) bool { return c.ID == was.ID })
+			recent = append(recent, change{ID: was.ID, Version: after.Version, Gone: true})
+			was = access.KeyRecord{}
 		}
 		if k != was {
 			if err := put("key/"+string(k.ID), k.ID, was, k); err != nil {

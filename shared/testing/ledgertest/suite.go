@@ -323,7 +323,11 @@ func signIn(b *bench) {
 		return key
 	}
 	admitted := func(session access.Key) bool {
-		entry := must.Get(b.Authenticator.Authenticate(background, session, ""))(b)
+		entry, err := b.Authenticator.Authenticate(background, session, "")
+		if errors.Is(err, access.ErrNotFound) {
+			return false
+		}
+		must.Do(b, err)
 		return entry.Principal.ID == b.key.Principal() && entry.Key.Admits(session, time.Now()) == nil
 	}
 	var all sync.WaitGroup
@@ -354,5 +358,14 @@ func signIn(b *bench) {
 	}
 	if admitted(oldest) {
 		b.Error("there is no bound on sessions")
+	}
+	told := map[string]bool{}
+	for _, e := range must.Get(b.Registry.Audit(background, 0))(b) {
+		for _, c := range e.Changes {
+			if c.Action == access.KeyCreated && told[c.Subject] {
+				b.Errorf("two keys had the id %s", c.Subject)
+			}
+			told[c.Subject] = told[c.Subject] || c.Action == access.KeyCreated
+		}
 	}
 }
