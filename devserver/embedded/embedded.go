@@ -181,7 +181,7 @@ func (s *Service) pages(options Options, anonymous *ratelimit.Buckets) (http.Han
 		}
 		provider := signin.New(*with)
 		own.Issuer, own.Begin, own.Refresh = with.Issuer, provider.Begin, provider.Refresh
-		routes = append(routes, router.Route{Path: signin.CallbackPath, Handler: provider.Callback(httpapi.SetSession)})
+		routes = append(routes, router.Route{Path: signin.CallbackPath, Handler: provider.Callback(httpapi.Session, httpapi.SetSession)})
 	}
 	api, notFound, err := httpapi.Routes(httpapi.Options{
 		Service: s.service, BasePath: httpapi.ConsolePath + "/v1", PublicURL: options.PublicURL, Logger: options.Logger, KeptAnswers: keptAnswers,

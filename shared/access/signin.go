@@ -22,10 +22,11 @@ var (
 	ErrLinked     = errors.New("somebody else signs in as that already")
 )
 
-// SignIn makes a session for the person of a one-time key, which it spends. The reason to
-// refuse a key is ErrNotFound, one of KeyRecord.Admits, or ErrDisabled.
-func (r *Registry) SignIn(ctx context.Context, oneTime Key) (session Key, owner Principal, err error) {
-	return r.startSession(ctx, "one-time address", nil, func(s *State) (*Principal, error) {
+// SignIn makes a session for the person of a one-time key, which it spends. What the browser
+// had before, if anything, ends. The reason to refuse a key is ErrNotFound, one of
+// KeyRecord.Admits, or ErrDisabled.
+func (r *Registry) SignIn(ctx context.Context, oneTime, before Key) (session Key, owner Principal, err error) {
+	return r.startSession(ctx, "one-time address", nil, before, func(s *State) (*Principal, error) {
 		record := s.key(oneTime.ID())
 		if record == nil || oneTime.Kind() != KindOneTime {
 			return nil, ErrNotFound
@@ -49,6 +50,8 @@ type Arrival struct {
 	Welcome bool
 	// Refresh asks the issuer for their claims again; "" if nothing does.
 	Refresh string
+	// Before is the session that the browser has, if any: it ends.
+	Before Key
 }
 
 // Arrive makes a session for a person of an issuer. Whom it does not know and may not add is
@@ -58,7 +61,7 @@ func (r *Registry) Arrive(ctx context.Context, a Arrival) (session Key, owner Pr
 	if err != nil {
 		return Key{}, Principal{}, err
 	}
-	return r.startSession(ctx, a.Issuer, &a.Refresh, func(s *State) (*Principal, error) {
+	return r.startSession(ctx, a.Issuer, &a.Refresh, a.Before, func(s *State) (*Principal, error) {
 		p := s.identified(a.Identity)
 		if p == nil {
 			if !a.Welcome {
@@ -73,8 +76,9 @@ func (r *Registry) Arrive(ctx context.Context, a Arrival) (session Key, owner Pr
 	})
 }
 
-// startSession makes a session for whom find finds. The audit trail tells that they did it.
-func (r *Registry) startSession(ctx context.Context, by string, refresh *string, find func(s *State) (*Principal, error)) (session Key, owner Principal, err error) {
+// startSession makes a session for whom find finds, in the place of another one. The audit
+// trail tells that they did it.
+func (r *Registry) startSession(ctx context.Context, by string, refresh *string, before Key, find func(s *State) (*Principal, error)) (session Key, owner Principal, err error) {
 	of := r.By("")
 	err = of.edit(ctx, func(s *State, again bool) error {
 		if again && s.holds(session) {
@@ -90,6 +94,7 @@ func (r *Registry) startSession(ctx context.Context, by string, refresh *string,
 			return ErrDisabled
 		}
 		owner, of.by = *p, p.Words()
+		s.endSession(before, r.now())
 		if session, err = r.addKey(s, owner, KeyRequest{Kind: KindSession, Name: by, Expires: SessionFor}); err != nil || refresh == nil {
 			return err
 		}
@@ -187,6 +192,24 @@ func (s *State) identified(identity Identity) *Principal {
 		return &s.Principals[i]
 	}
 	return nil
+}
+
+// EndSession ends one session, as its person does; one that is over stays so.
+func (r *Registry) EndSession(ctx context.Context, session Key) error {
+	of := r.By("")
+	return of.edit(ctx, func(s *State, _ bool) error {
+		if p := s.principal(session.Principal()); p != nil {
+			of.by = p.Words()
+		}
+		s.endSession(session, r.now())
+		return nil
+	})
+}
+
+func (s *State) endSession(session Key, now time.Time) {
+	if k := s.key(session.ID()); k != nil && k.Kind == KindSession && k.Admits(session, now) == nil {
+		k.RevokedAt = now.UTC().Truncate(time.Second)
+	}
 }
 
 // EndSessions revokes the sessions and one-time keys of a principal.

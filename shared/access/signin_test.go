@@ -24,7 +24,7 @@ func TestAOneTimeKeySignsInOnce(t *testing.T) {
 	m, r := newRegistry(t)
 	key, ada := oneTime(t, r, access.KeyRequest{Name: "Ada", Roles: []string{"admin"}})
 	m.lost = 2 // answers: it is the same session when it is asked for again
-	session, owner, err := r.SignIn(t.Context(), key)
+	session, owner, err := r.SignIn(t.Context(), key, access.Key{})
 	must.Do(t, err)
 	record := m.state.Keys[len(m.state.Keys)-1]
 	if owner.ID != ada.ID || owner.Type != access.PrincipalUser || !record.ExpiresAt.Equal(record.CreatedAt.Add(access.SessionFor)) {
@@ -34,10 +34,10 @@ func TestAOneTimeKeySignsInOnce(t *testing.T) {
 	if by := m.trail[len(m.trail)-1].By; by != "Ada ("+string(ada.ID)+")" {
 		t.Errorf("told to be by %q", by)
 	}
-	if _, _, err := r.SignIn(t.Context(), key); !errors.Is(err, access.ErrKeyRevoked) {
+	if _, _, err := r.SignIn(t.Context(), key, access.Key{}); !errors.Is(err, access.ErrKeyRevoked) {
 		t.Errorf("twice: %v", err)
 	}
-	if _, _, err := r.SignIn(t.Context(), session); !errors.Is(err, access.ErrNotFound) {
+	if _, _, err := r.SignIn(t.Context(), session, access.Key{}); !errors.Is(err, access.ErrNotFound) {
 		t.Errorf("a session in its place: %v", err)
 	}
 	for _, key := range []access.Key{session, key} { // a script could read what this answers
@@ -56,11 +56,11 @@ func TestAOneTimeKeySignsInOnce(t *testing.T) {
 			t.Errorf("still live: %+v", k)
 		}
 	}
-	if _, _, err := r.SignIn(t.Context(), late); !errors.Is(err, access.ErrKeyRevoked) {
+	if _, _, err := r.SignIn(t.Context(), late, access.Key{}); !errors.Is(err, access.ErrKeyRevoked) {
 		t.Errorf("an address from before: %v", err)
 	}
 	again, _ := oneTime(t, r, access.KeyRequest{Principal: ada.ID, Name: "Ada"})
-	_, _, err = r.SignIn(t.Context(), again)
+	_, _, err = r.SignIn(t.Context(), again, access.Key{})
 	must.Do(t, err)
 	must.Do(t, r.EndSessions(t.Context(), ada.ID))
 	for _, k := range m.state.Keys {
@@ -81,7 +81,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	var sessions []access.Key
 	for range 50 {
 		key, _ := oneTime(t, r, access.KeyRequest{Principal: ada.ID, Name: "Ada"})
-		session, _, err := r.SignIn(t.Context(), key)
+		session, _, err := r.SignIn(t.Context(), key, access.Key{})
 		must.Do(t, err)
 		sessions = append(sessions, session)
 	}

@@ -168,7 +168,7 @@ func TestNoSessionIsInABackup(t *testing.T) {
 	for range 2 {
 		oneTime, _, err := w.IssueKey(ctx, "", login)
 		must.Do(t, err)
-		_, _, err = w.Registry().SignIn(ctx, oneTime)
+		_, _, err = w.Registry().SignIn(ctx, oneTime, access.Key{})
 		must.Do(t, err)
 	}
 	_, _, err := w.IssueKey(ctx, "", login)

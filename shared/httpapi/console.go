@@ -90,6 +90,15 @@ func SetSession(header http.Header, session access.Key) {
 	header.Add("Set-Cookie", cookie.String())
 }
 
+// Session is the one that a browser has; the zero Key for none.
+func Session(r *http.Request) access.Key {
+	var session access.Key
+	if cookie, err := r.Cookie(SessionCookie); err == nil {
+		session, _ = access.ParseKey(cookie.Value) // what is none ends nothing
+	}
+	return session
+}
+
 // fromThePage refuses what another page may have sent.
 func (c *call) fromThePage() error {
 	r := c.request
@@ -194,7 +203,8 @@ func Sessions() Group {
 				return nil, errSpent
 			}
 			stores := c.options.Console.Stores(workspace)
-			session, owner, err := stores.Registry.SignIn(ctx, oneTime)
+			before := Session(c.request)
+			session, owner, err := stores.Registry.SignIn(ctx, oneTime, before)
 			switch {
 			case err == nil:
 			case errors.Is(err, access.ErrNotFound), errors.Is(err, access.ErrKeyMismatch), errors.Is(err, access.ErrKeyRevoked), errors.Is(err, access.ErrKeyExpired), errors.Is(err, access.ErrDisabled):
@@ -203,6 +213,9 @@ func Sessions() Group {
 				return nil, repository.Fault(err)
 			}
 			SetSession(c.header, session)
+			if other := before.Workspace(); other != "" && other != oneTime.Workspace() {
+				_ = c.options.Console.Stores(string(other)).Registry.EndSession(ctx, before) // else it ends by itself
+			}
 			return c.sessionRow(workspace, owner, stores.Now().UTC().Truncate(time.Second).Add(access.SessionFor)), nil
 		},
 		"beginSignIn": func(ctx context.Context, c *call) (any, error) {
@@ -216,8 +229,7 @@ func Sessions() Group {
 			return c.beginSignIn(ctx, c.session.Whoami().WorkspaceID, c.session.Principal().ID)
 		},
 		"signOut": func(ctx context.Context, c *call) (any, error) {
-			stores := c.options.Console.Stores(c.session.Whoami().WorkspaceID)
-			_, err := stores.Registry.By(c.session.Principal().Words()).RevokeKey(ctx, c.session.Key().ID, stores.Now().UTC().Truncate(time.Second))
+			err := c.options.Console.Stores(c.session.Whoami().WorkspaceID).Registry.EndSession(ctx, Session(c.request))
 			SetSession(c.header, access.Key{})
 			return map[string]any{}, repository.Fault(err)
 		},

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -51,7 +52,7 @@ func (p *pages) signIn(name string, roles ...string) (session string, id access.
 	p.t.Helper()
 	oneTime, owner, err := p.registry.IssueKey(p.t.Context(), access.KeyRequest{Kind: access.KindOneTime, Name: name, Roles: roles, Expires: access.OneTimeFor})
 	must.Do(p.t, err)
-	key, _, err := p.registry.SignIn(p.t.Context(), oneTime)
+	key, _, err := p.registry.SignIn(p.t.Context(), oneTime, access.Key{})
 	must.Do(p.t, err)
 	return key.Reveal(), owner.ID
 }
@@ -181,6 +182,38 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 		if !strings.Contains(trail, want) {
 			t.Errorf("the trail lacks %q:\n%s", want, trail)
 		}
+	}
+}
+
+// TestASignInEndsTheSessionBefore: one browser has one session. What signs nobody in ends none.
+func TestASignInEndsTheSessionBefore(t *testing.T) {
+	p := newPages(t)
+	bob, _ := p.signIn("Bob", "admin")
+	oneTime, ada, err := p.registry.IssueKey(t.Context(), access.KeyRequest{Kind: access.KindOneTime, Name: "Ada", Roles: []string{"admin"}, Expires: access.OneTimeFor})
+	must.Do(t, err)
+	body := fmt.Sprintf(`{"oneTimeKey": %q}`, oneTime.Reveal())
+	alive := func(session string) bool { return p.ask(session, "GET", "/session", "").ok().at("/principal") != nil }
+	if a := p.ask(bob, "POST", "/session", `{"oneTimeKey": "svc_ot_"}`); a.status != 401 || !alive(bob) {
+		t.Errorf("%d %s ends a session", a.status, a.body)
+	}
+	forged := bob[:len(bob)-8] + "00000000"
+	elsewhere := must.Get(access.NewKey(rand.Reader, access.KindSession, "0000000000000000", ada.ID))(t).Reveal()
+	for _, before := range []string{forged, elsewhere, "svc", ""} {
+		one, _, err := p.registry.IssueKey(t.Context(), access.KeyRequest{Kind: access.KindOneTime, Name: "Ada", Principal: ada.ID, Expires: access.OneTimeFor})
+		must.Do(t, err)
+		if p.ask(before, "POST", "/session", fmt.Sprintf(`{"oneTimeKey": %q}`, one.Reveal())).ok(); !alive(bob) {
+			t.Errorf("%q ends the session of another browser", before)
+		}
+	}
+	p.ask(bob, "POST", "/session", body).ok()
+	if alive(bob) {
+		t.Error("the session before is alive")
+	}
+	session := must.Get(access.ParseKey(bob))(t)
+	admin, _ := p.signIn("Grace", "admin")
+	trail := string(p.ask(admin, "GET", "/settings/audit", "").ok().body)
+	if !strings.Contains(trail, fmt.Sprintf("signed out, who had signed in by one-time address (%s)", session.ID())) {
+		t.Errorf("the trail does not tell that Bob is signed out:\n%s", trail)
 	}
 }
 

@@ -225,9 +225,9 @@ func word(err error) string {
 	return "failed"
 }
 
-// Callback takes people whom the provider sends back, and leads them to the console. Keep has
-// the browser keep a session.
-func (p *Provider) Callback(keep func(http.Header, access.Key)) http.Handler {
+// Callback takes people whom the provider sends back, and leads them to the console. Had is
+// the session that a browser has, and keep has it keep another.
+func (p *Provider) Callback(had func(*http.Request) access.Key, keep func(http.Header, access.Key)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Cache-Control", "no-store")
@@ -240,7 +240,7 @@ func (p *Provider) Callback(keep func(http.Header, access.Key)) http.Handler {
 			return
 		}
 		header.Add("Set-Cookie", beginCookie("", -1).String())
-		session, workspace, err := p.complete(r)
+		session, workspace, err := p.complete(r, had(r))
 		to := p.settings.PublicURL + "/console/"
 		if p.settings.Shared && workspace != "" {
 			to += "?workspace=" + workspace
@@ -258,7 +258,7 @@ func (p *Provider) Callback(keep func(http.Header, access.Key)) http.Handler {
 
 // complete ends a sign-in to a workspace, which is told where it fails too. Where it linked
 // somebody who has a session, that goes on.
-func (p *Provider) complete(r *http.Request) (session access.Key, workspace string, err error) {
+func (p *Provider) complete(r *http.Request, before access.Key) (session access.Key, workspace string, err error) {
 	cookie, err := r.Cookie(BeginCookie)
 	if err != nil {
 		return session, "", errExpired
@@ -267,12 +267,12 @@ func (p *Provider) complete(r *http.Request) (session access.Key, workspace stri
 	defer cancel()
 	b, err := p.unseal(ctx, cookie.Value)
 	if err == nil {
-		session, err = p.arrive(ctx, b, r.URL.Query())
+		session, err = p.arrive(ctx, b, r.URL.Query(), before)
 	}
 	return session, b.Workspace, err
 }
 
-func (p *Provider) arrive(ctx context.Context, b begun, query url.Values) (access.Key, error) {
+func (p *Provider) arrive(ctx context.Context, b begun, query url.Values, before access.Key) (access.Key, error) {
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(b.State)) != 1 {
 		return access.Key{}, errExpired
 	}
@@ -299,8 +299,13 @@ func (p *Provider) arrive(ctx context.Context, b begun, query url.Values) (acces
 	if b.Link != "" {
 		return access.Key{}, registry.By(string(b.Link)).SetIdentity(ctx, b.Link, who.Identity)
 	}
-	who.Refresh = token.RefreshToken
+	who.Refresh, who.Before = token.RefreshToken, before
 	session, _, err := registry.Arrive(ctx, who)
+	if other := string(before.Workspace()); err == nil && other != "" && other != b.Workspace {
+		if elsewhere, err := p.settings.Registry(ctx, other); err == nil {
+			_ = elsewhere.EndSession(ctx, before) // else it ends by itself
+		}
+	}
 	return session, err
 }
 

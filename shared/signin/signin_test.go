@@ -112,6 +112,7 @@ type world struct {
 	provider *Provider
 	registry *access.Registry
 	kept     access.Key
+	had      access.Key // of the browser
 }
 
 func newWorld(t *testing.T) *world {
@@ -149,7 +150,7 @@ func (w *world) back(cookie *http.Cookie, query string) string {
 		r.AddCookie(cookie)
 	}
 	answer := httptest.NewRecorder()
-	w.provider.Callback(func(_ http.Header, session access.Key) { w.kept = session }).ServeHTTP(answer, r)
+	w.provider.Callback(func(*http.Request) access.Key { return w.had }, func(_ http.Header, session access.Key) { w.kept = session }).ServeHTTP(answer, r)
 	to, ok := strings.CutPrefix(answer.Header().Get("Location"), "https://flags.example/console/")
 	if !ok || (w.kept.Kind() == "") != (to != "") {
 		w.Fatalf("leads to %q, with a session: %t", answer.Header().Get("Location"), w.kept.Kind() != "")
@@ -253,12 +254,46 @@ func TestLinking(t *testing.T) {
 	}
 }
 
+// TestASignInEndsTheSessionBefore, of whomever it is, unless it links its person.
+func TestASignInEndsTheSessionBefore(t *testing.T) {
+	w := newWorld(t)
+	for range 2 {
+		cookie, state := w.begin("")
+		if got := w.back(cookie, "code=c&state="+state); got != "" {
+			t.Fatal(got)
+		}
+		if before := w.had; before.Kind() != "" {
+			w.dead(before)
+		}
+		w.had = w.kept
+	}
+	cookie, _ := w.begin("")
+	if got := w.back(cookie, "code=c&state=another"); got != "expired" || w.record(w.had).LiveAt(w.now) != nil {
+		t.Errorf("%q has ended the session", got)
+	}
+	cookie, state := w.begin(w.had.Principal())
+	_ = w.backLinked(cookie, "code=c&state="+state)
+	if err := w.record(w.had).LiveAt(w.now); err != nil {
+		t.Errorf("linked, and signed out: %v", err)
+	}
+}
+
+// dead demands that a session has ended.
+func (w *world) dead(session access.Key) {
+	w.Helper()
+	for _, k := range w.state.Keys {
+		if k.Admits(session, w.now) == nil {
+			w.Errorf("the session %s is alive", session.ID())
+		}
+	}
+}
+
 // backLinked is back for a browser that has a session already.
 func (w *world) backLinked(cookie *http.Cookie, query string) string {
 	r := httptest.NewRequest("GET", CallbackPath+"?"+query, nil)
 	r.AddCookie(cookie)
 	answer := httptest.NewRecorder()
-	w.provider.Callback(func(http.Header, access.Key) { w.Error("a new session") }).ServeHTTP(answer, r)
+	w.provider.Callback(func(*http.Request) access.Key { return w.had }, func(http.Header, access.Key) { w.Error("a new session") }).ServeHTTP(answer, r)
 	return answer.Header().Get("Location")
 }
 
@@ -309,7 +344,7 @@ func TestTheConsolesAddressNamesTheWorkspace(t *testing.T) {
 		r := httptest.NewRequest("GET", CallbackPath+"?"+query+"&state="+state, nil)
 		r.AddCookie(cookie)
 		answer := httptest.NewRecorder()
-		w.provider.Callback(func(http.Header, access.Key) {}).ServeHTTP(answer, r)
+		w.provider.Callback(func(*http.Request) access.Key { return w.had }, func(http.Header, access.Key) {}).ServeHTTP(answer, r)
 		return answer.Header().Get("Location")
 	}
 	at := "https://flags.example/console/?workspace=" + w.state.Workspace.ID

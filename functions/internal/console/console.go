@@ -95,5 +95,5 @@ func (w workspaces) signIn(s function.Settings, own *httpapi.Console, logger *sl
 	}
 	provider := signin.New(with)
 	own.Issuer, own.Begin, own.Refresh = with.Issuer, provider.Begin, provider.Refresh
-	return []router.Route{{Path: signin.CallbackPath, Handler: provider.Callback(httpapi.SetSession)}}, nil
+	return []router.Route{{Path: signin.CallbackPath, Handler: provider.Callback(httpapi.Session, httpapi.SetSession)}}, nil
 }

@@ -334,7 +334,7 @@ func signIn(b *bench) {
 	made, shared := make(chan access.Key, 8), oneTime()
 	for range cap(made) {
 		all.Go(func() {
-			if session, _, err := b.Registry.SignIn(background, shared); err == nil {
+			if session, _, err := b.Registry.SignIn(background, shared, access.Key{}); err == nil {
 				made <- session
 			} else if !errors.Is(err, access.ErrKeyRevoked) {
 				b.Error(err)
@@ -350,7 +350,7 @@ func signIn(b *bench) {
 		b.Error("the session is not admitted")
 	}
 	for n := range 21 {
-		session, _, err := b.Registry.SignIn(background, oneTime())
+		session, _, err := b.Registry.SignIn(background, oneTime(), access.Key{})
 		must.Do(b, err)
 		if !admitted(session) {
 			b.Errorf("session %d is not admitted", n)
