@@ -178,7 +178,7 @@ func (c *call) sessionRow(workspace string, p access.Principal, expires time.Tim
 
 // Sessions is signing in and out.
 func Sessions() Group {
-	return Group{"session", map[string]handler{
+	return asDescribed(Group{"session", map[string]handler{
 		"getSession": func(_ context.Context, c *call) (any, error) {
 			if _, err := c.request.Cookie(SessionCookie); err != nil {
 				return c.ways(), nil
@@ -233,7 +233,20 @@ func Sessions() Group {
 			SetSession(c.header, access.Key{})
 			return map[string]any{}, repository.Fault(err)
 		},
-	}}
+	}})
+}
+
+// asDescribed refuses what the description does not have, before a group's own work.
+func asDescribed(g Group) Group {
+	for name, work := range g.handlers {
+		g.handlers[name] = func(ctx context.Context, c *call) (any, error) {
+			if len(c.issues) > 0 {
+				return nil, refusal.Malformed(c.issues...)
+			}
+			return work(ctx, c)
+		}
+	}
+	return g
 }
 
 func (c *call) beginSignIn(ctx context.Context, workspace string, link access.ID) (any, error) {
@@ -260,14 +273,11 @@ var errSpent = fault.New(fault.Unauthorized, "this address signs nobody in: it w
 func SettingsGroup() Group {
 	on := func(work func(ctx context.Context, c *call, s *settings.Settings) (any, error)) handler {
 		return func(ctx context.Context, c *call) (any, error) {
-			if len(c.issues) > 0 {
-				return nil, refusal.Malformed(c.issues...)
-			}
 			return work(ctx, c, settings.Of(c.options.Console.Stores(c.session.Whoami().WorkspaceID), c.session.Principal()))
 		}
 	}
 	id := func(c *call) access.ID { return access.ID(c.request.PathValue("id")) }
-	return Group{"settings", map[string]handler{
+	return asDescribed(Group{"settings", map[string]handler{
 		"listPrincipals": on(func(ctx context.Context, _ *call, s *settings.Settings) (any, error) { return s.Principals(ctx) }),
 		"addPrincipal": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
 			return s.AddPrincipal(ctx, settings.NewPrincipal{Type: access.PrincipalType(text(c.body, "type")), Name: text(c.body, "name"), Email: text(c.body, "email"), Roles: texts(c.body, "roles")})
@@ -318,7 +328,7 @@ func SettingsGroup() Group {
 			}
 			return s.ListAudit(ctx, newest)
 		}),
-	}}
+	}})
 }
 
 // credential is what tells whose request it is.

@@ -217,6 +217,21 @@ func TestASignInEndsTheSessionBefore(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyKnowsIsRefused in a body, by each of the page's own routes.
+func TestWhatNobodyKnowsIsRefused(t *testing.T) {
+	p := newPages(t)
+	session, _ := p.signIn("Ada", "admin")
+	for _, e := range httpapi.PageEndpoints() {
+		path := strings.NewReplacer(httpapi.ConsolePath, "", "{id}", "0000000000000000", "{name}", "production").Replace(e.Path)
+		if e.Method == "GET" {
+			continue
+		}
+		if a := p.ask(session, e.Method, path, `{"unknown": 1}`); a.status != 400 || !strings.Contains(string(a.body), "unknown field") && !strings.Contains(string(a.body), "takes no body") {
+			t.Errorf("%s %s: %d %s", e.Method, path, a.status, a.body)
+		}
+	}
+}
+
 // What any other page, and any program, may send does nothing, whatever cookie comes with it.
 func TestThePageAloneAsksWithASession(t *testing.T) {
 	p := newPages(t)

@@ -309,7 +309,7 @@ func (c *call) admit() (err error) {
 		return err
 	}
 	if c.operation.body == nil {
-		if !c.operation.writes() {
+		if c.operation.Method == http.MethodGet {
 			return refusal.Malformed(c.issues...)
 		}
 		if bodies.Empty(c.request) {
