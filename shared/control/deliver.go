@@ -73,7 +73,7 @@ func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspa
 	}
 	v := meta.Versions.Of(d.Environment(), d.salt())
 	if known, told := d.Known(); told && len(o.Snapshot.Lost()) == 0 {
-		v.SDK, v.Client = known.SDK, known.Client // so that all instances name them alike
+		v.SDK, v.Client = known.SDK, known.Client // so that all instances, and releases, name them alike
 	}
 	return v, meta.Workspace, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sdkapi"
@@ -104,6 +105,46 @@ func TestA304OfANewInstanceIsOneRequest(t *testing.T) {
 	w.serve(sdkapi.Options{})
 	if gate, storage := w.cost(func() { w.send("GET", configs, secret, "", "If-None-Match", documents) }); gate != 1 || storage != 0 {
 		t.Errorf("configs costs %d reads of the gate and %d of the repository", gate, storage)
+	}
+}
+
+// TestWhatTheHeadTellsIsWhatVersionsAreCalled, though a commit is by another release, which
+// counts otherwise: else what one instance has answered is another version to the next,
+// and to itself, and is read and sent again for ever.
+func TestWhatTheHeadTellsIsWhatVersionsAreCalled(t *testing.T) {
+	w := newWorld(t, shop)
+	w.told = func(head repository.Head) string {
+		state, ws := w.state(head)
+		tree := documents.Tree(t, documents.Flag("bool", documents.ServesTrue, ""))
+		state.Add("another", tree, document.View(tree)) // which there is not
+		return versions.Stored(state, versions.SaltOf([]byte(secret)), ws.Active(), 0)
+	}
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	for name, ask := range map[string]func(tag string) *httptest.ResponseRecorder{
+		"poll": func(tag string) *httptest.ResponseRecorder {
+			return w.send("GET", polling, public, "", "If-None-Match", tag)
+		},
+		"ofrep": func(tag string) *httptest.ResponseRecorder {
+			return w.send("POST", ofrepAll, public, "{}", "If-None-Match", tag)
+		},
+		"configs": func(tag string) *httptest.ResponseRecorder {
+			return w.send("GET", configs, secret, "", "If-None-Match", tag)
+		},
+	} {
+		w.serve(sdkapi.Options{})
+		tag := ask("").Header().Get("ETag")
+		for _, fresh := range []bool{false, true} {
+			if fresh {
+				w.serve(sdkapi.Options{})
+			}
+			if _, storage := w.cost(func() {
+				if code := ask(tag).Code; code != 304 {
+					t.Errorf("%s, new instance %t: %d", name, fresh, code)
+				}
+			}); storage != 0 {
+				t.Errorf("%s, new instance %t: %d reads of the repository", name, fresh, storage)
+			}
+		}
 	}
 }
 
