@@ -236,6 +236,29 @@ func TestVersionsAreToldOfEveryCommit(t *testing.T) {
 	}
 }
 
+// TestWhatGitCallsBrokenIsNotImported, and all of it is told, as far as people read: see
+// package source.
+func TestWhatGitCallsBrokenIsNotImported(t *testing.T) {
+	blob := gitobjects.Blob("x")
+	var entries []object.TreeEntry
+	for range 60 {
+		entries = append(entries, object.TreeEntry{Mode: object.ModeFile, Name: "..", ID: blob.ID})
+	}
+	inner := gitobjects.Tree(t, entries...)
+	tree := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: inner.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "configs", ID: blob.ID})
+	commit := gitobjects.Commit(tree)
+	from := must.Get(disk.Init(t.TempDir()))(t)
+	gitobjects.Store(t, from, blob, inner, tree, commit)
+	reader := from.Reader(t.Context())
+	defer reader.Close()
+	_, err := repack(t.Context(), reader, commit.ID.String(), nil)
+	for _, want := range []string{"commit " + commit.ID.String() + `, "configs": there are two entries of that name`, `"configs/..": its name leads to a folder above`, "and 11 more"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // TestAnEnormousFileIsNotImported: a history is read object by object, and one
 // of them must not take all memory.
 func TestAnEnormousFileIsNotImported(t *testing.T) {

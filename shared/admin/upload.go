@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -59,14 +60,15 @@ func (m *mirror) fill(ctx context.Context, from revwalk.Reader, commit string, p
 		defer m.objects.Release(made.Name)
 		return m.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
 	}
-	r := &revwalk.Reach{Objects: from, Progress: progress.begin("reading the history", "commits"), Tell: func(o pack.Object) error {
+	var flaws revwalk.Flaws
+	r := &revwalk.Reach{Objects: from, Flaws: &flaws, Progress: progress.begin("reading the history", "commits"), Tell: func(o pack.Object) error {
 		open = append(open, o)
 		if size += len(o.Content); size < maxInPack {
 			return nil
 		}
 		return flush()
 	}}
-	if err := r.History(ctx, object.ParseID(commit)); err != nil {
+	if err := cmp.Or(r.History(ctx, object.ParseID(commit)), flaws.Err()); err != nil {
 		return err
 	}
 	return flush()

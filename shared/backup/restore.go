@@ -190,7 +190,7 @@ func VerifyGit(ctx context.Context, git, commit string) error {
 	for _, ref := range references {
 		ids = append(ids, object.ParseID(ref.ID))
 	}
-	if err := revwalk.Verify(ctx, reader, ids...); err != nil {
+	if err := revwalk.Verify(ctx, reader, nil, ids...); err != nil {
 		return fmt.Errorf("git lacks what its references need: %w", err)
 	}
 	return nil

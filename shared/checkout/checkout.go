@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
@@ -188,7 +187,7 @@ func (w *writer) tree(id object.ID, folder string) error {
 			continue // for the index too: git says that they are deleted
 		}
 		other, twice := seen[name]
-		if !writable(name) || twice && clash(entry, other) {
+		if object.CheckName(name) != "" || !filepath.IsLocal(name) || strings.ContainsRune(name, filepath.Separator) || twice && clash(entry, other) {
 			return fmt.Errorf("the tree holds %q, which cannot be written here", folder+entry.Name)
 		}
 		seen[name] = entry
@@ -203,19 +202,6 @@ func (w *writer) tree(id object.ID, folder string) error {
 // could be written through the first, a link. Many file systems know no case.
 func clash(a, b object.TreeEntry) bool {
 	return a.Name == b.Name || a.Mode == object.ModeSymlink || b.Mode == object.ModeSymlink
-}
-
-// writable refuses names, in lower case, that lead elsewhere, or into git's own
-// files; git~1 is what Windows also calls .git, and macOS may leave out characters
-// that nobody sees.
-func writable(name string) bool {
-	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, name)
-	return name != "" && name != "." && name != ".." && name != ".git" && name != "git~1" && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\\`)
 }
 
 func (w *writer) entry(entry object.TreeEntry, path string) error {

@@ -152,11 +152,12 @@ func verifyHistory(ctx context.Context, git, commit string) error {
 	}
 	reader := objects.Reader(ctx)
 	defer reader.Close()
-	err = revwalk.Verify(ctx, reader, object.ParseID(commit))
+	var flaws revwalk.Flaws
+	err = revwalk.Verify(ctx, reader, &flaws, object.ParseID(commit))
 	if lost := (*object.Lost)(nil); errors.As(err, &lost) {
 		return fmt.Errorf("the object %s is missing, damaged, or not what its name says: git fsck in the repository tells more, and a clone of an undamaged copy can be imported", lost.ID)
 	}
-	return err
+	return cmp.Or(err, flaws.Err())
 }
 
 // whole refuses a repository that does not have all of its objects itself.

@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/gitobjects"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
 )
 
 func write(t *testing.T, dir, path, text string) {
@@ -295,6 +297,79 @@ func TestObjectsUnderFalseNamesAreNotImported(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), o.ID.String()) || !strings.Contains(err.Error(), "git fsck") {
 				t.Errorf("a %s, loose %v: %v", o.Kind, loose, err)
 			}
+		}
+	}
+}
+
+// TestWhatGitCallsBrokenIsNotImported: what git fsck says of a history and what an import
+// says are the same, and all of it is said at once.
+func TestWhatGitCallsBrokenIsNotImported(t *testing.T) {
+	blob := gitobjects.Blob("text")
+	entry := func(mode, name string) object.TreeEntry { return object.TreeEntry{Mode: mode, Name: name, ID: blob.ID} }
+	inner := gitobjects.Tree(t, entry("100644", "x"))
+	folder := func(name string) object.TreeEntry { return object.TreeEntry{Mode: "40000", Name: name, ID: inner.ID} }
+	const who, message = "Ada <ada@acme.example> 1700000000 +0100", "\n\nmessage\n"
+	sound := "author " + who + "\ncommitter " + who + message
+	type history struct {
+		name, want string // "": git and an import take it
+		root       []object.TreeEntry
+		commit     string // behind the tree
+		unlike     bool   // what git fsck says, which tells of it as a warning, or is an older one
+	}
+	all := []history{
+		{name: "sound", root: []object.TreeEntry{entry("100644", "a"), entry("100755", "a-b"), folder("a.b"), entry("120000", "a.json"), folder("b"), entry("100644", "b0"), entry("100644", `c\d`), entry("160000", "s")}},
+		{name: "no entries"},
+		{name: "old modes", root: []object.TreeEntry{entry("100664", "a")}},
+		{name: "zeroes in front", root: []object.TreeEntry{{Mode: "040000", Name: "a", ID: inner.ID}}, unlike: true},
+		{name: "names like git's", root: []object.TreeEntry{entry("100644", "...git"), entry("100644", ".gitignore"), entry("100644", "a.git"), entry("100644", "git"), entry("100644", "git~2")}},
+		{name: "an empty name", want: "is empty", root: []object.TreeEntry{entry("100644", "")}},
+		{name: "a slash", want: `"a/b": its name has a slash`, root: []object.TreeEntry{entry("100644", "a/b")}},
+		{name: "twice", want: "two entries of that name", root: []object.TreeEntry{entry("100644", "a"), entry("100644", "a")}},
+		{name: "a file and a folder", want: "two entries of that name", root: []object.TreeEntry{entry("100644", "a"), entry("100644", "a-"), entry("100644", "a.b"), folder("a")}},
+		{name: "out of order", want: `stands behind "b"`, root: []object.TreeEntry{entry("100644", "b"), entry("100644", "a")}},
+		{name: "a folder out of order", want: `stands behind "a"`, root: []object.TreeEntry{folder("a"), entry("100644", "a-")}},
+		{name: "a mode of nothing", want: "mode is 107777", root: []object.TreeEntry{entry("107777", "a")}, unlike: true},
+		{name: "no author", want: "0 lines that say who its author is", commit: "committer " + who + message},
+		{name: "no committer", want: "0 lines that say who its committer is", commit: "author " + who + message},
+		{name: "two authors", want: "2 lines that say who its author is", commit: "author " + who + "\n" + sound},
+		{name: "no address", want: "its author is", commit: "author Ada 1700000000 +0100\ncommitter " + who + message},
+		{name: "no name", want: "its author is", commit: "author <a@b> 1700000000 +0100\ncommitter " + who + message},
+		{name: "an empty one", commit: "author  <a@b> 1700000000 +0100\ncommitter " + who + message},
+		{name: "no date", want: "its committer is", commit: "author " + who + "\ncommitter Ada <a@b> then +0100" + message},
+		{name: "a date before 1970", want: "its author is", commit: "author Ada <a@b> -5 +0100\ncommitter " + who + message},
+		{name: "a date that begins with zero", want: "its author is", commit: "author Ada <a@b> 0170000000 +0100\ncommitter " + who + message},
+		{name: "a date without end", want: "which is no date", commit: "author Ada <a@b> 99999999999999999999 +0100\ncommitter " + who + message},
+		{name: "no zone", want: "its author is", commit: "author Ada <a@b> 1700000000 CET\ncommitter " + who + message},
+		{name: "a NUL in the header", want: "NUL", commit: "author " + strings.Replace(who, "Ada", "A\x00da", 1) + "\ncommitter " + who + message},
+		{name: "no end", want: "does not end", commit: "author " + who + "\ncommitter " + who},
+		{name: "a signature", commit: "author " + who + "\ncommitter " + who + "\ngpgsig -----BEGIN\n author x\n -----END" + message},
+	}
+	for _, name := range []string{".", "..", ".git", ".GIT", ".Git ", ".git...", ".git:x", "git~1", "GIT~1.", `.git\x`, `a\.git`, ".g\u200cit", "\ufeff.git", ".git\u206f"} {
+		want := "git's own"
+		if strings.Trim(name, ".") == "" {
+			want = "leads to a folder above"
+		}
+		all = append(all, history{name: name, want: want, root: []object.TreeEntry{folder(name)}})
+	}
+	for _, h := range all {
+		dir := t.TempDir()
+		git := must.Get(checkout.Init(dir, ""))(t)
+		tree := gitobjects.Tree(t, h.root...)
+		content := []byte("tree " + tree.ID.String() + "\n" + cmp.Or(h.commit, sound))
+		old := pack.Object{ID: object.Hash(object.CommitKind, content), Kind: object.CommitKind, Content: content}
+		root := gitobjects.Tree(t, folder("feature-flags"), folder("zz.."))
+		top := gitobjects.Commit(root, old.ID)
+		gitobjects.StoreIn(t, git, blob, inner, tree, old, root, top)
+		write(t, git, "refs/heads/main", top.ID.String()+"\n")
+		_, broken := realgit.Try(t, dir, "fsck", "--strict", "--no-dangling")
+		if (broken != nil) != (h.want != "") != h.unlike {
+			t.Errorf("%s: git fsck says %v", h.name, broken)
+		}
+		from, _, err := source.FindRepository(dir)
+		must.Do(t, err)
+		err = from.CopyTo(t.Context(), must.Get(checkout.Init(t.TempDir(), ""))(t), nil)
+		if h.want == "" && err != nil || h.want != "" && (err == nil || !strings.Contains(err.Error(), h.want) || !strings.Contains(err.Error(), old.ID.String()) || !strings.Contains(err.Error(), "git filter-repo")) {
+			t.Errorf("%s: %v", h.name, err)
 		}
 	}
 }

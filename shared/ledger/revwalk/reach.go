@@ -25,10 +25,14 @@ type Reach struct {
 	Tell func(pack.Object) error
 	// Progress hears of commits; it may be nil.
 	Progress func(done, total int)
+	// Flaws gathers what git fsck calls an error of commits and trees; nil: nobody asks.
+	Flaws *Flaws
 
 	withoutLarge bool // files of more than LargestFile are passed over
 	seen         map[object.ID]bool
 	depth        int
+	commitID     object.ID // where it is
+	path         []string
 }
 
 // Any goes through whatever a reference names: a commit with its history, an
@@ -64,13 +68,14 @@ func (r *Reach) Any(ctx context.Context, id object.ID) error {
 }
 
 // Verify reads all that references name, which holds each object against its id. Files
-// that are larger than LargestFile are left out: of those only the header is read.
+// that are larger than LargestFile are left out: of those only the header is read. Flaws
+// may be nil.
 func Verify(ctx context.Context, objects interface {
 	Reader
 	MaxBlob(most int64)
-}, references ...object.ID) error {
+}, flaws *Flaws, references ...object.ID) error {
 	objects.MaxBlob(LargestFile)
-	r := &Reach{Objects: objects, Tell: func(pack.Object) error { return nil }, withoutLarge: true}
+	r := &Reach{Objects: objects, Flaws: flaws, Tell: func(pack.Object) error { return nil }, withoutLarge: true}
 	for _, id := range references {
 		if err := r.Any(ctx, id); err != nil {
 			return err
@@ -125,10 +130,10 @@ func (r *Reach) commits(ctx context.Context, head object.ID) ([]object.ID, error
 		}
 		met[id] = true
 		c, err := object.ReadCommit(r.Objects.Read, id)
-		if err != nil {
+		if err != nil && (r.Flaws == nil || !errors.Is(err, object.ErrMalformed)) {
 			return nil, err
 		}
-		found = append(found, id)
+		found = append(found, id) // a malformed one is told when its turn comes
 		for _, parent := range slices.Backward(c.Parents) {
 			open = append(open, parent)
 		}
@@ -142,6 +147,13 @@ func (r *Reach) commit(id object.ID) error {
 		return err
 	}
 	c, err := object.DecodeCommit(content)
+	if r.Flaws != nil {
+		r.commitID = id
+		object.CheckCommit(content, func(what string) { r.flaw("", what) })
+		if err != nil {
+			return nil // told
+		}
+	}
 	if err == nil {
 		err = r.tree(c.Tree)
 	}
@@ -167,11 +179,20 @@ func (r *Reach) tree(id object.ID) error {
 		return err
 	}
 	entries, err := object.DecodeTree(content)
+	if r.Flaws != nil {
+		object.CheckTree(content, r.flaw)
+		if err != nil {
+			return nil // told
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("tree %s: %w", id, err)
 	}
 	for _, e := range entries {
-		if err := r.entry(e); err != nil {
+		r.path = append(r.path, e.Name)
+		err := r.entry(e)
+		r.path = r.path[:len(r.path)-1]
+		if err != nil {
 			return fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}

@@ -32,7 +32,7 @@ func (withLarge) MaxBlob(int64) {}
 // TestVerifyLeavesOutLargeFiles, but not what cannot be unpacked, whose size is 0.
 func TestVerifyLeavesOutLargeFiles(t *testing.T) {
 	for size, refused := range map[int64]bool{revwalk.LargestFile + 1: false, 0: true} {
-		if err := revwalk.Verify(t.Context(), withLarge{size}, head); errors.As(err, new(*object.TooLarge)) != refused || !refused && err != nil {
+		if err := revwalk.Verify(t.Context(), withLarge{size}, nil, head); errors.As(err, new(*object.TooLarge)) != refused || !refused && err != nil {
 			t.Errorf("a file of %d bytes: %v", size, err)
 		}
 	}

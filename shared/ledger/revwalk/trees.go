@@ -2,7 +2,6 @@ package revwalk
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -90,7 +89,7 @@ func compare(a, b []byte, inA, inB func(entry)) error {
 		if errA != nil || errB != nil {
 			return errors.Join(errA, errB)
 		}
-		switch by := order(first, second); {
+		switch by := first.Compare(second); {
 		case len(b) == 0 || len(a) > 0 && by < 0:
 			inA(first)
 			a = restA
@@ -110,25 +109,6 @@ func nextOrLast(tree []byte) (entry, []byte, error) {
 		return entry{}, nil, nil
 	}
 	return object.NextEntry(tree)
-}
-
-// order is git's: a folder's name counts as if it ended in a slash.
-func order(a, b entry) int {
-	n := min(len(a.Name), len(b.Name))
-	if by := bytes.Compare(a.Name[:n], b.Name[:n]); by != 0 {
-		return by
-	}
-	return cmp.Compare(charAt(a, n), charAt(b, n))
-}
-
-func charAt(e entry, n int) byte {
-	switch {
-	case n < len(e.Name):
-		return e.Name[n]
-	case e.Decode().IsFolder():
-		return '/'
-	}
-	return 0
 }
 
 // side is what one of two trees holds where they differ.

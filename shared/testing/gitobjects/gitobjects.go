@@ -4,6 +4,7 @@ package gitobjects
 
 import (
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
@@ -26,7 +27,7 @@ func Tree(t testing.TB, entries ...object.TreeEntry) pack.Object {
 
 // Commit is a commit of a tree.
 func Commit(tree pack.Object, parents ...object.ID) pack.Object {
-	who := object.Signature{Name: "x", Email: "x"}
+	who := object.Signature{Name: "x", Email: "x", When: time.Unix(1_700_000_000, 0)}
 	return of(object.CommitKind, object.EncodeCommit(object.Commit{Tree: tree.ID, Parents: parents, Author: who, Committer: who, Message: "x"}))
 }
 
