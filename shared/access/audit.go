@@ -47,6 +47,11 @@ const (
 	EnvironmentAdded   Action = "environment.added"
 	EnvironmentRemoved Action = "environment.removed"
 	EnvironmentChanged Action = "environment.changed"
+	WebhookCreated     Action = "webhook.created"
+	WebhookChanged     Action = "webhook.changed"
+	WebhookRotated     Action = "webhook.rotated"
+	WebhookDeleted     Action = "webhook.deleted"
+	WebhookRedelivered Action = "webhook.redelivered"
 )
 
 // changes are found by comparing two states, so that no edit can forget to
@@ -179,6 +184,16 @@ func (c Change) Words() string {
 		return "environment removed: " + what
 	case EnvironmentChanged:
 		return fmt.Sprintf("environment %s: %s, before %s", what, list(c.After), list(c.Before))
+	case WebhookCreated:
+		return "webhook added: " + what + and(c.After)
+	case WebhookChanged:
+		return fmt.Sprintf("webhook %s: %s, before %s", what, list(c.After), list(c.Before))
+	case WebhookRotated:
+		return "webhook has a new secret: " + what
+	case WebhookDeleted:
+		return "webhook deleted: " + what
+	case WebhookRedelivered:
+		return "webhook was sent once more what it had not taken: " + what + and(c.After)
 	case WorkspaceChanged:
 		return fmt.Sprintf("workspace: %s, before %s", list(c.After), list(c.Before))
 	}

@@ -140,6 +140,17 @@ func (r *Registry) edit(ctx context.Context, change func(s *State, again bool) e
 	})
 }
 
+// Tell adds to the audit trail what is about to be done to something that is kept elsewhere.
+// It is an edit like any other, which raises the access version. Where an answer gets lost
+// it may be told twice.
+func (r *Registry) Tell(ctx context.Context, c Change) error {
+	return r.store.Update(ctx, func(s State) (State, Entry, error) {
+		s = s.clone()
+		s.Version++
+		return s, Entry{Version: s.Version, At: r.now().UTC().Truncate(time.Second), By: r.by, Changes: []Change{c}}, nil
+	})
+}
+
 func (s *State) principal(id ID) *Principal {
 	if i := slices.IndexFunc(s.Principals, func(p Principal) bool { return p.ID == id }); i >= 0 {
 		return &s.Principals[i]

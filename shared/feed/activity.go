@@ -228,6 +228,23 @@ func tracesOf(c repository.Commit, path string) []trace {
 	return traces
 }
 
+// Of are the entries of one commit, and what it did to the file of each; nil for a commit as
+// a whole.
+func (r *Reader) Of(ctx context.Context, c repository.Commit) (entries []Activity, touches []*repository.Touch, err error) {
+	traces := tracesOf(c, "")
+	for len(entries) < len(traces) {
+		more, err := r.describe(ctx, traces[len(entries):]) // the first at least
+		if err != nil {
+			return nil, nil, err
+		}
+		entries = append(entries, more...)
+	}
+	for _, t := range traces {
+		touches = append(touches, t.touch)
+	}
+	return entries, touches, nil
+}
+
 // activity is a trace's entry without its messages.
 func (t trace) activity() Activity {
 	e := Activity{
