@@ -60,11 +60,15 @@ func (s *Sender) tell(ctx context.Context, store Store, all *everything, id acce
 	if err = t.old(ctx); err == nil {
 		err = t.fresh(ctx)
 	}
+	if err != nil { // where it stands is written with the row that belongs to it, or not at all
+		t.set = table.Attributes{}
+	}
 	if s.Turn != "" {
 		t.set["turn"], t.set["until"] = table.Text(""), table.Number(0)
 	}
 	if len(t.set) > 0 {
-		err = cmp.Or(err, t.save(context.WithoutCancel(ctx)))
+		failed := t.save(context.WithoutCancel(ctx))
+		err = cmp.Or(err, failed)
 	}
 	if errors.Is(err, errTaken) {
 		return s.Now().Add(turnFor), nil
