@@ -411,6 +411,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				if len(ids) != 6 || len(w.found().Waiting) != 0 {
 					t.Fatalf("step %d, after %t: %d of 6 arrived: %v", step, after, len(ids), w.numbers())
 				}
+				w.rows.kill = nil
 				must.Do(t, w.manager.Delete(t.Context(), w.hook.ID))
 			}
 		}
