@@ -85,6 +85,12 @@ func (r *Registry) Workspace(ctx context.Context) (Workspace, error) {
 	return s.Workspace, err
 }
 
+// Version is the access version.
+func (r *Registry) Version(ctx context.Context) (int64, error) {
+	s, err := r.store.Load(ctx)
+	return s.Version, err
+}
+
 // Principals lists the principals in the order in which they were added.
 func (r *Registry) Principals(ctx context.Context) ([]Principal, error) {
 	s, err := r.load(ctx)

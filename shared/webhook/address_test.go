@@ -123,7 +123,7 @@ func TestReceiversThatAreNoGood(t *testing.T) {
 			w.Header().Set("Location", "http://169.254.169.254/latest")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, "the answer is 307, a redirect, which is not followed"},
-		"resets": {func(got, http.ResponseWriter) { panic(http.ErrAbortHandler) }, "EOF"},
+		"resets":                 {func(got, http.ResponseWriter) { panic(http.ErrAbortHandler) }, "EOF"},
 		"sends too many headers": {func(_ got, w http.ResponseWriter) { w.Header().Set("A", strings.Repeat("a", 1<<20)) }, "server response headers exceeded"},
 		"sends on and on": {func(_ got, w http.ResponseWriter) {
 			for range 1 << 10 {

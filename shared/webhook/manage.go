@@ -206,21 +206,8 @@ func (m *Manager) Delete(ctx context.Context, id access.ID) error {
 	if err := m.Table.Transact(ctx, gone...); err != nil {
 		return err
 	}
-	return m.tidy(ctx, id)
-}
-
-// tidy removes what deliveries have left of a webhook that is gone.
-func (m *Manager) tidy(ctx context.Context, id access.ID) error {
-	var rest []table.Write
 	low := m.store().at("hook", string(id)).Sort + "/"
-	err := m.Table.Query(ctx, table.Query{Partition: m.store().partition(), Low: low, High: low + "~", Only: []string{"n"}}, func(row table.Row) (bool, error) {
-		rest = append(rest, table.Write{Key: row.Key, Delete: true})
-		return true, nil
-	})
-	if err != nil || len(rest) == 0 {
-		return err
-	}
-	return m.Table.Batch(ctx, rest)
+	return m.store().clear(ctx, low, low+"~") // what waited
 }
 
 // Test sends something that nothing has happened for, at once and once.

@@ -147,8 +147,10 @@ func newWorld(t *testing.T, rows table.Table, form string) *world {
 	}))
 	t.Cleanup(server.Close)
 	w.sender = &webhook.Sender{Table: w.rows, Client: webhook.Client(loopback, nil), PublicURL: "https://flags.example.com", Now: func() time.Time { return w.clock },
-		Logger:  slog.New(slog.DiscardHandler),
-		Sources: func(context.Context, string) (map[string]webhook.Source, error) { return map[string]webhook.Source{webhook.SourceRequests: w.events}, nil }}
+		Logger: slog.New(slog.DiscardHandler),
+		Sources: func(context.Context, string) (map[string]webhook.Source, error) {
+			return map[string]webhook.Source{webhook.SourceRequests: w.events}, nil
+		}}
 	w.manager = &webhook.Manager{Sender: w.sender, Workspace: "w", Registry: access.NewRegistry(&registry{w: w}, rand.Reader, w.sender.Now).By("Ada"),
 		Head: func(context.Context) (webhook.Position, error) { return webhook.Position{}, nil }}
 	name, address, kinds := "receiver", server.URL+"/hook/secret-path", []string{webhook.KindRequest}
