@@ -23,6 +23,7 @@ import (
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/webhook"
 )
 
 // apiFlags are the flags of svc api.
@@ -39,6 +40,8 @@ type apiFlags struct {
 	signIn    signInFlags
 	// contextDays is how long contexts are kept.
 	contextDays int
+	// webhookAllow are ranges of addresses that webhooks may be in.
+	webhookAllow []string
 }
 
 const (
@@ -86,6 +89,7 @@ runs.`,
 	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry and one SDK key; a public key is counted for each address")
 	rateFlags(flags, &f.anonymous, "anonymous", defaultAnonymous, "from one address without a key that is known to be good")
 	flags.IntVar(&f.contextDays, "context-days", telemetry.ContextDays, "how many days a context that applications report is kept after it was last seen; days on which the server ran")
+	flags.StringArrayVar(&f.webhookAllow, "webhook-allow", nil, cli.WebhookAllow)
 	return cmd
 }
 
@@ -105,6 +109,10 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	signIn, err := f.signIn.settings(in, f.publicURL)
 	if err != nil {
 		return err
+	}
+	allowed, err := webhook.ReadAllowed(f.webhookAllow)
+	if err != nil {
+		return cli.Usagef("--webhook-allow: %v", err)
 	}
 	public, ok := baseurl.Parse(cmp.Or(f.publicURL, server.URL(f.host, f.port)))
 	if !ok {
@@ -135,7 +143,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	watched := f.monitor.monitor(logger, proxies)
 	service, err := embedded.Open(ctx, data, embedded.Options{
 		PublicURL: f.publicURL, Program: program, Streams: f.streams(), ContextDays: f.contextDays,
-		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Anonymous: f.anonymous, Proxies: proxies, SignIn: signIn,
+		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Anonymous: f.anonymous, Proxies: proxies, SignIn: signIn, WebhookAllow: allowed,
 		Logger: logger, Monitor: watched,
 		Progress: func(commits int) { cli.Line(in.Stderr)(fmt.Sprintf("indexing history: %d commits ", commits), false) },
 	})

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/provision"
+	"svc.example/svc/shared/webhook"
 )
 
 // dataFlag adds the flag that names the data directory.
@@ -46,6 +47,9 @@ func dataCommands(in Invocation) []*cobra.Command {
 		},
 		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
 			return in.noWorkspace(embedded.Provision(cmd.Context(), in.Absolute(data), work), data)
+		},
+		Webhooks: func(cmd *cobra.Command, work func(*webhook.Manager) error) error {
+			return in.noWorkspace(embedded.Webhooks(cmd.Context(), in.Absolute(data), cli.Actor(in.Getenv), work), data)
 		},
 		Notes: func(map[string][]byte) []string { return nil },
 	}.Commands()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"svc.example/svc/devserver/monitor"
@@ -33,6 +34,7 @@ import (
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/earlier"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/webhook"
 )
 
 // Options are how a data directory is served.
@@ -53,6 +55,8 @@ type Options struct {
 	ContextDays int
 	// SignIn says with whom people sign in; nil for nobody. Where they are is filled in here.
 	SignIn *signin.Settings
+	// WebhookAllow are ranges of addresses that webhooks may be in beside those of the internet.
+	WebhookAllow []netip.Prefix
 	// Streams is how many event streams there may be; 0 is none.
 	Streams int
 	// Monitor counts requests and commits; nil for nobody.
@@ -74,6 +78,8 @@ type Service struct {
 	handler   http.Handler
 	logger    *slog.Logger
 	uses      *local.Uses
+	webhooks  *webhook.Sender
+	told      chan struct{} // closed when no webhook is told any more
 	stop      context.CancelFunc
 	stopped   chan struct{}
 }
@@ -110,7 +116,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	}
 	repo := repository.New(ledger, ledger.Objects())
 	written := counted{repo, options.Monitor.Counter("svc_commits_total", "Writes that landed."), options.Monitor.Counter("svc_lost_races_total", "Tries of writes that another write was before.")}
-	s := &Service{workspace: record.ID, ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
+	s := &Service{workspace: record.ID, ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), told: make(chan struct{}), uses: local.OpenUses(dir),
 		table: table, seen: seen,
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.service = control.New(control.Settings{
@@ -125,12 +131,26 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		Contexts:      seen,
 		Evaluations:   present{seen}, EvaluationsLocal: true,
 	})
+	feed := webhook.Feed()
+	s.webhooks = &webhook.Sender{Table: table, Client: webhook.Client(options.WebhookAllow, nil), PublicURL: options.PublicURL, Now: time.Now, Logger: options.Logger,
+		Sources: func(ctx context.Context, _ string) (map[string]webhook.Source, error) {
+			head, err := ledger.Head(ctx)
+			return map[string]webhook.Source{
+				webhook.SourceHistory: &webhook.History{Workspace: record.ID, Head: head, Commits: repo, Feed: feed},
+				webhook.SourceAudit:   webhook.Audit{Registry: ledger.Registry().Registry, Access: head.Access},
+			}, err
+		}}
 	if err := s.route(options); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	go s.upkeep(background)
+	go func() {
+		defer close(s.told)
+		loop := webhook.Loop{Sender: s.webhooks, Workspace: s.workspace, Head: s.position}
+		loop.Run(background)
+	}()
 	return s, nil
 }
 
@@ -200,7 +220,19 @@ func (s *Service) settings(string) settings.Stores {
 		},
 		Audit: func(ctx context.Context, newest int) ([]audit.Event, error) {
 			return auditOf(ctx, registry, s.ledger.Repository(), newest)
+		},
+		Webhooks: func() *webhook.Manager {
+			return &webhook.Manager{Sender: s.webhooks, Workspace: s.workspace, Head: s.position}
 		}}
+}
+
+// position is where the workspace is, for webhooks. A directory that somebody else took has none.
+func (s *Service) position(ctx context.Context) (webhook.Position, error) {
+	if err := s.ledger.CheckLock(); err != nil {
+		return webhook.Position{}, err
+	}
+	head, err := s.ledger.Head(ctx)
+	return webhook.Position{Commit: head.Commit, Access: head.Access}, err
 }
 
 // counted counts the commits of a repository, and those that another one was before.
@@ -240,6 +272,7 @@ func (s *Service) Close() error {
 	s.EndStreams()
 	s.stop()
 	<-s.stopped
+	<-s.told
 	var err error
 	if s.ledger.CheckLock() == nil {
 		err = errors.Join(s.uses.Flush(), s.seen.Flush(context.Background()))

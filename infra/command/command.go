@@ -24,6 +24,7 @@ import (
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/release"
+	"svc.example/svc/shared/webhook"
 )
 
 // Main runs the command line and returns the exit status.
@@ -172,6 +173,11 @@ func (s *session) settings() cli.Settings {
 				return nil, err
 			}
 			return w.Audit(cmd.Context(), newest)
+		},
+		Webhooks: func(cmd *cobra.Command, work func(*webhook.Manager) error) error {
+			return s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
+				return work(w.Webhooks(s.Actor(cmd.Context())))
+			})(cmd, nil)
 		},
 		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
 			return s.on(func(_ *cobra.Command, w *admin.Workspace, _ []string) error { return work(w.Workspace) })(cmd, nil)

@@ -22,6 +22,7 @@ import (
 	"svc.example/svc/shared/repository/s3"
 	tabledynamo "svc.example/svc/shared/table/dynamo"
 	telemetryrows "svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/webhook"
 )
 
 // Stores are where the workspaces of a hosted service lie.
@@ -29,6 +30,7 @@ type Stores struct {
 	table  *dynamo.Table
 	bucket *bucket.Bucket
 	usage  *telemetryrows.Store
+	rows   *tabledynamo.Table
 }
 
 // Open makes no request. A client of an S3 endpoint that is not AWS's own names
@@ -42,7 +44,8 @@ func Open(cfg aws.Config, table, bucketName string) *Stores {
 
 // New is Open for clients that are there.
 func New(db *dynamodb.Client, objects *awss3.Client, table, bucketName string) *Stores {
-	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetryrows.New(tabledynamo.New(db, table), 0)}
+	rows := tabledynamo.New(db, table)
+	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetryrows.New(rows, 0), rows: rows}
 }
 
 // CreateTable makes the table, for a stand-in: on AWS the template does.
@@ -77,6 +80,14 @@ func (w *Workspace) Registry() *access.Registry { return w.stores.table.Registry
 // the newest so many events, or with 0 all.
 func (w *Workspace) Audit(ctx context.Context, newest int) ([]audit.Event, error) {
 	return w.Workspace.Audit(ctx, w.Registry(), newest)
+}
+
+// Webhooks are the workspace's, for somebody who manages them.
+func (w *Workspace) Webhooks(by string) *webhook.Manager {
+	return &webhook.Manager{Sender: &webhook.Sender{Table: w.stores.rows}, Workspace: w.ID, Registry: w.Registry().By(by), Head: func(ctx context.Context) (webhook.Position, error) {
+		head, err := w.ledger.Head(ctx)
+		return webhook.Position{Commit: head.Commit, Access: head.Access}, err
+	}}
 }
 
 // Workspaces lists the workspaces, by name. Those that only a newer version can

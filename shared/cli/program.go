@@ -6,6 +6,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/provision"
+	"svc.example/svc/shared/webhook"
 )
 
 // Settings are in what the commands of a program differ.
@@ -29,13 +30,17 @@ type Settings struct {
 	Audit func(cmd *cobra.Command, newest int) ([]audit.Event, error)
 	// Open calls work with the workspace that the flags name.
 	Open func(cmd *cobra.Command, work func(w *provision.Workspace) error) error
+	// Webhooks calls work with the webhooks of the workspace that the flags name. How they are
+	// reached is filled in.
+	Webhooks func(cmd *cobra.Command, work func(*webhook.Manager) error) error
 	// Notes are what else is to be known of a workspace that holds these files.
 	Notes func(files map[string][]byte) []string
 }
 
-// Commands are those of every program: key, login, principal, audit, environment and apply.
+// Commands are those of every program: key, login, principal, audit, environment, apply
+// and webhook.
 func (s Settings) Commands() []*cobra.Command {
-	return []*cobra.Command{newKey(s), newLogin(s), newPrincipal(s), newAudit(s), newEnvironment(s), newApply(s)}
+	return []*cobra.Command{newKey(s), newLogin(s), newPrincipal(s), newAudit(s), newEnvironment(s), newApply(s), newWebhook(s)}
 }
 
 // on makes a command's function of work on the workspace.

@@ -23,6 +23,7 @@ import (
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/settings"
+	"svc.example/svc/shared/webhook"
 )
 
 // Console makes the routes those of the console's page, beside the REST API: who asks is
@@ -321,6 +322,26 @@ func SettingsGroup() Group {
 				Protected: optional(c.body.Get("protected").Bool()), Archived: optional(c.body.Get("archived").Bool())}
 			return s.EditEnvironment(ctx, e)
 		}),
+		"listWebhooks": on(func(ctx context.Context, _ *call, s *settings.Settings) (any, error) { return s.ListWebhooks(ctx) }),
+		"createWebhook": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return s.CreateWebhook(ctx, webhookEdit(c.body))
+		}),
+		"getWebhook": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) { return s.Webhook(ctx, id(c)) }),
+		"changeWebhook": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return s.ChangeWebhook(ctx, id(c), webhookEdit(c.body))
+		}),
+		"deleteWebhook": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return map[string]any{}, s.DeleteWebhook(ctx, id(c))
+		}),
+		"rotateWebhook": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return s.RotateWebhook(ctx, id(c), time.Duration(whole(c.body, "overlapHours"))*time.Hour, text(c.body, "address"))
+		}),
+		"testWebhook": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return s.TestWebhook(ctx, id(c))
+		}),
+		"redeliver": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
+			return s.Redeliver(ctx, id(c), c.request.PathValue("delivery"))
+		}),
 		"listAudit": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
 			newest := 200
 			if n := c.query.number("limit"); n != nil {
@@ -329,6 +350,19 @@ func SettingsGroup() Group {
 			return s.ListAudit(ctx, newest)
 		}),
 	}})
+}
+
+// webhookEdit is what a body says of a webhook.
+func webhookEdit(body *jsontree.Node) webhook.Edit {
+	list := func(name string) *[]string {
+		if body.Get(name) == nil {
+			return nil
+		}
+		all := texts(body, name)
+		return &all
+	}
+	return webhook.Edit{Name: optional(body.Get("name").Text()), Address: optional(body.Get("address").Text()), Form: optional(body.Get("form").Text()),
+		Kinds: list("kinds"), Environments: list("environments"), Tags: list("tags"), Types: list("types")}
 }
 
 // credential is what tells whose request it is.

@@ -1,12 +1,12 @@
 // Package settings is what people who are signed in manage beside documents: principals,
-// keys, environments, and the audit trail of all that.
+// keys, environments, webhooks, and the audit trail of all that.
 //
 // The rules of principals and keys are access.Registry's, and those of environments are
 // provision's, as for the command line. What must stay true here:
 //
 //   - Only an administrator manages what is not their own. Everybody makes, sees and revokes
 //     user keys of their own, and makes none for anybody else.
-//   - The text of a key is in the answer that makes it, and nowhere else.
+//   - The text of a key, or a webhook's secret, is in the answer that makes it, and nowhere else.
 //   - What is done is told in the audit trail under the name of who did it.
 package settings
 
@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/webhook"
 )
 
 // Stores are where the settings of a workspace are.
@@ -30,7 +31,9 @@ type Stores struct {
 	Workspace func(ctx context.Context) (*provision.Workspace, error)
 	// Audit are the newest so many events, oldest first.
 	Audit func(ctx context.Context, newest int) ([]audit.Event, error)
-	Now   func() time.Time
+	// Webhooks manages webhooks. Whose edits they are is filled in.
+	Webhooks func() *webhook.Manager
+	Now      func() time.Time
 }
 
 // Settings are those of a workspace, as somebody may see and change them.
