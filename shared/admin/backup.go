@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"svc.example/svc/shared/backup"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/webhook"
 )
 
 // Backup writes everything of a workspace into an archive, while others write to it.
@@ -59,6 +61,9 @@ func (w *Workspace) assemble(ctx context.Context, dir string, progress Progress)
 	if err == nil {
 		err = w.archiveTelemetry(ctx, filepath.Join(dir, backup.TelemetryName))
 	}
+	if err == nil {
+		err = w.archiveWebhooks(ctx, filepath.Join(dir, backup.WebhooksName))
+	}
 	if err != nil || c.Head.Commit == "" {
 		return err
 	}
@@ -71,6 +76,14 @@ func (w *Workspace) archiveTelemetry(ctx context.Context, path string) error {
 		return err
 	}
 	return errors.Join(w.stores.usage.Archive(ctx, w.ID, time.Now(), f), f.Close())
+}
+
+func (w *Workspace) archiveWebhooks(ctx context.Context, path string) error {
+	var text bytes.Buffer
+	if _, err := (webhook.Store{Table: w.stores.rows, Workspace: w.ID}).Archive(ctx, &text); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text.Bytes(), 0o600)
 }
 
 // copyHistory copies the packs that a head needs, which was read before they are listed.

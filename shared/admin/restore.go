@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/webhook"
 )
 
 // Restoration says how an archive is restored.
@@ -140,6 +141,9 @@ func (w *Workspace) restore(ctx context.Context, dir string, p local.Parts, u ba
 	if err == nil {
 		err = w.restoreTelemetry(ctx, dir, u, again)
 	}
+	if err == nil {
+		err = w.restoreWebhooks(ctx, dir)
+	}
 	if err != nil {
 		return Checked{}, err
 	}
@@ -198,6 +202,16 @@ func (w *Workspace) putFile(ctx context.Context, key, path string) error {
 	defer f.Close()
 	_, err = w.stores.bucket.Put(ctx, key, bucket.Content(f))
 	return err
+}
+
+// restoreWebhooks writes the webhooks, if the archive has any, in the place of what an attempt
+// before has left.
+func (w *Workspace) restoreWebhooks(ctx context.Context, dir string) error {
+	store := webhook.Store{Table: w.stores.rows, Workspace: w.ID}
+	if err := store.Clear(ctx); err != nil {
+		return err
+	}
+	return backup.RestoreWebhooks(ctx, dir, store)
 }
 
 // restoreTelemetry writes the telemetry, if the archive has any.

@@ -17,9 +17,9 @@ import (
 	"svc.example/svc/shared/telemetry/earlier"
 )
 
-// Format is the format of archives that this version writes, and the newest that it
-// reads.
-const Format = 1
+// Format is the newest format of archives that this version writes and reads. One without
+// webhooks is of format 1.
+const Format = 2
 
 // Header is what an archive begins with.
 type Header struct {
@@ -46,11 +46,15 @@ type sum struct {
 // TelemetryName is the file that has a workspace's telemetry.
 const TelemetryName = "telemetry.jsonl"
 
+// WebhooksName is the file that has a workspace's webhooks.
+const WebhooksName = "webhooks.jsonl"
+
 const (
 	headerName   = "backup.json"
 	manifestName = "manifest.json"
 
 	maxHeader   = 64 << 10
+	maxWebhooks = 1 << 20
 	maxManifest = 64 << 20
 	// maxFiles is far more than the packs of a workspace that is looked after, and
 	// within maxManifest.
@@ -179,7 +183,9 @@ func (r *reader) next() (*tar.Header, error) {
 // admit refuses what no backup has.
 func (r *reader) admit(e *tar.Header) error {
 	most, known := local.CapturedFiles()[e.Name]
-	if !known { // packs and telemetry have as many bytes as the archive
+	if e.Name == WebhooksName {
+		most, known = maxWebhooks, true
+	} else if !known { // packs and telemetry have as many bytes as the archive
 		most, known = 1<<63-1, e.Name == earlier.Name || e.Name == TelemetryName || packName.MatchString(e.Name)
 	}
 	_, twice := r.sums[e.Name]

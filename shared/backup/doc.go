@@ -12,6 +12,7 @@
 //	answers.jsonl                         what requests under an Idempotency-Key were answered, see ledger/local
 //	repository.git/packed-refs            git's references
 //	telemetry.jsonl                       telemetry, see telemetry/rows; earlier versions have written telemetry.db
+//	webhooks.jsonl                        webhooks, without addresses and secrets, if there are any
 //	repository.git/objects/pack/pack-*    git's packs (version 2) and their indexes
 //	manifest.json                         name, size and SHA-256 of each of these
 //
@@ -23,7 +24,9 @@
 //
 // Not in it are the settings and hooks of the repository: git would run what they
 // name, on the machine where the archive is restored. Neither is its reference log, nor what
-// people are signed in by: a session that was ended since would be live again.
+// people are signed in by: a session that was ended since would be live again; nor what
+// webhooks are reached and signed by, or what waits for them: a copy that is restored beside
+// its original would tell everybody everything twice.
 //
 // # What must stay true
 //

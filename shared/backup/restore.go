@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry/earlier"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/webhook"
 )
 
 // Restored says what Restore has made.
@@ -42,6 +44,12 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 	if err == nil && r.Telemetry {
 		err = r.restoreTelemetry(ctx, unfinished)
 	}
+	if err == nil {
+		err = RestoreWebhooks(ctx, unfinished, webhook.Store{Table: bolt.New(local.DatabaseIn(unfinished)), Workspace: r.Workspace})
+	}
+	if err == nil {
+		err = removed(filepath.Join(unfinished, WebhooksName))
+	}
 	if err != nil {
 		return r, err
 	}
@@ -65,6 +73,28 @@ func (r *Restored) restoreTelemetry(ctx context.Context, dir string) error {
 		return err
 	}
 	return os.Remove(path) // svc api would not forget in it whom it is to forget
+}
+
+// RestoreWebhooks puts those of an archive that was unpacked into a table.
+func RestoreWebhooks(ctx context.Context, dir string, to webhook.Store) error {
+	text, err := os.ReadFile(filepath.Join(dir, WebhooksName))
+	if err != nil {
+		return without(err)
+	}
+	if err := to.Restore(ctx, bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("%s, %w", WebhooksName, err)
+	}
+	return nil
+}
+
+func removed(path string) error { return without(os.Remove(path)) }
+
+// without is an error other than that there is no file.
+func without(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Unpack extracts an archive into an empty directory, which no other process uses yet. Its

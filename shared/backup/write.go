@@ -24,11 +24,12 @@ import (
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry/earlier"
 	"svc.example/svc/shared/telemetry/rows"
+	"svc.example/svc/shared/webhook"
 )
 
 // Write writes a data directory, which another process may be serving, into an
 // archive; or one that was made of a hosted workspace for that, with its telemetry in
-// TelemetryName. Telemetry is written into the folder scratch first, since an archive has
+// TelemetryName and its webhooks in WebhooksName. Telemetry is written into the folder scratch first, since an archive has
 // the size of a file before its content.
 func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Header, error) {
 	c, err := local.Capture(ctx, dir)
@@ -39,6 +40,13 @@ func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Heade
 	h := Header{
 		Format: Format, Release: release.Name(), At: time.Now().UTC().Truncate(time.Second),
 		Workspace: c.Registry.Workspace.ID, Name: c.Registry.Workspace.Name, Commit: c.Head(), Access: c.Registry.Version,
+	}
+	webhooks, err := webhooksIn(ctx, dir, h.Workspace)
+	if err != nil {
+		return h, err
+	}
+	if len(webhooks) == 0 {
+		h.Format = 1 // which older versions restore
 	}
 	w, err := newWriter(to, h)
 	if err != nil {
@@ -52,10 +60,26 @@ func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Heade
 	if err := w.telemetry(ctx, dir, scratch); err != nil {
 		return h, err
 	}
+	if len(webhooks) > 0 {
+		if err := w.add(WebhooksName, int64(len(webhooks)), bytes.NewReader(webhooks)); err != nil {
+			return h, err
+		}
+	}
 	if err := w.objects(ctx, filepath.Join(dir, local.RepositoryName), c.References); err != nil {
 		return h, err
 	}
 	return h, w.close()
+}
+
+// webhooksIn are the webhooks of a data directory.
+func webhooksIn(ctx context.Context, dir, workspace string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(dir, WebhooksName))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	var to bytes.Buffer
+	_, err = webhook.Store{Table: bolt.New(local.DatabaseIn(dir)), Workspace: workspace}.Archive(ctx, &to)
+	return to.Bytes(), err
 }
 
 func (w *writer) telemetry(ctx context.Context, dir, scratch string) error {
