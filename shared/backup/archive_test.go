@@ -74,7 +74,7 @@ func TestNoPartOfAnArchivePasses(t *testing.T) {
 }
 
 func TestWhatIsNoBackup(t *testing.T) {
-	newer := bytes.Replace(made(t), []byte(`"format": 1`), []byte(`"format": 3`), 1)
+	newer := bytes.Replace(made(t), []byte(`"format": 2`), []byte(`"format": 3`), 1)
 	if _, err := files(newer); !errors.Is(err, repository.ErrNewer) {
 		t.Errorf("a newer format: %v", err)
 	}

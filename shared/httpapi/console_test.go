@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/database"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/settings"
+	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/webhook"
 )
 
 // pages is a world with the console's own routes beside the API.
@@ -31,6 +35,7 @@ func newPages(t *testing.T) *pages {
 	w := newWorld(t, shop())
 	p := &pages{world: w, registry: w.ledger.Registry().Registry}
 	w.clock = time.Now() // by which the registry goes
+	rows := bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db")))
 	stores := func(string) settings.Stores {
 		return settings.Stores{Registry: p.registry, Now: time.Now,
 			Workspace: func(ctx context.Context) (*provision.Workspace, error) {
@@ -40,6 +45,10 @@ func newPages(t *testing.T) *pages {
 			Audit: func(ctx context.Context, newest int) ([]audit.Event, error) {
 				entries, err := p.registry.Audit(ctx, newest)
 				return audit.Events(entries, nil, newest), err
+			},
+			Webhooks: func() *webhook.Manager {
+				return &webhook.Manager{Sender: &webhook.Sender{Table: rows, Now: time.Now, Client: webhook.Client(nil, nil)}, Workspace: string(workspaceID),
+					Head: func(context.Context) (webhook.Position, error) { return webhook.Position{}, nil }}
 			}}
 	}
 	p.handler = must.Get(httpapi.New(httpapi.Options{Service: w.service, BasePath: httpapi.ConsolePath + "/v1", PublicURL: "https://svc.test", Limit: unlimited,
@@ -94,8 +103,13 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 		people[who] = of
 	}
 	ci := p.ask(people["admin"].session, "POST", "/settings/principals", `{"type": "service_account", "name": "ci", "roles": ["engineer"]}`).ok().text("/id")
+	made := p.ask(people["admin"].session, "POST", "/settings/webhooks", `{"name": "siem", "address": "https://siem.invalid/secret", "kinds": ["audit"]}`).ok()
+	hook := made.text("/id")
+	if !strings.HasPrefix(made.text("/secret"), "whsec_") {
+		t.Errorf("a webhook is made: %s", made.body)
+	}
 	path := strings.NewReplacer("{admin}", string(people["admin"].id), "{member}", string(people["member"].id), "{ci}", ci,
-		"{member's}", people["member"].key, "{engineer's}", people["engineer"].key).Replace
+		"{member's}", people["member"].key, "{engineer's}", people["engineer"].key, "{hook}", hook).Replace
 	for _, c := range []struct{ method, path, body, admin, engineer, member string }{
 		{"GET", "/settings/principals", "", "OK", "403", "403"},
 		{"GET", "/settings/keys", "", "OK", "OK", "OK"},
@@ -137,6 +151,22 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 		{"PATCH", "/settings/environments/qa", `{"type": "canary"}`, "OK", "403", "403"},
 		{"PATCH", "/settings/environments/qa", `{"archived": true}`, "OK", "403", "403"},
 		{"PATCH", "/settings/environments/none", `{"archived": true}`, "422", "403", "403"},
+		{"GET", "/settings/webhooks", "", "OK", "403", "403"},
+		{"POST", "/settings/webhooks", `{"name": "chat", "address": "https://hooks.test/services/T/secret", "kinds": ["change"], "form": "slack", "tags": ["web"]}`, "OK", "403", "403"},
+		{"POST", "/settings/webhooks", `{"name": "chat", "address": "ftp://hooks.test", "kinds": ["change"]}`, "422", "403", "403"},
+		{"POST", "/settings/webhooks", `{"name": "chat", "address": "https://u:p@hooks.test", "kinds": ["change"]}`, "422", "403", "403"},
+		{"POST", "/settings/webhooks", `{"name": "chat", "address": "https://hooks.test", "kinds": []}`, "422", "403", "403"},
+		{"POST", "/settings/webhooks", `{"name": "chat", "address": "https://hooks.test", "kinds": ["poll"]}`, "400", "400", "400"},
+		{"POST", "/settings/webhooks", `{"name": "chat"}`, "422", "403", "403"},
+		{"GET", "/settings/webhooks/{hook}", "", "OK", "403", "403"},
+		{"PATCH", "/settings/webhooks/{hook}", `{"environments": ["production"]}`, "OK", "403", "403"},
+		{"PATCH", "/settings/webhooks/{hook}", `{"name": ""}`, "422", "403", "403"},
+		{"POST", "/settings/webhooks/{hook}/rotation", `{"overlapHours": 1}`, "OK", "403", "403"},
+		{"POST", "/settings/webhooks/{hook}/rotation", `{"overlapHours": 1000}`, "400", "400", "400"},
+		{"POST", "/settings/webhooks/{hook}/test", "", "OK", "403", "403"},
+		{"POST", "/settings/webhooks/{hook}/deliveries/msg_1", "", "404", "403", "403"},
+		{"DELETE", "/settings/webhooks/{hook}", "", "OK", "403", "403"},
+		{"GET", "/settings/webhooks/{hook}", "", "404", "403", "403"},
 		{"DELETE", "/settings/principals/{member}/sessions", "", "OK", "403", "OK"},
 	} {
 		// Those who may not come first: what is done does not get in their way.
@@ -172,13 +202,13 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 			t.Errorf("%s is shown %d keys of others: %s", who, others, a.body)
 		}
 	}
-	for _, path := range []string{"/session", "/settings/keys", "/settings/principals", "/settings/environments", "/settings/audit"} {
-		if a := p.ask(people["admin"].session, "GET", path, "").ok(); strings.Contains(string(a.body), "svc_") {
+	for _, path := range []string{"/session", "/settings/keys", "/settings/principals", "/settings/environments", "/settings/webhooks", "/settings/audit"} {
+		if a := p.ask(people["admin"].session, "GET", path, "").ok(); strings.Contains(string(a.body), "svc_") || strings.Contains(string(a.body), "whsec_") || strings.Contains(string(a.body), "/secret") {
 			t.Errorf("%s has the text of a key: %s", path, a.body)
 		}
 	}
 	trail := string(p.ask(people["admin"].session, "GET", "/settings/audit", "").ok().body)
-	for _, want := range []string{"user added: Eve", "user key made: laptop", "public-sdk key made: web", "user key revoked: laptop", fmt.Sprintf(`"by":"admin (%s)"`, people["admin"].id)} {
+	for _, want := range []string{"user added: Eve", "user key made: laptop", "public-sdk key made: web", "user key revoked: laptop", "webhook added: siem", "webhook siem", "webhook has a new secret: siem", "webhook deleted: siem", fmt.Sprintf(`"by":"admin (%s)"`, people["admin"].id)} {
 		if !strings.Contains(trail, want) {
 			t.Errorf("the trail lacks %q:\n%s", want, trail)
 		}
