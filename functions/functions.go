@@ -13,6 +13,7 @@
 //	telemetry      telemetry's intake
 //	reference      the API's description, and the console
 //	upkeep         maintenance, by a queue
+//	webhooks       webhooks, by another
 //
 // The package itself wires all functions into one process, for tests and
 // measurements: they start what is shipped. No function imports it, because it
@@ -43,6 +44,7 @@ import (
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/functions/internal/telemetry"
 	"svc.example/svc/functions/internal/upkeep"
+	"svc.example/svc/functions/internal/webhooks"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/httpapi"
@@ -57,12 +59,13 @@ const (
 )
 
 // Invoke answers an event, as JSON, like the function of that name: of the
-// gateway, and for maintenance of the queue or the schedule.
+// gateway, and for maintenance and webhooks of the queue or the schedule.
 type Invoke func(ctx context.Context, function string, event []byte) (answer []byte, err error)
 
 // New wires all functions. getenv has the variables that the template sets;
 // configure makes the configuration of a function's clients of a service:
-// DynamoDB, S3 or SQS. Where no queue is named, there is no maintenance.
+// DynamoDB, S3 or SQS. Where no queue is named, there is no maintenance, or nobody tells
+// webhooks.
 func New(getenv func(string) string, configure func(function, service string) aws.Config, logger *slog.Logger) (Invoke, error) {
 	connect := func(function string) table.AWS {
 		return func(service string) aws.Config { return configure(function, service) }
@@ -99,14 +102,28 @@ func New(getenv func(string) string, configure func(function, service string) aw
 			return adapter.Invoke(ctx, event)
 		}
 	}
-	if getenv("QUEUE") != "" {
-		s, err := settings.Read(getenv, settings.Everything)
-		if err != nil {
-			return nil, fmt.Errorf("maintenance: %w", err)
+	handlers := map[string]func(settings.Settings) func(context.Context, json.RawMessage) (any, error){
+		"maintenance": func(s settings.Settings) func(context.Context, json.RawMessage) (any, error) {
+			return upkeep.New(connect("maintenance"), s, logger).Handle
+		},
+		"webhooks": func(s settings.Settings) func(context.Context, json.RawMessage) (any, error) {
+			return webhooks.New(connect("webhooks"), s, logger).Handle
+		},
+	}
+	for name, needs := range map[string]struct {
+		queue    string
+		required settings.Required
+	}{"maintenance": {"QUEUE", settings.Everything}, "webhooks": {"WEBHOOK_QUEUE", settings.Webhooks}} {
+		if getenv(needs.queue) == "" {
+			continue
 		}
-		function := upkeep.New(connect("maintenance"), s, logger)
-		wired["maintenance"] = func(ctx context.Context, event []byte) (io.Reader, error) {
-			answer, err := function.Handle(ctx, event)
+		s, err := settings.Read(getenv, needs.required)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		handle := handlers[name](s)
+		wired[name] = func(ctx context.Context, event []byte) (io.Reader, error) {
+			answer, err := handle(ctx, event)
 			if err != nil {
 				return nil, err
 			}

@@ -40,7 +40,7 @@ var links = []struct {
 	{groups: []string{"contexts", "flags", "configs", "segments", "changes"}, not: []string{module + "shared/sdkapi"}, why: "what was saved is read, not taken in"},
 	{groups: []string{"maintenance"}, not: []string{module + "shared/httpapi", module + "shared/delivery", module + "shared/sdkapi", module + "functions/internal/api"},
 		why: "maintenance answers nobody"},
-	{but: []string{"maintenance"}, not: []string{"github.com/aws/aws-sdk-go-v2/service/sqs"}, why: "only maintenance has a queue"},
+	{but: []string{"maintenance", "webhooks"}, not: []string{"github.com/aws/aws-sdk-go-v2/service/sqs"}, why: "only maintenance and webhooks have a queue"},
 	{but: []string{"maintenance"}, not: []string{module + "infra/", "github.com/aws/aws-sdk-go-v2/config", "github.com/aws/aws-sdk-go-v2/service/sso", "github.com/aws/aws-sdk-go-v2/service/sts"},
 		why: "what only an operator does, and credentials that Lambda does not use, cost every cold start"},
 	{but: []string{"maintenance"}, not: []string{module + "shared/ledger/local", module + "shared/repository/disk", module + "shared/datadir"},

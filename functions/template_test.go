@@ -128,7 +128,7 @@ func TestRightsAreBoundToTheirPlace(t *testing.T) {
 	known := map[string][]string{ // an action's service, and what it may be about
 		"dynamodb": {`{"Fn::Sub":["arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}",{"Name":{"Fn::If":["OwnTable",{"Ref":"Table"},{"Ref":"ExistingTable"}]}}]}`},
 		"s3":       {inBucket(""), inBucket("/workspaces/*"), inBucket("/maintenance/*"), inBucket("/workspaces/*/objects/pack/*"), inBucket("/workspaces/*/snapshots/*")},
-		"sqs":      {`{"Fn::GetAtt":["MaintenanceQueue","Arn"]}`, `{"Fn::GetAtt":["MaintenanceDeadLetters","Arn"]}`},
+		"sqs":      {`{"Fn::GetAtt":["MaintenanceQueue","Arn"]}`, `{"Fn::GetAtt":["MaintenanceDeadLetters","Arn"]}`, `{"Fn::GetAtt":["WebhooksQueue","Arn"]}`},
 	}
 	for id, f := range functions(t) {
 		for _, s := range f.Policies {
@@ -162,6 +162,9 @@ func checkKeys(t *testing.T, id string, f template.Function, s template.Statemen
 	}
 	for _, k := range keys {
 		if k == "used/*" && len(keys) == 1 && slices.Equal(s.Actions, noteUses) && f.Group() != "maintenance" {
+			continue
+		}
+		if k == "webhook/*" && len(keys) == 1 && (f.Group() == "console" || f.Group() == "webhooks") {
 			continue
 		}
 		if f.Group() == "console" {
@@ -290,7 +293,7 @@ func TestWhatIsStoredIsKept(t *testing.T) {
 
 func TestAFunctionEndsBeforeTheGatewayGivesUp(t *testing.T) {
 	for id, f := range functions(t) {
-		if most := 29; f.Group() != "maintenance" && (f.Timeout > most || f.Timeout < 5) {
+		if most := 29; f.Group() != "maintenance" && f.Group() != "webhooks" && (f.Timeout > most || f.Timeout < 5) {
 			t.Errorf("%s may run for %d s", id, f.Timeout)
 		}
 		if f.Memory < 128 {
@@ -299,7 +302,7 @@ func TestAFunctionEndsBeforeTheGatewayGivesUp(t *testing.T) {
 	}
 }
 
-var names = iam.Names{"Table": "table", "Bucket": "bucket", "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead"}
+var names = iam.Names{"Table": "table", "Bucket": "bucket", "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead", "WebhooksQueue": "webhooks", "WebhooksDeadLetters": "dead"}
 
 // about is a request about rows of some partitions.
 func about(action string, partitions ...string) iam.Request {
@@ -344,7 +347,7 @@ var (
 	writers = []string{"flags", "configs", "loglevels", "segments", "changes", "console"}
 	signers = []string{"console"} // sign people in, and have their settings
 	rest    = slices.Concat(readers, writers)
-	others  = []string{"delivery", "telemetry", "maintenance", "reference"}
+	others  = []string{"delivery", "telemetry", "maintenance", "reference", "webhooks"}
 	all     = slices.Concat(rest, others)
 )
 
@@ -368,11 +371,11 @@ var rightsOf = []struct {
 	{"read a head with its secret", about("GetItem", "head/w"), signers},
 	{"query a head", about("Query", "head/w"), nil},
 	{"read a head without its secret", of(about("GetItem", "head/w"), "pk", "sk", "commit", "sequence"), []string{
-		"workspace", "segments", "changes", "activity", "contexts", "flags", "configs", "loglevels", "console", "delivery", "telemetry", "maintenance"}},
+		"workspace", "segments", "changes", "activity", "contexts", "flags", "configs", "loglevels", "console", "delivery", "telemetry", "maintenance", "webhooks"}},
 	{"authenticate a key", of(about("BatchGetItem", "head/w", "access/w"), "pk", "sk", "commit", "doc", "version"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"note that a key was used", about("UpdateItem", "used/w"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"delete that a key was used", about("DeleteItem", "used/w"), nil},
-	{"read what was done to keys", about("Query", "audit/w"), signers},
+	{"read what was done to keys", about("Query", "audit/w"), []string{"console", "webhooks"}},
 	{"tell what was done to keys", inTransaction(about("PutItem", "audit/w")), signers},
 	{"tell what was done to keys by itself", about("PutItem", "audit/w"), nil},
 	{"change what was done to keys", inTransaction(about("UpdateItem", "audit/w")), nil},
@@ -399,6 +402,9 @@ var rightsOf = []struct {
 	{"forget usage", inTransaction(about("DeleteItem", "telemetry/w/usage/2026-11")), []string{"telemetry"}},
 	{"list the workspaces", about("Query", "workspaces"), []string{"maintenance"}},
 	{"scan", about("Scan"), nil},
+	{"read webhooks", about("Query", "webhook/w"), []string{"console", "webhooks"}},
+	{"write down where a webhook stands", about("UpdateItem", "webhook/w"), []string{"console", "webhooks"}},
+	{"write down what waits for a webhook", inTransaction(about("PutItem", "webhook/w")), []string{"console", "webhooks"}},
 
 	{"delete a commit's row", about("DeleteItem", "log/w/i"), nil},
 	{"delete a commit's row in a transaction", inTransaction(about("DeleteItem", "log/w/i")), nil},
@@ -453,6 +459,8 @@ var rightsOf = []struct {
 	{"take a message of maintenance", queue("ReceiveMessage", "queue"), []string{"maintenance"}},
 	{"set a message aside", queue("SendMessage", "dead"), []string{"maintenance"}},
 	{"take messages that were set aside", queue("ReceiveMessage", "dead"), nil},
+	{"have a message of webhooks come later", queue("SendMessage", "webhooks"), []string{"webhooks"}},
+	{"take a message of webhooks", queue("ReceiveMessage", "webhooks"), []string{"webhooks"}},
 	{"drop all messages", queue("PurgeQueue", "queue"), nil},
 }
 

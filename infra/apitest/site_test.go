@@ -149,7 +149,7 @@ type judge struct {
 func (h *service) newJudge(t *testing.T) *judge {
 	t.Helper()
 	policies := must.Get(iam.Policies("../../template.yaml", iam.Names{"Table": h.Table, "Bucket": h.Bucket,
-		"MaintenanceQueue": path.Base(h.Queue), "MaintenanceDeadLetters": path.Base(h.DeadLetters)}))(t)
+		"MaintenanceQueue": path.Base(h.Queue), "MaintenanceDeadLetters": path.Base(h.DeadLetters), "WebhooksQueue": path.Base(h.WebhookQueue), "WebhooksDeadLetters": "none"}))(t)
 	return &judge{t, policies}
 }
 

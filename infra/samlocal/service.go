@@ -54,7 +54,7 @@ func start(ctx context.Context, template, url string, log io.Writer) (*service, 
 	if err := s.makeWorkspace(ctx); err != nil {
 		return nil, err
 	}
-	policies, err := iam.Policies(template, iam.Names{"Table": s.Table, "Bucket": s.Bucket, "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead"})
+	policies, err := iam.Policies(template, iam.Names{"Table": s.Table, "Bucket": s.Bucket, "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead", "WebhooksQueue": "webhooks", "WebhooksDeadLetters": "none"})
 	if err != nil {
 		return nil, err
 	}

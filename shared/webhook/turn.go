@@ -27,6 +27,9 @@ type turn struct {
 	set      table.Attributes // of the state, not written yet
 }
 
+// skew is how many seconds clocks may be apart.
+const skew = 2
+
 // errTaken: somebody else tells the webhook, or it was deleted.
 var errTaken = errors.New("this webhook is told by somebody else")
 
@@ -39,6 +42,32 @@ func (s *Sender) Send(ctx context.Context, workspace string, id access.ID) (due 
 		return time.Time{}, err
 	}
 	return s.tell(ctx, store, all, id)
+}
+
+// All is Send for all webhooks of a workspace, one after the other, for those who are woken by
+// messages: later has one come, and says when it does. Of these there is one at a time.
+func (s *Sender) All(ctx context.Context, workspace string, later func(due time.Time) (comes time.Time, err error)) error {
+	store := Store{s.Table, workspace}
+	all, err := store.load(ctx)
+	if err != nil {
+		return err
+	}
+	var next time.Time
+	for _, h := range all.hooks {
+		due, failed := s.tell(ctx, store, all, h.ID)
+		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+		err = errors.Join(err, failed)
+	}
+	if next.IsZero() || all.wake > s.Now().Unix()+skew && all.wake <= next.Unix()+skew {
+		return err
+	}
+	comes, failed := later(next)
+	if failed == nil {
+		failed = store.Table.Batch(ctx, []table.Write{{Key: store.at("wake"), Put: table.Attributes{"at": table.Number(comes.Unix())}}})
+	}
+	return errors.Join(err, failed)
 }
 
 func (s *Sender) tell(ctx context.Context, store Store, all *everything, id access.ID) (due time.Time, err error) {

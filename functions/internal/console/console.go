@@ -24,13 +24,15 @@ import (
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/settings"
 	"svc.example/svc/shared/signin"
+	tabledynamo "svc.example/svc/shared/table/dynamo"
+	"svc.example/svc/shared/webhook"
 )
 
 // Function serves all below /console/api/.
 func Function(connect table.AWS) start.Function {
 	return start.Function{Required: function.TableAndBucket, Wire: func(s function.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.Open(s)
-		w := workspaces{rows, repositories.Open(connect, s, rows)}
+		w := workspaces{rows, repositories.Open(connect, s, rows), &webhook.Sender{Table: tabledynamo.New(connect.Client(), s.Table), Client: webhook.Client(nil, nil), PublicURL: s.PublicURL, Now: time.Now}}
 		own := &httpapi.Console{Stores: w.settings}
 		routes, err := w.signIn(s, own, logger)
 		if err != nil {
@@ -50,6 +52,7 @@ func Function(connect table.AWS) start.Function {
 type workspaces struct {
 	rows         *dynamo.Table
 	repositories *repositories.Repositories
+	webhooks     *webhook.Sender
 }
 
 // settings are the stores of a workspace's settings.
@@ -70,6 +73,12 @@ func (w workspaces) settings(id string) settings.Stores {
 				return nil, err
 			}
 			return workspace.Audit(ctx, registry, newest)
+		},
+		Webhooks: func() *webhook.Manager {
+			return &webhook.Manager{Sender: w.webhooks, Workspace: id, Head: func(ctx context.Context) (webhook.Position, error) {
+				head, err := w.rows.Ledger(access.ID(id)).Head(ctx)
+				return webhook.Position{Commit: head.Commit, Access: head.Access}, err
+			}}
 		}}
 }
 

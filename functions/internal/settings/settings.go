@@ -3,6 +3,7 @@
 //
 //	TABLE, BUCKET       where workspaces are stored
 //	QUEUE, DEAD_LETTERS the addresses of the queues of maintenance
+//	WEBHOOK_QUEUE       the address of the queue of webhooks
 //	PUBLIC_URL          where clients reach the service, without /v1; may be empty
 //	STREAM_URL          the server whose event streams clients are told of; may be empty
 //	BASE_PATH           what the paths of the API begin with (/v1)
@@ -40,6 +41,7 @@ type Settings struct {
 	Table, Bucket string
 	Queue         string
 	DeadLetters   string
+	WebhookQueue  string
 	PublicURL     string
 	StreamURL     string
 	BasePath      string
@@ -56,33 +58,35 @@ type Settings struct {
 // Required is what a function cannot do without.
 type Required int
 
-// What may be required, each with what stands before it.
+// What may be required, each with the table and the bucket that stand before it.
 const (
 	Nothing Required = iota
 	Table
 	TableAndBucket
-	Everything // the queues too
+	Webhooks   // their queue too
+	Everything // the queues of maintenance too
 )
 
 // Read reads the settings.
 func Read(getenv func(string) string, required Required) (Settings, error) {
 	r := reader{getenv: getenv}
 	s := Settings{
-		Table:       r.text("TABLE", required >= Table),
-		Bucket:      r.text("BUCKET", required >= TableAndBucket),
-		Queue:       r.text("QUEUE", required >= Everything),
-		DeadLetters: r.text("DEAD_LETTERS", required >= Everything),
-		PublicURL:   r.address("PUBLIC_URL"),
-		StreamURL:   r.address("STREAM_URL"),
-		BasePath:    r.basePath("BASE_PATH"),
-		SignIn:      r.text("SIGN_IN", false),
-		Limit:       r.rate("LIMIT", 5, 25),
-		Polls:       r.rate("POLL_LIMIT", 50, 200),
-		Telemetry:   r.rate("TELEMETRY_LIMIT", 5, 50),
-		Anonymous:   r.rate("ANONYMOUS_LIMIT", 10, 100),
-		ContextDays: int(r.number("CONTEXT_DAYS", telemetry.ContextDays)),
-		LogLevel:    r.level("LOG_LEVEL"),
-		Memory:      int64(r.number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 256)) << 20,
+		Table:        r.text("TABLE", required >= Table),
+		Bucket:       r.text("BUCKET", required >= TableAndBucket),
+		Queue:        r.text("QUEUE", required >= Everything),
+		DeadLetters:  r.text("DEAD_LETTERS", required >= Everything),
+		WebhookQueue: r.text("WEBHOOK_QUEUE", required == Webhooks),
+		PublicURL:    r.address("PUBLIC_URL"),
+		StreamURL:    r.address("STREAM_URL"),
+		BasePath:     r.basePath("BASE_PATH"),
+		SignIn:       r.text("SIGN_IN", false),
+		Limit:        r.rate("LIMIT", 5, 25),
+		Polls:        r.rate("POLL_LIMIT", 50, 200),
+		Telemetry:    r.rate("TELEMETRY_LIMIT", 5, 50),
+		Anonymous:    r.rate("ANONYMOUS_LIMIT", 10, 100),
+		ContextDays:  int(r.number("CONTEXT_DAYS", telemetry.ContextDays)),
+		LogLevel:     r.level("LOG_LEVEL"),
+		Memory:       int64(r.number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 256)) << 20,
 	}
 	return s, errors.Join(r.problems...)
 }

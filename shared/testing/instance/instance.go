@@ -23,7 +23,9 @@ type Site struct {
 	Table, Bucket string
 	// SQS, Queue and DeadLetters are for maintenance; "" for none.
 	SQS, Queue, DeadLetters string
-	PublicURL               string // "" for https://svc.test
+	// WebhookQueue is for webhooks; "" for none.
+	WebhookQueue string
+	PublicURL    string // "" for https://svc.test
 	// StreamURL is the server of the event streams; "" for none.
 	StreamURL string
 	// SignIn says with whom people sign in to the console, as the function reads it; "" for nobody.
@@ -51,6 +53,8 @@ func (s Site) variables(name string) string {
 		return cmp.Or(s.PublicURL, "https://svc.test")
 	case "QUEUE":
 		return s.Queue
+	case "WEBHOOK_QUEUE":
+		return s.WebhookQueue
 	case "DEAD_LETTERS":
 		return s.DeadLetters
 	case "STREAM_URL":
