@@ -90,10 +90,11 @@ func newEverything(t *testing.T) *everything {
 	t.Cleanup(func() { e.clock.Close() })
 	h.S3, h.SQS = e.clock.URL(), standin.SQS(t)
 	config := must.Get(standin.Config(background(t), h.SQS))(t)
-	for _, queue := range []*string{&h.Queue, &h.DeadLetters} {
+	for _, queue := range []*string{&h.Queue, &h.DeadLetters, &h.WebhookQueue} {
 		made := must.Get(sqs.NewFromConfig(config).CreateQueue(background(t), &sqs.CreateQueueInput{QueueName: aws.String(standin.Name())}))(t)
 		*queue = *made.QueueUrl
 	}
+	h.WebhookAllow = "127.0.0.0/8,::1"
 	e.judge = h.newJudge(t)
 	h.SignIn = fmt.Sprintf(`{"issuer": %q, "clientId": "svc", "clientSecret": "s", "rolesClaim": "groups", "roles": {"platform": ["engineer"]}}`, issuer(t))
 	e.api, e.invoke = e.instance(nil)
@@ -249,8 +250,10 @@ func (e *everything) signedIn() {
 	e.ask("listKeys", request{})
 	e.ask("rotateKey", request{path: "/console/api/settings/keys/" + made.ID + "/rotation", body: `{"overlapHours": 1}`})
 	e.ask("revokeKey", request{path: "/console/api/settings/keys/" + made.ID})
-	e.ask("addEnvironment", request{body: `{"name": "preview"}`})
-	e.ask("changeEnvironment", request{path: "/console/api/settings/environments/preview", body: `{"protected": true}`})
+	e.webhooks(func() {
+		e.ask("addEnvironment", request{body: `{"name": "preview"}`})
+		e.ask("changeEnvironment", request{path: "/console/api/settings/environments/preview", body: `{"protected": true}`})
+	})
 	e.ask("listAllEnvironments", request{})
 	must.Do(e, json.Unmarshal([]byte(e.ask("addPrincipal", request{body: `{"type": "user", "name": "Linus", "email": "linus@example.com", "roles": ["engineer"]}`})), &principal))
 	e.ask("makeSignInAddress", request{path: at(principal.ID) + "/address"})
@@ -500,6 +503,55 @@ func longKeys() string {
 		operations = append(operations, fmt.Sprintf(`{"op":"create","type":"feature_flag","body":{"key":%q}}`, key))
 	}
 	return `{"operations":[` + strings.Join(operations, ",") + `]}`
+}
+
+// webhooks has some made, told of what happens, and deleted: by a receiver that does not take
+// anything at first.
+func (e *everything) webhooks(happens func()) {
+	var down atomic.Bool
+	got := map[string]int{}
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got[r.Header.Get("Webhook-Id")]++; down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	}))
+	defer receiver.Close()
+	var made struct{ ID, Secret string }
+	must.Do(e, json.Unmarshal([]byte(e.ask("createWebhook", request{body: fmt.Sprintf(`{"name": "receiver", "address": "%s/hidden", "kinds": ["change", "audit"]}`, receiver.URL)})), &made))
+	at := "/console/api/settings/webhooks/" + made.ID
+	e.ask("changeWebhook", request{path: at, body: `{"tags": [], "form": "standard"}`})
+	e.ask("rotateWebhook", request{path: at + "/rotation", body: `{"overlapHours": 1}`})
+	if a := e.ask("testWebhook", request{path: at + "/test"}); !strings.Contains(a, `"status":200`) {
+		e.Errorf("a test: %s", a)
+	}
+	message := must.Get(json.Marshal(map[string]any{"Records": []map[string]string{{"messageId": "m", "body": fmt.Sprintf(`{"workspace":"head/%s"}`, e.workspace.ID)}, {"messageId": "n", "body": "not understood"}}}))(e)
+	tell := func() {
+		e.Helper()
+		if answer, err := e.invoke(background(e), "webhooks", message); err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"n"}]}` {
+			e.Errorf("webhooks: %s, %v", answer, err)
+		}
+	}
+	tell()
+	down.Store(true)
+	happens()
+	tell()
+	if detail := e.ask("getWebhook", request{path: at}); !strings.Contains(detail, `"problem":"the answer is 502"`) || strings.Contains(detail, "hidden") {
+		e.Errorf("a receiver that is down: %s", detail)
+	}
+	down.Store(false)
+	time.Sleep(10 * time.Second) // the first wait
+	tell()
+	if list := e.ask("listWebhooks", request{}); !strings.Contains(list, `"waiting":0,"parked":0`) {
+		e.Errorf("a receiver that is back: %s", list)
+	}
+	if len(got) < 5 {
+		e.Errorf("%d were sent", len(got))
+	}
+	e.ask("redeliver", request{path: at + "/deliveries/msg_none", status: 404})
+	down.Store(true)
+	e.ask("changeEnvironment", request{path: "/console/api/settings/environments/preview", body: `{"protected": false}`})
+	tell()
+	e.ask("deleteWebhook", request{path: at}) // and what waits for it
 }
 
 // maintenance runs until nothing is left to do: it merges, and days later deletes what

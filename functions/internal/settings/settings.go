@@ -4,6 +4,8 @@
 //	TABLE, BUCKET       where workspaces are stored
 //	QUEUE, DEAD_LETTERS the addresses of the queues of maintenance
 //	WEBHOOK_QUEUE       the address of the queue of webhooks
+//	WEBHOOK_ALLOW       ranges of addresses, with commas between them, that webhooks may be in
+//	                    though they are no part of the internet; may be empty, as in the template
 //	PUBLIC_URL          where clients reach the service, without /v1; may be empty
 //	STREAM_URL          the server whose event streams clients are told of; may be empty
 //	BASE_PATH           what the paths of the API begin with (/v1)
@@ -27,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -34,6 +37,7 @@ import (
 	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/webhook"
 )
 
 // Settings are a function's.
@@ -52,6 +56,7 @@ type Settings struct {
 	Limit, Polls, Telemetry, Anonymous ratelimit.Rate
 	ContextDays                        int // how long contexts are kept after they were last seen
 	LogLevel                           slog.Level
+	WebhookAllow                       string
 	Memory                             int64 // bytes that the function may take
 }
 
@@ -85,6 +90,7 @@ func Read(getenv func(string) string, required Required) (Settings, error) {
 		Telemetry:    r.rate("TELEMETRY_LIMIT", 5, 50),
 		Anonymous:    r.rate("ANONYMOUS_LIMIT", 10, 100),
 		ContextDays:  int(r.number("CONTEXT_DAYS", telemetry.ContextDays)),
+		WebhookAllow: r.ranges("WEBHOOK_ALLOW"),
 		LogLevel:     r.level("LOG_LEVEL"),
 		Memory:       int64(r.number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 256)) << 20,
 	}
@@ -140,6 +146,24 @@ func (r *reader) address(name string) string {
 		r.wrong(name, "the address without /v1")
 	}
 	return value
+}
+
+func (r *reader) ranges(name string) string {
+	value := r.getenv(name)
+	if _, err := webhook.ReadAllowed(split(value)); err != nil {
+		r.wrong(name, "ranges such as 10.0.0.0/8, with commas between them")
+	}
+	return value
+}
+
+// Allowed are the ranges that webhooks may be in though they are no part of the internet.
+func (s Settings) Allowed() []netip.Prefix {
+	allowed, _ := webhook.ReadAllowed(split(s.WebhookAllow)) // Read has read them
+	return allowed
+}
+
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
 func (r *reader) basePath(name string) string {

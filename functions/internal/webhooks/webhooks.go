@@ -62,7 +62,7 @@ func New(connect table.AWS, s settings.Settings, logger *slog.Logger) *Function 
 		}, err
 	}
 	return &Function{
-		Sender: &webhook.Sender{Table: dynamo.New(connect.Client(), s.Table), Client: webhook.Client(nil, nil), PublicURL: s.PublicURL, Now: time.Now, Logger: logger,
+		Sender: &webhook.Sender{Table: dynamo.New(connect.Client(), s.Table), Client: webhook.Client(s.Allowed(), nil), PublicURL: s.PublicURL, Now: time.Now, Logger: logger,
 			Sources: sources, Turn: rand.Text()},
 		Messages: sqs.NewFromConfig(connect(EndpointVariable)), Queue: s.WebhookQueue, Logger: logger,
 	}

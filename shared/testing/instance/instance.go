@@ -25,6 +25,8 @@ type Site struct {
 	SQS, Queue, DeadLetters string
 	// WebhookQueue is for webhooks; "" for none.
 	WebhookQueue string
+	// WebhookAllow are ranges that webhooks may be in beside those of the internet.
+	WebhookAllow string
 	PublicURL    string // "" for https://svc.test
 	// StreamURL is the server of the event streams; "" for none.
 	StreamURL string
@@ -55,6 +57,8 @@ func (s Site) variables(name string) string {
 		return s.Queue
 	case "WEBHOOK_QUEUE":
 		return s.WebhookQueue
+	case "WEBHOOK_ALLOW":
+		return s.WebhookAllow
 	case "DEAD_LETTERS":
 		return s.DeadLetters
 	case "STREAM_URL":
