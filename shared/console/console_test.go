@@ -213,13 +213,14 @@ const (
 
 type vendored struct{ name, licence string }
 
-// scripts are the bundles: what each is made of, and the packages that are in it. The
-// editor is minified, for it is large and mostly others' work.
+// scripts are the bundles: what each is made of, and the packages that are in it. That of
+// webhooks imports what it shares from the page's own. The editor is minified, for it is large and mostly others' work.
 var scripts = map[string]struct {
 	about, entry, sources string
 	minified              bool
 	packages              []vendored
 }{
+	"webhooks.js": {"svc console, its webhooks", "app/webhooks/webhooks.tsx", "app/webhooks", false, nil},
 	"console.js": {"svc console", "app/main.tsx", "app", false, []vendored{
 		{"preact", "MIT"}, {"@preact/signals", "MIT"}, {"@preact/signals-core", "MIT"},
 	}},
@@ -274,11 +275,18 @@ func bundled(t *testing.T, name string) []byte {
 	for i, p := range s.packages {
 		with[i] = p.name + " " + version(t, p) + " (" + p.licence + ")"
 	}
-	banner := "/*! " + s.about + ", with " + strings.Join(with, ", ") + ": see " + name + ".LICENSE.txt.\n * Made of shared/console/" + s.sources + ", whose scripts are " + sources(t, s.sources) + "\n */"
+	about := s.about
+	if len(with) > 0 {
+		about += ", with " + strings.Join(with, ", ") + ": see " + name + ".LICENSE.txt"
+	}
+	banner := "/*! " + about + ".\n * Made of shared/console/" + s.sources + ", whose scripts are " + sources(t, s.sources) + "\n */"
 	script := filepath.Join(t.TempDir(), name)
 	meta := script + ".json"
 	cmd := exec.Command(filepath.Join(packages, ".bin", "esbuild"), "--bundle", "--outfile="+script, "--metafile="+meta, "--format=esm", "--preserve-symlinks", "--target=es2022", "--charset=utf8",
 		"--legal-comments=none", "--log-level=warning", "--minify-whitespace", "--minify-syntax", fmt.Sprint("--minify-identifiers=", s.minified), "--banner:js="+banner, s.entry)
+	if name == "webhooks.js" {
+		cmd.Args = append(cmd.Args, "--external:../*", "--external:preact/jsx-runtime")
+	}
 	where := must.Get(filepath.Abs(packages))(t)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+where)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -292,8 +300,13 @@ func bundled(t *testing.T, name string) []byte {
 			t.Errorf("%s is in %s, and its package is not named there", path, name)
 		}
 	}
+	if name == "webhooks.js" { // what it has of the page is the page's own
+		return ofThePage.ReplaceAll(read(t, script), []byte(`from"./console.js"`))
+	}
 	return read(t, script)
 }
+
+var ofThePage = regexp.MustCompile(`from ?"(\.\./[a-z-]+|preact/jsx-runtime)"`)
 
 // sources is a hash over the scripts in a folder.
 func sources(t *testing.T, folder string) string {

@@ -178,3 +178,5 @@ effect(() => {
 if (!tokenGiven && !oneTimeKey.peek()) resume();
 
 render(<App />, document.getElementById("console") as HTMLElement);
+
+export * from "./shared";

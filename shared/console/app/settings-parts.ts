@@ -21,5 +21,10 @@ export const parts: Record<string, { title: string; note: string; add?: [string,
     note: "Where flags and configs have rules of their own.",
     add: [["add", "Add an environment"]],
   },
+  webhooks: {
+    title: "Webhooks",
+    note: "Chats and programs that are told of changes.",
+    add: [["add", "Add a webhook"]],
+  },
   audit: { title: "Audit trail", note: "Who changed people, keys and environments, and when." },
 };

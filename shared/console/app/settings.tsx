@@ -16,6 +16,7 @@ import { Environments } from "./settings-environments";
 import { AboutKey, KeyList, NewKey, SdkKeys } from "./settings-keys";
 import { parts } from "./settings-parts";
 import { People } from "./settings-people";
+import { Webhooks } from "./settings-webhooks";
 import { Time } from "./time";
 import { sentence } from "./words";
 import { useGet } from "./workspace";
@@ -163,6 +164,7 @@ function You({ session, keys }: { session: Session; keys: any[] }) {
 const asked: Record<string, string> = {
   people: "/settings/principals",
   environments: "/settings/environments",
+  webhooks: "/settings/webhooks",
 };
 
 export function Settings({ part = "you", id }: { part?: string; id?: string }) {
@@ -175,7 +177,9 @@ export function Settings({ part = "you", id }: { part?: string; id?: string }) {
   const keys = useGet(may && keyed ? "/settings/keys" : ""),
     own = useGet(may ? (asked[part] ?? "") : "");
   const refused = own.problem ?? keys.problem,
-    one = id !== undefined && own.data?.principals?.find((of: any) => of.id === id);
+    one =
+      id !== undefined &&
+      (own.data?.principals ?? own.data?.webhooks)?.find((of: any) => of.id === id);
   const all: any[] = keys.data?.keys ?? [];
   const shown = () => {
     if (!now) return <HowToSignIn />;
@@ -188,6 +192,7 @@ export function Settings({ part = "you", id }: { part?: string; id?: string }) {
       );
     if (part === "keys") return <SdkKeys keys={all} />;
     if (part === "environments") return <Environments all={own.data.environments} />;
+    if (part === "webhooks") return <Webhooks id={id} all={own.data.webhooks} />;
     if (part === "audit") return <Audit />;
     return <You session={now} keys={all.filter((key) => key.principalId === now.principal.id)} />;
   };
@@ -196,7 +201,9 @@ export function Settings({ part = "you", id }: { part?: string; id?: string }) {
       <Heading
         title={id === undefined ? title : one ? one.name : "Somebody"}
         note={
-          id === undefined ? note : one && (one.type === "user" ? "A person" : "A service account")
+          id === undefined
+            ? note
+            : one && (one.host ?? (one.type === "user" ? "A person" : "A service account"))
         }
       >
         {may && part === "you" && (
