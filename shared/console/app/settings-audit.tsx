@@ -27,6 +27,7 @@ const kinds: [string, string][] = [
   ["key", "Keys"],
   ["principal", "People"],
   ["environment", "Environments"],
+  ["webhook", "Webhooks"],
   ["workspace", "Workspace"],
 ];
 

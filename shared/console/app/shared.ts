@@ -10,4 +10,4 @@ export { Empty, Problem } from "./problem";
 export { Time } from "./time";
 export { Field } from "./values";
 export { count, sentence } from "./words";
-export { useGet } from "./workspace";
+export { environments, useGet } from "./workspace";

@@ -10,7 +10,7 @@ import { Empty, Problem } from "../problem";
 import { Time } from "../time";
 import { Field } from "../values";
 import { count, sentence } from "../words";
-import { useGet } from "../workspace";
+import { environments, useGet } from "../workspace";
 
 interface Attempt {
   at: string;
@@ -91,38 +91,80 @@ const forms: Record<string, string> = { standard: "JSON, signed", slack: "Slack"
 
 const words = (text: string) => text.split(/[\s,]+/).filter((word) => word);
 
+const types: Record<string, string> = {
+  feature_flag: "Flags",
+  config: "Configs",
+  log_level: "Log levels",
+  segment: "Segments",
+  schema: "Schemas",
+};
+
+/** Some of a few. */
+const Some = ({
+  label,
+  all,
+  chosen,
+  set,
+}: {
+  label: string;
+  all: Record<string, string>;
+  chosen: string[];
+  set: (chosen: string[]) => void;
+}) => (
+  <fieldset class="arms">
+    <legend>{label}</legend>
+    {Object.entries(all).map(([one, text]) => (
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={chosen.includes(one)}
+          onChange={(event: any) =>
+            set(event.target.checked ? [...chosen, one] : chosen.filter((other) => other !== one))
+          }
+        />{" "}
+        <span>{text}</span>
+      </label>
+    ))}
+  </fieldset>
+);
+
 /** Makes a webhook, or changes one. */
 function Edit({ of }: { of?: Webhook }) {
-  const [name, setName] = useState(of?.name ?? "");
   const [to, setTo] = useState("");
+  const [tags, setTags] = useState((of?.tags ?? []).join(" "));
   const [form, setForm] = useState(forms[of?.form ?? "standard"] as string | undefined);
-  const [chosen, choose] = useState(of?.kinds ?? ["change"]);
-  const filters = { environments: "Environments", tags: "Tags", types: "Types" } as const;
-  type Filter = keyof typeof filters;
-  const [only, narrow] = useState({
-    environments: (of?.environments ?? []).join(" "),
-    tags: (of?.tags ?? []).join(" "),
-    types: (of?.types ?? []).join(" "),
-  } as Record<Filter, string>);
-  const body = () => ({
-    name: name.trim(),
-    ...(to.trim() && { address: to.trim() }),
-    kinds: chosen,
-    form: Object.keys(forms).find((key) => forms[key] === form),
-    ...Object.fromEntries(Object.entries(only).map(([key, text]) => [key, words(text)])),
+  const [now, set] = useState({
+    name: of?.name ?? "",
+    kinds: of?.kinds ?? ["change"],
+    environments: of?.environments ?? [],
+    types: of?.types ?? [],
   });
+  const name = now.name.trim(),
+    known = [...environments.value.map((one) => one.name), ...now.environments];
   return (
     <Ask
       title={of ? `Edit ${of.name}` : "Add a webhook"}
       verb={of ? "Save" : "Add"}
-      waiting={!name.trim() || (!of && !to.trim()) || !chosen.length}
-      done={`${name.trim()} is changed.`}
+      waiting={!name || (!of && !to.trim()) || !now.kinds.length}
+      done={`${name} is changed.`}
       run={async () => {
-        const result = await send(of ? "PATCH" : "POST", of ? `/${of.id}` : "", body());
+        const result = await send(of ? "PATCH" : "POST", of ? `/${of.id}` : "", {
+          ...now,
+          name,
+          ...(to.trim() && { address: to.trim() }),
+          form: Object.keys(forms).find((key) => forms[key] === form),
+          tags: words(tags),
+        });
         return of ? undefined : made(result);
       }}
     >
-      <Field type="line" label="Name" text={name} set={setName} autofocus />
+      <Field
+        type="line"
+        label="Name"
+        text={now.name}
+        set={(name: string) => set({ ...now, name })}
+        autofocus
+      />
       <Field
         type="line"
         label="Address"
@@ -137,34 +179,31 @@ function Edit({ of }: { of?: Webhook }) {
         text={form}
         set={setForm}
       />
-      <fieldset>
-        <legend>Tell it of</legend>
-        {Object.entries(kinds).map(([kind, text]) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={chosen.includes(kind)}
-              onChange={(event: any) =>
-                choose(
-                  event.target.checked
-                    ? [...chosen, kind]
-                    : chosen.filter((other) => other !== kind),
-                )
-              }
-            />{" "}
-            <span>{text}</span>
-          </label>
-        ))}
-      </fieldset>
-      {(Object.keys(filters) as Filter[]).map((key) => (
-        <Field
-          type="line"
-          label={`Only ${filters[key].toLowerCase()}`}
-          note={key === "types" ? "Such as feature_flag config; empty for all." : "Empty for all."}
-          text={only[key]}
-          set={(text: string) => narrow({ ...only, [key]: text })}
-        />
-      ))}
+      <Some
+        label="Tell it of"
+        all={kinds}
+        chosen={now.kinds}
+        set={(kinds) => set({ ...now, kinds })}
+      />
+      <Some
+        label="Only changes that reach (none: all environments)"
+        all={Object.fromEntries(known.map((name) => [name, name]))}
+        chosen={now.environments}
+        set={(environments) => set({ ...now, environments })}
+      />
+      <Some
+        label="Only changes of (none: everything)"
+        all={types}
+        chosen={now.types}
+        set={(types) => set({ ...now, types })}
+      />
+      <Field
+        type="line"
+        label="Only with one of the tags"
+        note="With spaces between them; empty for all."
+        text={tags}
+        set={setTags}
+      />
     </Ask>
   );
 }
