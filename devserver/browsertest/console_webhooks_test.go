@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/must"
 )
 
@@ -100,6 +102,34 @@ func TestConsoleWebhooks(t *testing.T) {
 	p.shutSecret(t)
 	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/staging", `{"enabled": true}`)
 	eventually(t, "the change arrives", func() (any, bool) { return to.all(), len(to.all()) == 4 })
+
+	// The receiver of the guide takes them too, each once.
+	shown := node(t, guides.Snippet(t, "devserver/guides/webhooks.md", "receiver"))
+	port := freeport.Take()
+	shown.Env = append(os.Environ(), "SECRET="+second, "PORT="+port)
+	listening := must.Get(shown.StdoutPipe())(t)
+	must.Do(t, shown.Start())
+	t.Cleanup(func() { _ = shown.Process.Kill(); _ = shown.Wait() })
+	lines := bufio.NewScanner(listening)
+	lines.Scan()
+	for i, want := range []int{http.StatusUnauthorized, http.StatusNoContent, http.StatusNoContent} {
+		d := got[0] // by the first secret
+		if i > 0 {
+			d = to.all()[3]
+		}
+		r := must.Get(http.NewRequest(http.MethodPost, "http://127.0.0.1:"+port, strings.NewReader(d.Body)))(t)
+		for name, value := range d.Headers {
+			r.Header.Set(name, value)
+		}
+		answer := must.Get(http.DefaultClient.Do(r))(t)
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("the guide's receiver answers %d, want %d", answer.StatusCode, want)
+		}
+	}
+	if lines.Scan(); !strings.HasPrefix(lines.Text(), "change "+w.base+"/console/#/flags/new-checkout {") {
+		t.Errorf("the guide's receiver prints %s", lines.Text())
+	}
 
 	verify := node(t, testdata(t, "verify-webhooks.js"))
 	verify.Stdin = strings.NewReader(string(must.Get(json.Marshal(map[string]any{"secrets": []string{secret, second}, "deliveries": to.all()}))(t)))

@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 			"mistakes": mistakes,
 			"journal":  journal,
 			"keyenv":   keyEnv,
+			"idenv":    idEnv,
 			"mode":     mode,
 			"patch":    patch,
 			"poll":     poll,
@@ -166,6 +167,14 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 // keyEnv sets a variable to the key that a file holds.
 func keyEnv(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// idEnv sets a variable to the first word of the second line of what a command printed: the
+// id of the first that a list has.
+func idEnv(ts *testscript.TestScript, _ bool, args []string) {
+	_, rows, _ := strings.Cut(ts.ReadFile(args[1]), "\n")
+	id, _, _ := strings.Cut(rows, " ")
+	ts.Setenv(args[0], id)
 }
 
 // patch prints the answer to PATCH url with a key and a body.

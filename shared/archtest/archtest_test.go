@@ -196,6 +196,12 @@ var rules = []struct {
 		why:     "what is counted and saved is decided without knowing where it comes from and where it is kept",
 	},
 	{
+		who:     []string{"shared/webhook"},
+		imports: []string{"os", "testing", module + "shared/ledger/...", module + "shared/settings", module + "shared/httpapi", module + "shared/control"},
+		reaches: []string{"go.etcd.io/...", "github.com/aws/...", "testing"},
+		why:     "what webhooks are told is decided without knowing who manages them and where it is kept",
+	},
+	{
 		who:     []string{"shared/sdkapi"},
 		imports: []string{"os", module + "shared/ledger/...", module + "shared/repository/...", module + "shared/telemetry/...", module + "shared/httpapi"},
 		reaches: []string{"github.com/aws/...", "go.etcd.io/...", "testing"},

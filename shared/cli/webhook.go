@@ -174,9 +174,10 @@ func stateOf(h settings.WebhookRow) string {
 
 func (w *webhookCommand) show() *cobra.Command {
 	return &cobra.Command{
-		Use:   "show <id>",
-		Short: "Show a webhook, and what it did not take",
-		Args:  Arguments(webhookHint),
+		Use:     "show <id>",
+		Short:   "Show a webhook, and what it did not take",
+		Example: "  " + w.Program + " webhook show wzzzhtxfhrjg4fpc",
+		Args:    Arguments(webhookHint),
 		RunE: w.on(func(cmd *cobra.Command, m *webhook.Manager, args []string) error {
 			h, err := settings.DetailOf(cmd.Context(), m, access.ID(args[0]))
 			if err != nil {
@@ -217,7 +218,8 @@ func (w *webhookCommand) rotate() *cobra.Command {
 		Long: `Give a webhook another secret. Standard output is exactly that. What is sent is signed
 with both for --overlap, so that you can roll the new one out. A webhook that came from
 a backup needs its --address too.`,
-		Args: Arguments(webhookHint),
+		Example: "  " + w.Program + " webhook rotate wzzzhtxfhrjg4fpc --overlap 7d",
+		Args:    Arguments(webhookHint),
 		RunE: w.on(func(cmd *cobra.Command, m *webhook.Manager, args []string) error {
 			hook, secret, err := m.Rotate(cmd.Context(), access.ID(args[0]), overlap, address)
 			if err != nil {
@@ -237,9 +239,10 @@ a backup needs its --address too.`,
 // sends makes the commands that send something.
 func (w *webhookCommand) sends(name, arguments, short string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   name + " " + arguments,
-		Short: short,
-		Args:  Arguments("webhook list shows the ids, and webhook show those of deliveries"),
+		Use:     name + " " + arguments,
+		Short:   short,
+		Example: "  " + w.Program + " webhook " + name + strings.NewReplacer("<id>", "wzzzhtxfhrjg4fpc", "<delivery>", "msg_0123456789abcdef0123456789abcdef").Replace(" "+arguments),
+		Args:    Arguments("webhook list shows the ids, and webhook show those of deliveries"),
 		RunE: w.on(func(cmd *cobra.Command, m *webhook.Manager, args []string) (err error) {
 			var a *webhook.Attempt
 			if name == "test" {
@@ -268,9 +271,10 @@ func (w *webhookCommand) sends(name, arguments, short string) *cobra.Command {
 
 func (w *webhookCommand) delete() *cobra.Command {
 	return &cobra.Command{
-		Use:   "delete <id>",
-		Short: "Delete a webhook, and what waits for it",
-		Args:  Arguments(webhookHint),
+		Use:     "delete <id>",
+		Short:   "Delete a webhook, and what waits for it",
+		Example: "  " + w.Program + " webhook delete wzzzhtxfhrjg4fpc",
+		Args:    Arguments(webhookHint),
 		RunE: w.on(func(cmd *cobra.Command, m *webhook.Manager, args []string) error {
 			return m.Delete(cmd.Context(), access.ID(args[0]))
 		}),
