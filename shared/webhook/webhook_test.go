@@ -66,15 +66,22 @@ func (c *counted) Update(ctx context.Context, w table.Write) (a table.Attributes
 }
 
 // events is a source that tests fill.
-type events struct{ all []webhook.Event }
+type events struct {
+	mu  sync.Mutex
+	all []webhook.Event
+}
 
 func (e *events) After(_ context.Context, _ *webhook.Webhook, position string) ([]webhook.Event, string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	at, _ := strconv.Atoi(position)
 	end := min(at+3, len(e.all)) // in pages
 	return e.all[at:end], strconv.Itoa(max(at, end)), nil
 }
 
 func (e *events) add(items ...string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	n := len(e.all) + 1
 	e.all = append(e.all, webhook.Event{Kind: webhook.KindRequest, ID: fmt.Sprint("request/", n), At: time.Unix(int64(n), 0).UTC(), Items: items,
 		Title: fmt.Sprint("event ", n), Lines: []string{"of " + strings.Join(items, ", ")}, Link: "#/requests/1", Position: strconv.Itoa(n), Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))})
