@@ -285,6 +285,9 @@ func (h *History) change(ctx context.Context, w *Webhook, c repository.Commit) (
 // left out.
 func (e *Event) finish(key []byte) (err error) {
 	e.Lines = e.Lines[:min(len(e.Lines), maxLines+1)]
+	for i, line := range e.Lines {
+		e.Lines[i] = document.WordsWithin(line, maxLine)
+	}
 	if e.change == nil {
 		return nil
 	}
@@ -426,6 +429,9 @@ func (a Audit) After(ctx context.Context, _ *Webhook, position string) ([]Event,
 	return events, strconv.FormatInt(a.Access, 10), nil
 }
 
+// maxAudited is how many events of one edit are told, as of somebody with very many sessions.
+const maxAudited = 50
+
 // audited is an event of the trail, and that in words.
 type audited struct {
 	audit.Event
@@ -436,11 +442,16 @@ type audited struct {
 func auditEvent(id string, told []audit.Event) Event {
 	e := Event{Kind: KindAudit, ID: id, At: told[0].At, Title: document.WordsWithin(told[0].By, 100) + ", in the audit trail", Link: "#/settings/audit"}
 	var all []audited
-	for _, one := range told {
+	omitted := max(0, len(told)-maxAudited)
+	for _, one := range told[:len(told)-omitted] {
 		e.Items = append(e.Items, "audit "+one.Subject)
 		e.Lines = append(e.Lines, one.Words())
 		all = append(all, audited{one, one.Words()})
 	}
-	e.Data, _ = json.Marshal(map[string]any{"events": all}) // of texts and times
+	data := map[string]any{"events": all}
+	if omitted > 0 {
+		data["eventsOmitted"] = omitted
+	}
+	e.Data, _ = json.Marshal(data) // of texts and times
 	return e
 }

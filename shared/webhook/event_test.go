@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,6 +106,43 @@ func TestACommitIsTold(t *testing.T) {
 	}
 	if blob := memoryrepository.Sum(flag("dark-mode", `,"readyForCleanup":true`)); strings.Contains(*first.After, blob) {
 		t.Error("a digest is that of git, with which values can be tried")
+	}
+}
+
+// TestALargeCommit is one entry, and everything waits for it.
+func TestALargeCommit(t *testing.T) {
+	s := newShop(t, webhook.Edit{})
+	files := map[string]string{}
+	for i := range 25 {
+		files[fmt.Sprintf("feature-flags/f%d.json", i)] = flag(fmt.Sprint("f", i), "")
+	}
+	s.push(files)
+	s.push(map[string]string{"segments/beta.json": `{"key":"beta","type":"segment","default":{"rules":[]}}`})
+	s.send(0)
+	all := s.sent()
+	if len(all) != 2 || len(all[0].Data.Entries) != 1 || !strings.Contains(all[0].Data.Entries[0].Messages[0].Message, "25 items") || s.found().Waiting[1].Attempts != 0 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestNothingConfidentialIsTold, in no form, and no more than the activity tells.
+func TestNothingConfidentialIsTold(t *testing.T) {
+	s := newShop(t, webhook.Edit{})
+	config := func(value string) string {
+		return `{"key":"api","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"` + value + `","confidential":true}}]},"environments":[]}`
+	}
+	s.push(map[string]string{"configs/api.json": config("sesame-one")})
+	s.push(map[string]string{"configs/api.json": config("sesame-two")})
+	s.push(map[string]string{"configs/api.json": ""})
+	s.send(0)
+	all := s.found().Waiting
+	if text := fmt.Sprintf("%+v", all); len(all) != 3 || strings.Contains(text, "sesame") {
+		t.Errorf("%s", text)
+	}
+	for _, d := range all {
+		if strings.Contains(string(d.Event.Data), "sesame") {
+			t.Errorf("%s", d.Event.Data)
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ func (m *Manager) Change(ctx context.Context, id access.ID, e Edit) (*Registered
 	if err != nil {
 		return nil, err
 	}
-	before, silent := hook.words(), hook.Silent
+	before, silent, told := hook.words(), hook.Silent, sourcesOf(&hook.Webhook)
 	if err := e.apply(&hook.Webhook); err != nil {
 		return nil, wrong(err)
 	}
@@ -136,7 +136,20 @@ func (m *Manager) Change(ctx context.Context, id access.ID, e Edit) (*Registered
 	if err := m.tell(ctx, access.WebhookChanged, &hook.Webhook, before, hook.words()); err != nil {
 		return nil, err
 	}
-	return hook, m.put(ctx, hook)
+	begun := table.Write{Key: m.store().at("hook", string(id), "state"), Set: table.Attributes{}}
+	for _, name := range sourcesOf(&hook.Webhook) { // what is added is told from now on
+		if !slices.Contains(told, name) {
+			head, err := m.Head(ctx)
+			if err != nil {
+				return nil, err
+			}
+			begun.Set[name] = table.Text(head.of(name))
+		}
+	}
+	if len(begun.Set) == 0 || silent {
+		return hook, m.put(ctx, hook)
+	}
+	return hook, m.put(ctx, hook, begun)
 }
 
 // put replaces a webhook that is there.

@@ -484,6 +484,31 @@ func TestNothingSecretIsLeft(t *testing.T) {
 	})
 }
 
+// TestAKindThatIsAdded is told from then on, and not what happened before.
+func TestAKindThatIsAdded(t *testing.T) {
+	w := newWorld(t, bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db"))), webhook.FormStandard)
+	now := webhook.Position{}
+	w.manager.Head = func(context.Context) (webhook.Position, error) { return now, nil }
+	audit := &events{}
+	sources := w.sender.Sources
+	w.sender.Sources = func(ctx context.Context, workspace string) (map[string]webhook.Source, error) {
+		all, err := sources(ctx, workspace)
+		all[webhook.SourceAudit] = audit
+		return all, err
+	}
+	for n := range 3 {
+		audit.add("key")
+		if now.Access = int64(n + 1); n == 1 {
+			kinds := []string{webhook.KindRequest, webhook.KindAudit}
+			must.Get(w.manager.Change(t.Context(), w.hook.ID, webhook.Edit{Kinds: &kinds}))(t)
+		}
+		w.send(0)
+	}
+	if got := w.numbers(); !slices.Equal(got, []int{3}) {
+		t.Errorf("got %v", got)
+	}
+}
+
 // TestRotation: both secrets sign for a while.
 func TestRotation(t *testing.T) {
 	w := newWorld(t, bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db"))), webhook.FormStandard)
