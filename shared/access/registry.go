@@ -146,10 +146,9 @@ func (r *Registry) edit(ctx context.Context, change func(s *State, again bool) e
 	})
 }
 
-// Tell adds to the audit trail what is about to be done to something that is kept elsewhere.
-// It is an edit like any other, which raises the access version. Where an answer gets lost
-// it may be told twice.
-func (r *Registry) Tell(ctx context.Context, c Change) error {
+// Note tells the audit trail of something that is no edit. The version rises all the same.
+// Where an answer gets lost it may be told twice.
+func (r *Registry) Note(ctx context.Context, c Change) error {
 	return r.store.Update(ctx, func(s State) (State, Entry, error) {
 		s = s.clone()
 		s.Version++

@@ -74,8 +74,9 @@ func sourcesOf(w *Webhook) (names []string) {
 
 // Position is where the history or the audit trail ends.
 type Position struct {
-	Commit string
-	Access int64
+	Commit   string
+	Access   int64
+	Requests int64 // the last event of change requests
 }
 
 func (p Position) of(source string) string {
@@ -85,7 +86,7 @@ func (p Position) of(source string) string {
 	case SourceAudit:
 		return strconv.FormatInt(p.Access, 10)
 	}
-	return ""
+	return strconv.FormatInt(p.Requests, 10)
 }
 
 // place is a position in the history: the commit has the say, and the sequence is where to
@@ -427,6 +428,40 @@ func (a Audit) After(ctx context.Context, _ *Webhook, position string) ([]Event,
 		}
 	}
 	return events, strconv.FormatInt(a.Access, 10), nil
+}
+
+// Requested is something that happened to a change request.
+type Requested struct {
+	Sequence int64     `json:"-"` // among all of the workspace, rising
+	Number   int64     `json:"number"`
+	Title    string    `json:"title"`
+	Kind     string    `json:"kind"` // such as created, approved, applied
+	At       time.Time `json:"-"`
+	Author   author    `json:"author"` // of what happened
+}
+
+// By says whose doing it was.
+func (r Requested) By(name, email string, isServiceAccount bool) Requested {
+	r.Author = author{document.WordsWithin(name, 100), document.WordsWithin(email, 100), isServiceAccount}
+	return r
+}
+
+// Requests are what happened to change requests: those after a sequence, in order.
+type Requests func(ctx context.Context, after int64, each func(Requested) (more bool, err error)) error
+
+// After implements Source.
+func (list Requests) After(ctx context.Context, _ *Webhook, position string) (events []Event, reached string, err error) {
+	at, _ := strconv.ParseInt(position, 10, 64)
+	reached = position
+	err = list(ctx, at, func(r Requested) (bool, error) {
+		reached = strconv.FormatInt(r.Sequence, 10)
+		data, err := json.Marshal(r)
+		title := document.WordsWithin(r.Title, 100)
+		events = append(events, Event{Kind: KindRequest, ID: "request/" + reached, At: r.At, Items: []string{fmt.Sprint("request ", r.Number)}, Position: reached,
+			Title: fmt.Sprintf("%s, change request %d %s", r.Author.Name, r.Number, r.Kind), Lines: []string{title}, Link: fmt.Sprint("#/requests/", r.Number), Data: data})
+		return len(events) < perPage, err
+	})
+	return events, reached, err
 }
 
 // maxAudited is how many events of one edit are told, as of somebody with very many sessions.

@@ -109,6 +109,32 @@ func TestACommitIsTold(t *testing.T) {
 	}
 }
 
+// TestRequestsAreTold in order, page by page.
+func TestRequestsAreTold(t *testing.T) {
+	w := newWorld(t, bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db"))), webhook.FormStandard)
+	last := int64(70)
+	w.sender.Sources = func(context.Context, string) (map[string]webhook.Source, error) {
+		return map[string]webhook.Source{webhook.SourceRequests: webhook.Requests(func(_ context.Context, after int64, each func(webhook.Requested) (bool, error)) error {
+			for n := after + 1; n <= last; n++ {
+				r := webhook.Requested{Sequence: n, Number: n % 7, Title: "Dark mode <!channel>", Kind: "approved", At: ada.When}
+				if more, err := each(r.By("Grace", "grace@example.com", false)); !more || err != nil {
+					return err
+				}
+			}
+			return nil
+		})}, nil
+	}
+	for range 3 {
+		w.send(0)
+	}
+	if len(w.got) != 70 {
+		t.Fatalf("%d were sent", len(w.got))
+	}
+	if want := `"link":"https://flags.example.com/console/#/requests/1","previousParked":false,"data":{"number":1,"title":"Dark mode \u003c!channel\u003e","kind":"approved","author":{"name":"Grace","email":"grace@example.com","isServiceAccount":false}}}`; !strings.HasSuffix(w.got[0].body, want) {
+		t.Errorf("sent %s, want %s", w.got[0].body, want)
+	}
+}
+
 // TestALargeCommit is one entry, and everything waits for it.
 func TestALargeCommit(t *testing.T) {
 	s := newShop(t, webhook.Edit{})

@@ -56,7 +56,7 @@ func (m *Manager) Find(ctx context.Context, id access.ID) (*Registered, error) {
 }
 
 func (m *Manager) tell(ctx context.Context, action access.Action, w *Webhook, before, after []string) error {
-	return m.Registry.Tell(ctx, access.Change{Action: action, Subject: string(w.ID), Name: w.Name, Before: before, After: after})
+	return m.Registry.Note(ctx, access.Change{Action: action, Subject: string(w.ID), Name: w.Name, Before: before, After: after})
 }
 
 // wrong marks an error as the caller's.

@@ -16,7 +16,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
+	"path"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -89,13 +89,13 @@ func (f *Function) Handle(ctx context.Context, event json.RawMessage) (any, erro
 // maxDelay is how late a message can be sent: a wait that is longer takes several.
 const maxDelay = 15 * time.Minute
 
-// work tells the webhooks of a workspace, which a message names by its head's partition.
+// work tells the webhooks of a workspace, which a message names by a partition of its rows.
 func (f *Function) work(ctx context.Context, body string) error {
 	var asked struct{ Workspace string }
 	if err := json.Unmarshal([]byte(body), &asked); err != nil {
 		return err
 	}
-	id, err := access.ParseID(strings.TrimPrefix(asked.Workspace, "head/"))
+	id, err := access.ParseID(path.Base(asked.Workspace))
 	if err != nil {
 		return err
 	}
