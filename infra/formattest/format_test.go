@@ -29,6 +29,7 @@ import (
 	"svc.example/svc/shared/backup"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/webhook"
 )
 
 var record = flag.Bool("record", false, "record the present formats, where testdata lacks them")
@@ -44,6 +45,8 @@ type store interface {
 	revokeKey(t *testing.T, key access.Key)
 	// events counts the entries of the audit trail.
 	events(t *testing.T) int
+	// webhooks has work done on the workspace's.
+	webhooks(t *testing.T, work func(*webhook.Manager) error)
 	// open serves it, until the function that it returns is called.
 	open(t *testing.T) (handler http.Handler, end func())
 	// expires reports whether an answer may be another after some months.
@@ -55,9 +58,11 @@ type store interface {
 
 // recording is what an archive tells besides what is stored.
 type recording struct {
-	Keys    map[string]string // by what they are for
-	Events  int               // of the audit trail
-	Answers []answer
+	Keys   map[string]string // by what they are for
+	Events int               // of the audit trail
+	// Webhooks are how many there are: in archives of backups since format 2.
+	Webhooks int `json:",omitempty"`
+	Answers  []answer
 }
 
 type answer struct {
@@ -117,6 +122,13 @@ func fill(t *testing.T, s store) recording {
 		"secret":  key(access.KeyRequest{Kind: access.KindSecretSDK, Name: "servers", Environment: "production"}),
 		"revoked": revoked.Reveal(),
 	}}
+	s.webhooks(t, func(m *webhook.Manager) error {
+		m.Now = time.Now
+		name, address := "chat", "https://hooks.example.com/secret"
+		_, _, err := m.Create(t.Context(), webhook.Edit{Name: &name, Address: &address, Environments: &[]string{"production"}})
+		return err
+	})
+	told.Webhooks = 1
 	handler, end := s.open(t)
 	defer end()
 	for _, write := range []struct{ method, path, key, body string }{
@@ -161,6 +173,13 @@ func (told recording) holds(t *testing.T, s store) {
 	if n := s.events(t); n != told.Events {
 		t.Errorf("%d events, and then %d", n, told.Events)
 	}
+	s.webhooks(t, func(m *webhook.Manager) error {
+		all, err := m.List(t.Context())
+		if len(all) != told.Webhooks || len(all) > 0 && (all[0].Name != "chat" || all[0].Environments[0] != "production") {
+			t.Errorf("the webhooks are %+v, and then %d", all, told.Webhooks)
+		}
+		return err
+	})
 }
 
 // goesOn writes, and looks whether it is there when it is opened again.
@@ -311,6 +330,10 @@ func (d directory) revokeKey(t *testing.T, key access.Key) {
 func (d directory) events(t *testing.T) int {
 	events := must.Get(embedded.Audit(t.Context(), string(d), 0))(t)
 	return len(events)
+}
+
+func (d directory) webhooks(t *testing.T, work func(*webhook.Manager) error) {
+	must.Do(t, embedded.Webhooks(t.Context(), string(d), "Ada", work))
 }
 
 func (d directory) open(t *testing.T) (http.Handler, func()) {

@@ -23,6 +23,7 @@ import (
 	"svc.example/svc/shared/testing/instance"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/webhook"
 )
 
 // TestTablesAndBuckets of a hosted workspace.
@@ -71,6 +72,10 @@ func (h hosted) revokeKey(t *testing.T, key access.Key) {
 func (h hosted) events(t *testing.T) int {
 	events := must.Get(h.workspace(t).Audit(t.Context(), 0))(t)
 	return len(events)
+}
+
+func (h hosted) webhooks(t *testing.T, work func(*webhook.Manager) error) {
+	must.Do(t, work(h.workspace(t).Webhooks("Ada")))
 }
 
 func (h hosted) open(t *testing.T) (http.Handler, func()) {

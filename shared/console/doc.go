@@ -9,6 +9,9 @@
 // requests, each of which somebody pays for where it is hosted, and svc has the
 // files in it only as gzip, as nearly every browser takes them.
 //
+// The view of webhooks, app/webhooks, is a bundle of its own too, which is loaded when it is
+// opened and imports what it shares from that of the page (app/shared.ts).
+//
 // The editor for JSON, app/editor, is a bundle of its own, minified, with CodeMirror: a
 // browser loads it when somebody edits JSON for the first time. Where it cannot be had,
 // the plain field that stands in its place until then stays.
