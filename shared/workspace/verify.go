@@ -214,7 +214,8 @@ func (v *verifier) declaration() {
 		return
 	}
 	var issues []document.Issue
-	_, read := readEnvironments(f.tree)
+	environments, read := readEnvironments(f.tree)
+	_, reviews := readReviews(f.tree, environments)
 	v.reported(read)
 	for i, entry := range f.tree.Get("environments").Elements() {
 		pointer := "/environments/" + strconv.Itoa(i)
@@ -227,7 +228,7 @@ func (v *verifier) declaration() {
 			issues = append(issues, document.Issue{Code: problem.InvalidEnvironmentName, Pointer: pointer, Message: message})
 		}
 	}
-	v.add(Error, f, append(issues, referencesIssue(f.tree)...)...)
+	v.add(Error, f, slices.Concat(issues, referencesIssue(f.tree), reviews)...)
 	v.add(Warning, f, misspelt(f.tree, "", fileShape)...)
 	v.byteOrderMark(f)
 }

@@ -34,6 +34,7 @@ var (
 	fileShape = shape{
 		"environments":   {"name": nil, "environmentType": nil, "protected": nil, "archived": nil},
 		secretReferences: nil,
+		reviewMember:     nil,
 	}
 	// Secrets' marks in the first are what Decode calls an error.
 	contentShapes = map[document.ValueType]shape{
