@@ -35,27 +35,27 @@ var matrix string
 
 // Writes that touch several scopes, one that no environment declares, or none.
 const combinations = `
-workspace tier               scopes                required              member admin support engineer protected_engineer support_nonprotected engineer_nonprotected
+workspace tier               scopes                required              member admin support engineer protected_engineer support_nonprotected engineer_nonprotected review_bypass
 
-guarded   support            staging,production    config.edit.support   .      .     y       y        y                  .                    .
-guarded   standard           staging,production    config.edit.standard  .      .     .       y        y                  .                    .
-guarded   standard           staging,metadata      config.edit.standard  .      .     .       y        y                  .                    .
-guarded   protected-env      staging,production    config.edit.protected .      .     .       .        y                  .                    .
-guarded   protected-env      staging,metadata      config.edit.protected .      .     .       .        y                  .                    .
-open      standard           staging,development   config.edit.standard  .      .     .       y        y                  .                    y
-open      standard           staging,default       config.edit.standard  .      .     .       y        y                  .                    y
-open      protected-env      staging,development   config.edit.standard  .      .     .       y        y                  .                    y
-open      protected-env      staging,default       config.edit.protected .      .     .       .        y                  .                    .
+guarded   support            staging,production    config.edit.support   .      .     y       y        y                  .                    .                      .
+guarded   standard           staging,production    config.edit.standard  .      .     .       y        y                  .                    .                      .
+guarded   standard           staging,metadata      config.edit.standard  .      .     .       y        y                  .                    .                      .
+guarded   protected-env      staging,production    config.edit.protected .      .     .       .        y                  .                    .                      .
+guarded   protected-env      staging,metadata      config.edit.protected .      .     .       .        y                  .                    .                      .
+open      standard           staging,development   config.edit.standard  .      .     .       y        y                  .                    y                      .
+open      standard           staging,default       config.edit.standard  .      .     .       y        y                  .                    y                      .
+open      protected-env      staging,development   config.edit.standard  .      .     .       y        y                  .                    y                      .
+open      protected-env      staging,default       config.edit.protected .      .     .       .        y                  .                    .                      .
 
-guarded   standard           undeclared            config.edit.standard  .      .     .       y        y                  .                    .
-guarded   protected-env      undeclared            config.edit.protected .      .     .       .        y                  .                    .
-open      standard           undeclared            config.edit.standard  .      .     .       y        y                  .                    y
-open      protected-env      undeclared            config.edit.standard  .      .     .       y        y                  .                    y
+guarded   standard           undeclared            config.edit.standard  .      .     .       y        y                  .                    .                      .
+guarded   protected-env      undeclared            config.edit.protected .      .     .       .        y                  .                    .                      .
+open      standard           undeclared            config.edit.standard  .      .     .       y        y                  .                    y                      .
+open      protected-env      undeclared            config.edit.standard  .      .     .       y        y                  .                    y                      .
 
-guarded   support            -                     config.edit.support   .      .     y       y        y                  y                    y
-guarded   standard           -                     config.edit.standard  .      .     .       y        y                  .                    y
-guarded   protected-env      -                     config.edit.standard  .      .     .       y        y                  .                    y
-guarded   protected-all-envs -                     config.edit.protected .      .     .       .        y                  .                    .
+guarded   support            -                     config.edit.support   .      .     y       y        y                  y                    y                      .
+guarded   standard           -                     config.edit.standard  .      .     .       y        y                  .                    y                      .
+guarded   protected-env      -                     config.edit.standard  .      .     .       y        y                  .                    y                      .
+guarded   protected-all-envs -                     config.edit.protected .      .     .       .        y                  .                    .                      .
 `
 
 type row struct {
@@ -284,6 +284,7 @@ func TestPermissionsByRole(t *testing.T) {
 		{"protected_engineer", "config.edit.protected config.edit.standard config.edit.support"},
 		{"support_nonprotected", "config.edit.support.nonprotected"},
 		{"engineer_nonprotected", "config.edit.standard.nonprotected config.edit.support.nonprotected"},
+		{"review_bypass", "config.review.bypass"},
 		{"member admin support", "config.edit.support"},
 		{"support engineer", "config.edit.standard config.edit.support"},
 		{"support engineer_nonprotected", "config.edit.standard.nonprotected config.edit.support config.edit.support.nonprotected"},

@@ -146,6 +146,9 @@ func (s *Settings) ChangePrincipal(ctx context.Context, id access.ID, c Principa
 	if id == s.by.ID && (c.Disabled != nil && *c.Disabled || c.Roles != nil && !access.Administers(slices.Concat(*c.Roles, s.by.Claimed))) {
 		return nil, fault.New(fault.Conflict, "nobody takes the role admin from themselves, or disables themselves: ask another administrator")
 	}
+	if id == s.by.ID && c.Roles != nil && access.BypassesReview(*c.Roles) && !access.BypassesReview(s.by.Roles) {
+		return nil, fault.New(fault.Conflict, "nobody gives %s to themselves: ask another administrator", access.ReviewBypass)
+	}
 	if c.Roles != nil {
 		if err := wrong(access.CheckRoles(*c.Roles)); err != nil {
 			return nil, err
