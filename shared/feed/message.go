@@ -21,6 +21,14 @@ const (
 	requestTrailer   = repository.RequestTrailer
 )
 
+// The trailers of a commit that others have approved, or that nobody had to.
+const (
+	ChangeRequest  = "Svc-Request: "      // its id
+	RequestedBy    = "Svc-Requested-By: " // who contributed operations
+	ApprovedBy     = "Svc-Approved-By: "
+	ReviewBypassed = "Svc-Review-Bypassed: " // the environments
+)
+
 // MessageOfOne is the message of a commit that changes one item. It is as
 // short as it can be for readMessages to find the same messages in it again.
 func MessageOfOne(messages []activity.Message, by access.Principal) string {
@@ -165,7 +173,7 @@ func splitTrailers(text string) (rest string, trailers map[string]string) {
 }
 
 func trailerOf(line string) string {
-	for _, name := range []string{principalTrailer, changesTrailer} {
+	for _, name := range []string{principalTrailer, changesTrailer, ChangeRequest, RequestedBy, ApprovedBy, ReviewBypassed} {
 		if strings.HasPrefix(line, name) {
 			return name
 		}

@@ -151,11 +151,15 @@ type prepared struct {
 	objects []pack.Object
 }
 
-// prepare makes the objects of a commit; nil when nothing would change.
+// prepare makes the objects of a commit; nil when nothing would change. Each commit passes
+// here, however it came about, and is held to what has to be reviewed.
 func prepare(base *Snapshot, tree Tree, draft Draft) (*prepared, error) {
 	updates, touches := difference(base, draft.Changes)
 	if len(updates) == 0 {
 		return nil, nil
+	}
+	if err := draft.Review(base); err != nil {
+		return nil, err
 	}
 	grown, err := tree.grow(updates)
 	if err != nil {

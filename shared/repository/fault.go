@@ -19,9 +19,13 @@ func Fault(err error) error {
 	var lost *object.Lost
 	var large *TooLarge
 	var unread *workspace.Unread
+	var unreviewed *Unreviewed
 	switch {
 	case errors.As(err, &known):
 		return err
+	case errors.As(err, &unreviewed):
+		return fault.New(fault.Forbidden, "%s: send it to POST /v1/change-requests, which waits for them", unreviewed).
+			With(map[string]any{"code": "REVIEW_REQUIRED", "environments": unreviewed.Environments})
 	case errors.As(err, &unread):
 		return fault.New(fault.Unprocessable, "what git holds of it cannot be read: %s", unread.Why)
 	case errors.As(err, &unavailable) && errors.Is(err, ErrUnknownOutcome):

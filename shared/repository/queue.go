@@ -163,7 +163,7 @@ type waitingChange struct {
 
 // portable is a draft as others can commit it; nil where they cannot.
 func portable(base *Snapshot, d Draft) *waitingDraft {
-	if !d.Standalone || d.Once != nil {
+	if !d.Standalone || d.Once != nil || d.Approved {
 		return nil
 	}
 	w := &waitingDraft{

@@ -170,6 +170,9 @@ type Draft struct {
 	// Standalone: what was decided rests on nothing but the documents that it replaces,
 	// on segments, schemas and the workspace file, and on which documents there are.
 	Standalone bool
+	// Approved: who has to approve what the commit changes has done so, or its author may
+	// do without. Another draft is refused with Unreviewed where that is asked for.
+	Approved bool
 	// Turn is the request's place among those that write at the same time; nil where it
 	// rather loses the race for the head.
 	Turn *Turn

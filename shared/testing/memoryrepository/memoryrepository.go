@@ -190,6 +190,9 @@ func (r *Repository) Commit(_ context.Context, base *repository.Snapshot, draft 
 	if r.headLocked() != base.Head {
 		return nil, repository.ErrMoved
 	}
+	if err := draft.Review(base); err != nil {
+		return nil, err
+	}
 	r.add(draft)
 	return r.snapshot(r.headLocked())
 }

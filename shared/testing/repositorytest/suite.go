@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"create, modify, delete", testWrites},
 		{"a draft that changes nothing", testNothing},
 		{"bad drafts", testBadDrafts},
+		{"what has to be reviewed", testReviewed},
 		{"names, dates and messages", testIdentities},
 		{"writers at once", testRace},
 		{"response lost", testResponseLost},
@@ -293,6 +294,34 @@ func testBadDrafts(t *testing.T, w *world) {
 		}
 	}
 	w.wantHistory(repository.Page{}, base.Head.Commit)
+}
+
+// testReviewed: whoever makes a draft, and whatever for, what has to be reviewed is refused
+// unless the draft says that it was.
+func testReviewed(t *testing.T, w *world) {
+	file := `{"environments": ["staging", "production"], "review": {"production": {}}}`
+	base := w.commit("one", put("svc.json", file), put("feature-flags/a.json", `{"default": 1}`))
+	for name, changes := range map[string][]repository.Change{
+		"what everybody is served": {put("feature-flags/a.json", `{"default": 2}`)},
+		"another document":         {put("configs/a.json", `{}`)},
+		"review is turned off":     {put("svc.json", `{"environments": ["staging", "production"]}`)},
+		"both at once":             {put("svc.json", `{"environments": ["staging", "production"]}`), remove("feature-flags/a.json")},
+	} {
+		draft := w.draft(name, changes...)
+		for _, standalone := range []bool{false, true} {
+			var refused *repository.Unreviewed
+			draft.Standalone, draft.Turn = standalone, &repository.Turn{Now: w.now}
+			if _, err := w.repo.Commit(context.Background(), base, draft); !errors.As(err, &refused) || !slices.Equal(refused.Environments, []string{"production"}) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		w.wantSame(base, w.snapshot())
+	}
+	next := w.commit("two", put("feature-flags/a.json", `{"default": 1, "environments": [{"id": "staging"}]}`))
+	draft := w.draft("three", put("feature-flags/a.json", `{"default": 3}`))
+	draft.Approved = true
+	must.Get(w.repo.Commit(context.Background(), next, draft))(t)
+	w.wantFiles(w.snapshot(), map[string]string{"svc.json": file, "feature-flags/a.json": `{"default": 3}`})
 }
 
 func testIdentities(t *testing.T, w *world) {
