@@ -52,6 +52,12 @@ const (
 	WebhookRotated     Action = "webhook.rotated"
 	WebhookDeleted     Action = "webhook.deleted"
 	WebhookRedelivered Action = "webhook.redelivered"
+	ReviewBypassed     Action = "review.bypassed"
+	RequestApproved    Action = "request.approved"
+	RequestWithdrawn   Action = "request.withdrawn"
+	RequestChanged     Action = "request.changed"
+	RequestApplied     Action = "request.applied"
+	RequestClosed      Action = "request.closed"
 )
 
 // changes are found by comparing two states, so that no edit can forget to
@@ -194,6 +200,11 @@ func (c Change) Words() string {
 		return "webhook deleted: " + what
 	case WebhookRedelivered:
 		return "webhook was sent once more what it had not taken: " + what + and(c.After)
+	case ReviewBypassed:
+		return "a change was made without the approvals that it needs in " + list(c.After)
+	case RequestApproved, RequestWithdrawn, RequestChanged, RequestApplied, RequestClosed:
+		what := map[Action]string{RequestApproved: "approved", RequestWithdrawn: "approval taken back", RequestChanged: "changed", RequestApplied: "applied", RequestClosed: "closed"}[c.Action]
+		return fmt.Sprintf("change request %s: #%s %s", what, c.Subject, c.Name)
 	case WorkspaceChanged:
 		return fmt.Sprintf("workspace: %s, before %s", list(c.After), list(c.Before))
 	}

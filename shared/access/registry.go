@@ -156,6 +156,15 @@ func (r *Registry) Note(ctx context.Context, c Change) error {
 	})
 }
 
+// Note tells the audit trail of something that is no edit. The version rises all the same:
+// what was decided before and is not committed yet is decided again.
+func (r *Registry) Note(ctx context.Context, c Change) error {
+	return r.store.Update(ctx, func(s State) (State, Entry, error) {
+		s.Version++
+		return s, Entry{Version: s.Version, At: r.now().UTC().Truncate(time.Second), By: r.by, Changes: []Change{c}}, nil
+	})
+}
+
 func (s *State) principal(id ID) *Principal {
 	if i := slices.IndexFunc(s.Principals, func(p Principal) bool { return p.ID == id }); i >= 0 {
 		return &s.Principals[i]

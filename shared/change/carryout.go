@@ -106,18 +106,27 @@ func (w *Writer) try(ctx context.Context, state *State, r Request, turn *reposit
 	case len(p.refusals) > 0:
 	case r.DryRun && r.Impact:
 		done.impact, err = w.service.impact(ctx, state, p)
-	case !r.DryRun && len(p.final) > 0:
-		err = w.service.land(ctx, state, done, r, turn, message, tell)
+	case !r.DryRun && (len(p.final) > 0 || r.approve != nil):
+		var trailers []string
+		if trailers, err = w.approval(ctx, state, p, r); err == nil && len(p.final) > 0 {
+			err = w.service.land(ctx, state, done, r, turn, message, trailers, tell)
+		}
 	}
 	return done, err
 }
 
 // land commits a plan.
-func (s *Service) land(ctx context.Context, state *State, done *result, r Request, turn *repository.Turn, message string, tell func(*result) any) error {
+func (s *Service) land(ctx context.Context, state *State, done *result, r Request, turn *repository.Turn, message string, trailers []string, tell func(*result) any) error {
 	p := done.plan
 	done.when = s.settings.Now()
 	draft := p.draft(state, done.when)
 	draft.Message, draft.RequestID, draft.Turn = p.message(message, state.Principal), r.ID, turn
+	for _, trailer := range trailers { // below those that are there
+		draft.Message += trailer + "\n"
+	}
+	if draft.Approved = len(trailers) > 0; draft.Approved {
+		draft.Standalone = false // it was approved for all that stands here
+	}
 	remembered, err := s.remember(state, done, r.Idempotency, &draft, tell)
 	if err != nil {
 		return err

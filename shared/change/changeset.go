@@ -23,6 +23,8 @@ type ChangeSet struct {
 	Request
 	Message    string // that the commit begins with; "" is what changes
 	Operations []Operation
+	// Canonical is what the operations are made of, for a Digest.
+	Canonical string
 }
 
 // MaxOperations is how many operations a change set may have, and how many items
@@ -94,6 +96,8 @@ type ChangeSetResult struct {
 	Warnings []document.Issue  `json:"warnings,omitempty"`
 	DryRun   bool              `json:"dryRun,omitempty"`
 	Impact   Impact            `json:"impact,omitzero"` // of a dry run that was asked for it
+	// ReviewRequired are the environments of which a dry run has to be approved.
+	ReviewRequired []string `json:"reviewRequired,omitempty"`
 }
 
 // OperationResult is what came of an operation, for each of its items.
@@ -113,12 +117,7 @@ func (w *Writer) Change(ctx context.Context, c ChangeSet) (*ChangeSetResult, err
 	if err := refusal.Malformed(c.with(c.issues())...); err != nil {
 		return nil, err
 	}
-	writes := make([]write, len(c.Operations))
-	for i, o := range c.Operations {
-		writes[i] = o.write(w.service)
-		writes[i].inSet = true
-	}
-	done, err := w.carryOut(ctx, c.Request, strings.TrimSpace(c.Message), writes, func(done *result) any { return c.answer(done) })
+	done, err := w.carryOut(ctx, c.Request, strings.TrimSpace(c.Message), c.writes(w.service), func(done *result) any { return c.answer(done) })
 	if err != nil || done == nil {
 		return nil, err
 	}
@@ -132,6 +131,9 @@ func (c ChangeSet) answer(done *result) *ChangeSetResult {
 	result := &ChangeSetResult{Written: Written{Changed: len(done.plan.final) > 0, CommitSHA: done.commit}, Results: []OperationResult{}, DryRun: c.DryRun, Impact: done.impact}
 	if result.Changed {
 		result.PreviousCommitSHA = done.previous
+	}
+	if c.DryRun {
+		result.ReviewRequired = done.plan.reviewed
 	}
 	var warnings []document.Issue
 	hidden := done.plan.indistinct()

@@ -36,7 +36,7 @@ func (r *result) outcome(dryRun bool) *outcome {
 	a := r.plan.attempts[0]
 	o := &outcome{attempt: a, result: r, written: Written{a.changed(), r.commit, r.previous}}
 	if dryRun {
-		o.preview = Preview{DryRun: true, Document: r.plan.shown(a.edited.Tree), Messages: a.messages, Impact: r.impact}
+		o.preview = Preview{DryRun: true, Document: r.plan.shown(a.edited.Tree), Messages: a.messages, Impact: r.impact, ReviewRequired: r.plan.reviewed}
 	}
 	switch {
 	case !a.changed():

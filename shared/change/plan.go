@@ -30,6 +30,8 @@ type plan struct {
 	// standalone: it rests on nothing but the documents that it replaces, beside segments,
 	// schemas, the workspace file, and which documents there are.
 	standalone bool
+	// reviewed are the environments of which the commit has to be reviewed.
+	reviewed []string
 	// masked is what the marks of a dry run's documents stand for.
 	masked map[string]*jsontree.Node
 }
@@ -58,6 +60,9 @@ func (s *Service) plan(ctx context.Context, state *State, head *served.Head, dry
 	slices.SortStableFunc(p.refusals, func(x, y refused) int { return x.index - y.index })
 	if s.settings.Files && len(p.attempts) == 1 && !p.attempts[0].write.inSet {
 		p.path = p.attempts[0].path
+	}
+	if len(p.refusals) == 0 && !s.settings.Files { // which nobody commits here
+		p.reviewed = p.toReview()
 	}
 	p.standalone = b.isStandalone()
 	return p, nil
@@ -118,9 +123,7 @@ func (p *plan) draft(state *State, when time.Time) repository.Draft {
 		},
 		Briefs:     func(_ context.Context, next *repository.Snapshot) []byte { return p.head.BriefsOf(next) },
 		Standalone: p.standalone,
-	}
-	for _, a := range p.final {
-		draft.Changes = append(draft.Changes, repository.Change{Path: a.path, Content: a.text()})
+		Changes:    p.touch(),
 	}
 	return draft
 }

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -27,6 +28,9 @@ type Request struct {
 	// field that is not known, one of another type. It is reported together
 	// with what is found here, and in its turn.
 	Malformed []document.Issue
+
+	// approve says whether a change that was proposed may be made; see Writer.Carry.
+	approve func(ctx context.Context, state *State, p *plan) (trailers []string, err error)
 }
 
 // Creation is the body of a request to create a flag, a config or a segment.
@@ -80,6 +84,8 @@ type Preview struct {
 	Document *jsontree.Node     `json:"document,omitempty"`
 	Messages []activity.Message `json:"messages,omitzero"`
 	Impact   Impact             `json:"impact,omitzero"` // where it was asked for
+	// ReviewRequired are the environments of which the write has to be approved.
+	ReviewRequired []string `json:"reviewRequired,omitempty"`
 }
 
 // CreationResult is the answer to a creation.
@@ -92,6 +98,8 @@ type CreationResult struct {
 	DryRun    bool               `json:"dryRun,omitempty"`
 	Messages  []activity.Message `json:"messages,omitzero"` // of a dry run
 	Impact    Impact             `json:"impact,omitzero"`   // the same, where it was asked for
+	// ReviewRequired is the same.
+	ReviewRequired []string `json:"reviewRequired,omitempty"`
 }
 
 // Written is which commit an answer is true of, and whether that is the request's own.

@@ -110,11 +110,15 @@ type State struct {
 	Landed *repository.Landed
 	// Now is the ledger's own time; zero where it has none but this machine's.
 	Now time.Time
+	// Bypassed tells the audit trail of who makes a change that others had to approve; nil
+	// where nobody may.
+	Bypassed func(ctx context.Context, environments []string) error
 }
 
 // Writer makes the changes of one request.
 type Writer struct {
-	service *Service
+	service  *Service
+	bypassed string // what the audit trail was told of
 	// begin reads the state: the one that the request has been admitted at or, again, as
 	// it is by now. Its errors are faults.
 	begin func(ctx context.Context, again bool) (*State, error)
@@ -123,5 +127,5 @@ type Writer struct {
 // Writer is one for a request whose state begin reads: the one that it was admitted at
 // or, again, as it is by now. The errors of begin are faults.
 func (s *Service) Writer(begin func(ctx context.Context, again bool) (*State, error)) *Writer {
-	return &Writer{s, begin}
+	return &Writer{service: s, begin: begin}
 }

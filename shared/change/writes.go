@@ -29,6 +29,8 @@ func (s *Writer) Create(ctx context.Context, c Creation) (*CreationResult, error
 			DryRun:    out.preview.DryRun,
 			Messages:  out.preview.Messages,
 			Impact:    out.preview.Impact,
+
+			ReviewRequired: out.preview.ReviewRequired,
 		}
 	})
 }

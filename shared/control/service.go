@@ -18,7 +18,7 @@ import (
 )
 
 // Settings are what a Service works with. All are needed but Directory, Keys, Used,
-// Contexts and Evaluations.
+// Contexts, Evaluations and Registry.
 type Settings struct {
 	Authenticator Authenticator
 	// Directory is needed for event streams alone.
@@ -36,6 +36,9 @@ type Settings struct {
 	// Used hears of each session that is opened, and returns at once. It may be
 	// nil.
 	Used func(key access.KeyRecord, at time.Time)
+	// Registry is that of a workspace, for somebody whose edits the audit trail tells. Nil:
+	// nobody does without approvals, and there are no change requests.
+	Registry func(workspace string, by access.Principal) *access.Registry
 	// MaxTexts is how many bytes the documents of a workspace may have together:
 	// a write beyond it is refused, since what serves it could not hold it. 0 is
 	// repository.MaxTexts, which is also the most.

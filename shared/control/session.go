@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
@@ -82,8 +83,19 @@ func (s *Session) Changes() *change.Writer {
 		repo, err := now.repository(ctx)
 		entry := &now.caller.entry
 		return &change.State{Workspace: entry.Workspace, Principal: entry.Principal, Head: entry.Head, Repository: repo,
-			Feed: now.Feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now}, err
+			Feed: now.Feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now, Bypassed: s.bypassed()}, err
 	})
+}
+
+// bypassed tells the audit trail that the caller does without approvals; nil where none is.
+func (s *Session) bypassed() func(ctx context.Context, environments []string) error {
+	if s.service.settings.Registry == nil {
+		return nil
+	}
+	return func(ctx context.Context, environments []string) error {
+		registry := s.service.settings.Registry(s.caller.entry.Workspace.ID, s.caller.entry.Principal)
+		return repository.Fault(registry.Note(ctx, access.Change{Action: access.ReviewBypassed, Subject: strings.Join(environments, ","), After: environments}))
+	}
 }
 
 var errReadSession = errors.New("a session that was opened for reading was asked to write")

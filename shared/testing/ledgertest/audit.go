@@ -81,6 +81,8 @@ func (b *auditBench) editAll() (laptop, web access.KeyRecord) {
 	must.Get(b.RevokeKey(background, laptop.ID, time.Now()))(b)
 	web = b.issue(access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production", Expires: 24 * time.Hour})
 	must.Do(b, b.SetWorkspace(background, func(w *access.Workspace) { w.BillingInactive = true }))
+	must.Do(b, b.Note(background, access.Change{Action: access.ReviewBypassed, Subject: "production", After: []string{"production"}}))
+	must.Do(b, b.Note(background, access.Change{Action: access.RequestApproved, Subject: "12", Name: "Launch"}))
 	return laptop, web
 }
 
@@ -98,6 +100,8 @@ func toldEdits(b *auditBench) {
 		fmt.Sprintf("service-account added: applications (%s), none", web.PrincipalID),
 		fmt.Sprintf("public-sdk key made: web (%s), environment production, until %s", web.ID, web.ExpiresAt.Format(time.RFC3339)),
 		fmt.Sprintf("workspace: name %[1]s, billing inactive, before name %[1]s", w.Name),
+		"a change was made without the approvals that it needs in production",
+		"change request approved: #12 Launch",
 	}
 	if got := b.words(); !slices.Equal(got, want) {
 		b.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
