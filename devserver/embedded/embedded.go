@@ -26,6 +26,7 @@ import (
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/settings"
@@ -128,8 +129,12 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		Now:           time.Now,
 		PublicURL:     options.PublicURL,
 		Used:          s.uses.Used,
-		Contexts:      seen,
-		Evaluations:   present{seen}, EvaluationsLocal: true,
+		Registry: func(_ string, by access.Principal) *access.Registry {
+			return ledger.Registry().Registry.By(by.Words())
+		},
+		Requests:    request.Store{Table: table},
+		Contexts:    seen,
+		Evaluations: present{seen}, EvaluationsLocal: true,
 	})
 	feed := webhook.Feed()
 	s.webhooks = &webhook.Sender{Table: table, Client: webhook.Client(options.WebhookAllow, nil), PublicURL: options.PublicURL, Now: time.Now, Logger: options.Logger,

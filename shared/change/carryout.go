@@ -34,6 +34,9 @@ func (w *Writer) carryOut(ctx context.Context, r Request, message string, writes
 	if err != nil {
 		return nil, err
 	}
+	if state.Reads {
+		return nil, ErrReads
+	}
 	if w.service.writing != nil && !r.DryRun {
 		leave, err := w.service.enter(ctx)
 		if err != nil {

@@ -2,6 +2,7 @@ package change
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -28,6 +29,8 @@ type Idempotency struct {
 	// Answer is what the request is answered, once it has landed, now or before; nil
 	// for a request that was refused or has changed nothing.
 	Answer *Answer
+	// For is for how long its answer is remembered; 0 is Remembered.
+	For time.Duration
 	// Replayed says that it had landed before. There is no result then.
 	Replayed bool
 }
@@ -126,7 +129,7 @@ func (s *Service) remember(state *State, done *result, i *Idempotency, draft *re
 		return nil, err
 	}
 	t.Status, t.body = answer.Status, answer.Body
-	draft.Once = &repository.Once{ID: state.Once, Request: i.Request, Until: s.ledgerTime(state).Add(Remembered), Answer: t.remembered(unnamed.previous), Path: done.plan.path}
+	draft.Once = &repository.Once{ID: state.Once, Request: i.Request, Until: s.ledgerTime(state).Add(cmp.Or(i.For, Remembered)), Answer: t.remembered(unnamed.previous), Path: done.plan.path}
 	if state.Landed != nil {
 		draft.Once.Instead = state.Landed.Commit
 	}

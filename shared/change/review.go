@@ -5,6 +5,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -52,6 +55,18 @@ const (
 	partReviews    = workspace.File + "#review"
 )
 
+// PartInWords names a part for people.
+func PartInWords(name string) string {
+	switch name {
+	case partOperations:
+		return "its operations"
+	case partReviews:
+		return "what has to be reviewed"
+	}
+	folder, key, _ := workspace.SplitPath(name)
+	return "the " + folder.ItemType().Noun() + " " + terminal.Quote(key)
+}
+
 // decided tells it of a plan that was made of the operations.
 func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 	ws := p.head.View.Workspace()
@@ -66,7 +81,8 @@ func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 		d.Parts[name] = hex.EncodeToString(mac.Sum(nil))
 	}
 	note(partOperations, []byte(c.Canonical))
-	note(partReviews, ws.Declaration.Tree.Get("review").AppendCompact(nil))
+	reviews, _ := json.Marshal(d.Reviews) // of plain fields, in the order of their names
+	note(partReviews, reviews)
 	after := map[string][]byte{}
 	for _, a := range p.attempts {
 		if file, found := p.head.Snapshot.File(a.path); found && a.path != "" {
@@ -113,12 +129,17 @@ func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 
 // approval are the trailers of a plan's commit that say why it may be made. Who may do
 // without approvals is told in the audit trail first: the head is another one then.
-func (w *Writer) approval(ctx context.Context, state *State, p *plan, r Request) ([]string, error) {
+func (w *Writer) approval(ctx context.Context, state *State, p *plan, r Request) (trailers []string, err error) {
 	switch {
 	case r.approve != nil:
-		return r.approve(ctx, state, p)
+		trailers, err = r.approve(ctx, state, p)
+		if unreviewed := (*repository.Unreviewed)(nil); !errors.As(err, &unreviewed) {
+			return trailers, err
+		}
 	case len(p.reviewed) == 0:
 		return nil, nil
+	}
+	switch {
 	case !access.BypassesReview(state.Principal.EffectiveRoles()) || state.Bypassed == nil:
 		return nil, &repository.Unreviewed{Environments: p.reviewed}
 	}
@@ -130,7 +151,7 @@ func (w *Writer) approval(ctx context.Context, state *State, p *plan, r Request)
 		w.bypassed = named
 		return nil, repository.ErrMoved
 	}
-	return []string{feed.ReviewBypassed + named}, nil
+	return append(trailers, feed.ReviewBypassed+named), nil
 }
 
 // Assessment is what a change set would do now.

@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -113,7 +114,12 @@ type State struct {
 	// Bypassed tells the audit trail of who makes a change that others had to approve; nil
 	// where nobody may.
 	Bypassed func(ctx context.Context, environments []string) error
+	// Reads: the request was admitted for reading, and tells what would be.
+	Reads bool
 }
+
+// ErrReads is for a request that was admitted for reading and was to write.
+var ErrReads = errors.New("a session that was opened for reading was asked to write")
 
 // Writer makes the changes of one request.
 type Writer struct {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/fault"
@@ -227,7 +228,7 @@ type Forgotten struct {
 // environments.
 func (s *Session) ForgetContext(ctx context.Context, f Forgetting) (*Forgotten, error) {
 	if s.use != Write {
-		return nil, errReadSession
+		return nil, change.ErrReads
 	}
 	if err := refusal.Malformed(f.Malformed...); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/turns"
 	"svc.example/svc/shared/workspace"
@@ -39,6 +40,8 @@ type Settings struct {
 	// Registry is that of a workspace, for somebody whose edits the audit trail tells. Nil:
 	// nobody does without approvals, and there are no change requests.
 	Registry func(workspace string, by access.Principal) *access.Registry
+	// Requests are change requests; without a table there are none.
+	Requests request.Store
 	// MaxTexts is how many bytes the documents of a workspace may have together:
 	// a write beyond it is refused, since what serves it could not hold it. 0 is
 	// repository.MaxTexts, which is also the most.

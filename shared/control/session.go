@@ -7,8 +7,11 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
+	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/workspace"
@@ -68,13 +71,17 @@ func (s *Session) atHead(ctx context.Context, ask func(repo Repository, head rep
 }
 
 // Changes makes the caller's changes.
-func (s *Session) Changes() *change.Writer {
+func (s *Session) Changes() *change.Writer { return s.changes(s.caller.once) }
+
+// changes makes them under what ledgers call an Idempotency-Key.
+func (s *Session) changes(once string) *change.Writer {
+	own := *s
+	s = &own
+	renew := s.caller.once != once
+	s.caller.once = once
 	return s.service.changes.Writer(func(ctx context.Context, again bool) (*change.State, error) {
-		if s.use != Write {
-			return nil, errReadSession
-		}
 		now := s
-		if again {
+		if again || renew {
 			var err error
 			if now, err = s.again(ctx); err != nil {
 				return nil, err
@@ -83,8 +90,20 @@ func (s *Session) Changes() *change.Writer {
 		repo, err := now.repository(ctx)
 		entry := &now.caller.entry
 		return &change.State{Workspace: entry.Workspace, Principal: entry.Principal, Head: entry.Head, Repository: repo,
-			Feed: now.Feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now, Bypassed: s.bypassed()}, err
+			Feed: now.Feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now, Bypassed: s.bypassed(), Reads: s.use != Write}, err
 	})
+}
+
+// Requests are the workspace's change requests, for the caller. Operations reads what one is
+// made of; once tells a request that its client may send again, nil for others.
+func (s *Session) Requests(id string, once *change.Idempotency, operations func(*jsontree.Node) ([]change.Operation, error)) (*request.Desk, error) {
+	settings := &s.service.settings
+	if settings.Requests.Table == nil {
+		return nil, fault.New(fault.NotFound, "change requests are of a workspace that a service keeps; here a pull request is reviewed, as the guide Check and review says")
+	}
+	workspace := s.caller.entry.Workspace
+	return &request.Desk{Store: settings.Requests, Workspace: workspace, By: s.caller.entry.Principal, Registry: settings.Registry(workspace.ID, s.caller.entry.Principal),
+		Now: settings.Now, Writer: s.changes, Operations: operations, ID: id, Once: once, OnceID: s.caller.once}, nil
 }
 
 // bypassed tells the audit trail that the caller does without approvals; nil where none is.
@@ -97,8 +116,6 @@ func (s *Session) bypassed() func(ctx context.Context, environments []string) er
 		return repository.Fault(registry.Note(ctx, access.Change{Action: access.ReviewBypassed, Subject: strings.Join(environments, ","), After: environments}))
 	}
 }
-
-var errReadSession = errors.New("a session that was opened for reading was asked to write")
 
 // Feed tells of the workspace's commits.
 func (s *Session) Feed() *feed.Reader {

@@ -16,12 +16,9 @@ func Changes() Group {
 	return Group{"changes", map[string]handler{
 		"applyChanges": func(ctx context.Context, c *call) (any, error) {
 			set := change.ChangeSet{Request: c.write(), Message: text(c.body, "message")}
-			for _, tree := range c.body.Get("operations").Elements() {
-				operation, err := c.operationOf(tree)
-				if err != nil {
-					return nil, err
-				}
-				set.Operations = append(set.Operations, operation)
+			var err error
+			if set.Operations, err = c.operationsOf(c.body.Get("operations")); err != nil {
+				return nil, err
 			}
 			return c.session.Changes().Change(ctx, set)
 		},

@@ -87,7 +87,10 @@ func TestEveryWriteIsMadeOnceUnderItsKey(t *testing.T) {
 		again(m)
 	}
 	tried["deleteContext"] = true // it makes no commit, and what is forgotten leaves nothing to be told again
-	every(func(_, method string, operation *jsontree.Node) {
+	every(func(path, method string, operation *jsontree.Node) {
+		if strings.HasPrefix(path, "/change-requests") {
+			return // which make no commit: TestWritesOfRequestsAreMadeOnceUnderTheirKey
+		}
 		id, _ := operation.Get("operationId").Text()
 		if safe, _ := operation.Get("x-safe").Bool(); method != "get" && !safe && !tried[id] {
 			t.Errorf("%s is not tried", id)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/jsontree"
@@ -100,7 +101,7 @@ func TestTheExamplesWork(t *testing.T) {
 		content := o.At("/requestBody/content/application~1json")
 		for _, e := range content.Get("examples").Members {
 			seed := files
-			creates := method == "post" && !strings.Contains(path, "{key}") && path != "/changes" || strings.HasPrefix(path, "/schemas/") && e.Value.Get("value").Get("expectedCommitSha") == nil
+			creates := method == "post" && !strings.Contains(path, "{key}") && path != "/changes" && !strings.HasPrefix(path, "/change-requests") || strings.HasPrefix(path, "/schemas/") && e.Value.Get("value").Get("expectedCommitSha") == nil
 			if creates {
 				seed = map[string]string{"svc.json": declaration}
 			}
@@ -111,6 +112,14 @@ func TestTheExamplesWork(t *testing.T) {
 			for _, commit := range []string{"expectedCommitSha", "commitSha"} {
 				if body.Get(commit) != nil {
 					body.Set(commit, jsontree.NewString(w.get("/activity?limit=1").ok().text("/activity/0/sha")))
+				}
+			}
+			if before, after, found := strings.Cut(path, "{id}"); found {
+				path = w.propose(w.newKey(access.KindUser, "engineer"), string(spec().Get("paths").Get("/change-requests").At("/post/requestBody/content/application~1json/examples/one/value/operations").Compact())) + after
+				if made := strings.TrimSuffix(path, after); before != "" && method == "patch" {
+					path = w.propose(w.key, `[{"op": "delete", "type": "feature_flag", "key": "new-checkout"}]`)
+				} else if body.Get("digest") != nil {
+					body.Set("digest", jsontree.NewString(w.digestOf(made)))
 				}
 			}
 			a := w.do(strings.ToUpper(method), path, string(body.Compact())).ok()

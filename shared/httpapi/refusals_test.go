@@ -148,7 +148,7 @@ func TestADeletionTakesNoBody(t *testing.T) {
 	w.do("POST", "/openfeature/v0/manifest/flags", `{"key": "banner", "type": "boolean", "defaultValue": true}`).ok()
 	paths := map[string]string{
 		"deleteFlag": "/flags/colour", "deleteManifestFlag": "/openfeature/v0/manifest/flags/banner", "deleteConfig": "/configs/checkout.timeout",
-		"deleteLogLevel": "/log-levels/log-level.shop", "deleteSegment": "/segments/beta-users", "deleteSchema": "/schemas/shape", "deleteContext": "/contexts/user/u-1"}
+		"deleteLogLevel": "/log-levels/log-level.shop", "deleteSegment": "/segments/beta-users", "deleteSchema": "/schemas/shape", "deleteContext": "/contexts/user/u-1", "withdrawApproval": "/change-requests/1/approvals"}
 	before := w.commits()
 	every(func(_, method string, operation *jsontree.Node) {
 		id, _ := operation.Get("operationId").Text()
@@ -161,7 +161,7 @@ func TestADeletionTakesNoBody(t *testing.T) {
 				if a.status != 400 || !strings.Contains(string(a.body), "DELETE takes no body") {
 					t.Errorf("%s with a body of %d bytes: %d %.300s", id, len(body), a.status, a.body)
 				}
-				if told := strings.Contains(string(a.body), "?expectedCommitSha="); told == (id == "deleteContext" || id == "deleteManifestFlag") {
+				if told := strings.Contains(string(a.body), "?expectedCommitSha="); told == (id == "deleteContext" || id == "deleteManifestFlag" || id == "withdrawApproval") {
 					t.Errorf("%s: what is told of the query: %.300s", id, a.body)
 				}
 			}

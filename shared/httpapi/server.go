@@ -83,7 +83,7 @@ type handler func(ctx context.Context, c *call) (any, error)
 
 // All are the groups.
 func All() []Group {
-	return []Group{Workspace(), Flags(), Configs(), LogLevels(), Segments(), Changes(), Activity(), Contexts(), Reference()}
+	return []Group{Workspace(), Flags(), Configs(), LogLevels(), Segments(), Changes(), ChangeRequests(), Activity(), Contexts(), Reference()}
 }
 
 // ForPages are the groups that the console's page asks with a session: all but the reference.

@@ -22,6 +22,7 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/testing/must"
@@ -76,6 +77,10 @@ func (w *world) serve(options httpapi.Options) {
 		PublicURL:     options.PublicURL,
 		Contexts:      w.seen,
 		Evaluations:   w.seen,
+		Registry: func(_ string, by access.Principal) *access.Registry {
+			return w.ledger.Registry().Registry.By(by.Words())
+		},
+		Requests: request.Store{Table: bolt.New(w.ledger.Database())},
 	})
 	options.Service = w.service
 	options.Now = func() time.Time { return w.clock }

@@ -1,0 +1,494 @@
+package request
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/requestid"
+	"svc.example/svc/shared/table"
+)
+
+// What a workspace has at most.
+const (
+	MaxOpen       = 200
+	MaxOpenOfOne  = 50 // of one author
+	MaxComments   = 100
+	MaxOperations = 1 << 20 // bytes
+	maxTries      = 20
+)
+
+// State is what has become of a request.
+type State string
+
+// The states.
+const (
+	Open    State = "open"
+	Applied State = "applied"
+	Closed  State = "closed"
+	Expired State = "expired" // which is told, and not stored
+)
+
+// Person is who did something.
+type Person struct {
+	Type  access.PrincipalType `json:"type"`
+	ID    access.ID            `json:"id"`
+	Name  string               `json:"name"`
+	Email string               `json:"email,omitempty"`
+}
+
+// PersonOf is a principal.
+func PersonOf(p access.Principal) Person { return Person{p.Type, p.ID, p.Name, p.Email} }
+
+// Request is a change set that waits. Operations are apart, since lists need none.
+type Request struct {
+	Number      int64      `json:"number"`
+	State       State      `json:"state"`
+	Title       string     `json:"title"`
+	Description string     `json:"description,omitempty"`
+	Author      Person     `json:"author"`
+	CreatedAt   time.Time  `json:"createdAt"`
+	UpdatedAt   time.Time  `json:"updatedAt"`
+	ExpiresAt   time.Time  `json:"expiresAt,omitzero"`
+	Approvals   []Approval `json:"approvals,omitempty"`
+	Comments    []Comment  `json:"comments,omitempty"`
+	// Touched are the paths of the items, and Parts what stood at them, by then: see
+	// change.Decided.
+	Touched []string          `json:"touched,omitempty"`
+	Parts   map[string]string `json:"parts,omitempty"`
+	// Begun is who began to apply it last, and Ended who ended it.
+	Begun  *Mark  `json:"begun,omitempty"`
+	Ended  *Mark  `json:"ended,omitempty"`
+	Commit string `json:"commitSha,omitempty"`
+	// BegunOperations are those that Begun is about, where they are others by now.
+	BegunOperations string `json:"begunOperations,omitempty"`
+
+	Operations string `json:"-"` // as JSON; "" in lists
+}
+
+// Approval is one person's.
+type Approval struct {
+	By     Person            `json:"by"`
+	At     time.Time         `json:"at"`
+	Digest string            `json:"digest"`
+	Parts  map[string]string `json:"parts,omitempty"`
+}
+
+// Comment is what somebody has said.
+type Comment struct {
+	By   Person    `json:"by"`
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
+
+// Mark is who did something, and when.
+type Mark struct {
+	By Person    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// Kind is what happened to a request.
+type Kind string
+
+// The kinds.
+const (
+	WasCreated   Kind = "created"
+	WasChanged   Kind = "changed"
+	WasApproved  Kind = "approved"
+	WasWithdrawn Kind = "withdrawn" // an approval
+	WasCommented Kind = "commented"
+	WasBegun     Kind = "begun" // to be applied
+	WasApplied   Kind = "applied"
+	WasClosed    Kind = "closed"
+)
+
+// Event is something that happened.
+type Event struct {
+	Sequence int64     `json:"sequence"` // that rises by one
+	Kind     Kind      `json:"kind"`
+	Number   int64     `json:"number"`
+	By       Person    `json:"by"`
+	At       time.Time `json:"at"`
+	Nonce    string    `json:"nonce"`
+}
+
+// Once is a request that its client may send again.
+type Once struct {
+	ID, Request string
+	Until       time.Time
+	Answer      func(r *Request) ([]byte, error)
+}
+
+// Why nothing was done.
+var (
+	ErrNotFound = errors.New("there is no such change request")
+	ErrFull     = fmt.Errorf("there are %d open change requests, which is the most; apply or close some", MaxOpen)
+	ErrTooMany  = fmt.Errorf("%d change requests of one author are open, which is the most; apply or close some", MaxOpenOfOne)
+	ErrTooLarge = errors.New("the change request has more operations or words than are kept; make several of it")
+)
+
+// Store keeps the requests of workspaces.
+type Store struct{ Table table.Table }
+
+func partition(workspace string) string { return "requests/" + workspace }
+
+func place(folder string, number int64) string { return fmt.Sprintf("%s/%010d", folder, number) }
+
+const (
+	openFolder, doneFolder, eventFolder, onceFolder = "open", "done", "event", "once"
+	countRow                                        = "count"
+)
+
+// count is what is counted of a workspace's requests.
+type count struct {
+	row            table.Attributes // nil for none
+	sequence, last int64
+	open           map[access.ID]int
+}
+
+// Get reads a request.
+func (s Store) Get(ctx context.Context, workspace string, number int64) (*Request, error) {
+	r, _, _, err := s.read(ctx, workspace, number, "")
+	return r, err
+}
+
+// Answered is the answer of a request that was sent before; nil for none, and false where
+// another one was.
+func (s Store) Answered(ctx context.Context, workspace string, once *Once) (answer []byte, same bool, err error) {
+	rows, err := s.Table.Get(ctx, []table.Key{{Partition: partition(workspace), Sort: onceFolder + "/" + once.ID}})
+	if err != nil || len(rows) == 0 {
+		return nil, true, err
+	}
+	answer, err = unzip(rows[0].Bytes("answer"))
+	return answer, rows[0].Text("request") == once.Request, err
+}
+
+func (s Store) read(ctx context.Context, workspace string, number int64, nonceAt string) (r *Request, c count, nonce string, err error) {
+	at := func(sort string) table.Key { return table.Key{Partition: partition(workspace), Sort: sort} }
+	keys := []table.Key{at(countRow)}
+	if number > 0 {
+		keys = append(keys, at(place(openFolder, number)), at(place(doneFolder, number)))
+	}
+	if nonceAt != "" {
+		keys = append(keys, at(nonceAt))
+	}
+	rows, err := s.Table.Get(ctx, keys)
+	if err != nil {
+		return nil, c, "", err
+	}
+	for _, row := range rows {
+		switch {
+		case row.Sort == countRow:
+			c.row, c.sequence, c.last = row.Attributes, row.Number("sequence"), row.Number("last")
+			err = errors.Join(err, decode(row.Bytes("open"), &c.open))
+		case row.Sort == nonceAt:
+			var e Event
+			err = errors.Join(err, decode(row.Bytes("event"), &e))
+			nonce = e.Nonce
+		default:
+			var found *Request
+			found, e := requestOf(row)
+			if r, err = found, errors.Join(err, e); err == nil {
+				var operations []byte
+				operations, err = unzip(row.Bytes("operations"))
+				r.Operations = string(operations)
+			}
+		}
+	}
+	if err == nil && r == nil && number > 0 {
+		err = ErrNotFound
+	}
+	return r, c, nonce, err
+}
+
+func requestOf(row table.Row) (*Request, error) {
+	r := &Request{}
+	return r, decode(row.Bytes("request"), r)
+}
+
+// Create keeps a new request, and gives it its number.
+func (s Store) Create(ctx context.Context, workspace string, r *Request, once *Once) error {
+	return s.change(ctx, workspace, 0, WasCreated, r.Author, r.CreatedAt, once, func(fresh *Request, c *count) error {
+		open := 0
+		for _, n := range c.open {
+			open += n
+		}
+		switch {
+		case open >= MaxOpen:
+			return ErrFull
+		case c.open[r.Author.ID] >= MaxOpenOfOne:
+			return ErrTooMany
+		}
+		r.Number, r.State = c.last+1, Open
+		*fresh = *r
+		return nil
+	})
+}
+
+// Update changes a request as it is by now, and returns it. Edit may be called again.
+func (s Store) Update(ctx context.Context, workspace string, number int64, kind Kind, by Mark, once *Once, edit func(*Request) error) (updated *Request, err error) {
+	err = s.change(ctx, workspace, number, kind, by.By, by.At, once, func(r *Request, _ *count) error {
+		updated = r
+		return edit(r)
+	})
+	return updated, err
+}
+
+// ErrUnchanged is for an edit that finds all as it is to be.
+var ErrUnchanged = errors.New("this is so already")
+
+func (s Store) change(ctx context.Context, workspace string, number int64, kind Kind, by Person, at time.Time, once *Once, edit func(*Request, *count) error) error {
+	nonce, nonceAt := requestid.New(), ""
+	for range maxTries {
+		r, c, written, err := s.read(ctx, workspace, number, nonceAt)
+		if err != nil || written == nonce {
+			return err
+		}
+		if r == nil {
+			r = &Request{}
+		}
+		was := r.State
+		if err := edit(r, &c); err != nil {
+			return err
+		}
+		writes, err := c.writes(workspace, was, r, Event{Sequence: c.sequence + 1, Kind: kind, Number: r.Number, By: by, At: at, Nonce: nonce}, once)
+		if err != nil {
+			return err
+		}
+		switch err := s.Table.Transact(ctx, writes...); {
+		case errors.Is(err, table.ErrUnknown):
+			nonceAt = place(eventFolder, c.sequence+1)
+		case !errors.Is(err, table.ErrRefused):
+			return err
+		}
+	}
+	return table.ErrBusy
+}
+
+// writes are what one event changes.
+func (c count) writes(workspace string, was State, r *Request, e Event, once *Once) ([]table.Write, error) {
+	at := func(sort string) table.Key { return table.Key{Partition: partition(workspace), Sort: sort} }
+	if c.open == nil {
+		c.open = map[access.ID]int{}
+	}
+	folder := openFolder
+	switch {
+	case was == "":
+		c.open[r.Author.ID]++
+		c.last = r.Number
+	case was == Open && r.State != Open:
+		if c.open[r.Author.ID]--; c.open[r.Author.ID] <= 0 {
+			delete(c.open, r.Author.ID)
+		}
+	}
+	if r.State != Open {
+		folder = doneFolder
+	}
+	counting := table.Write{Key: at(countRow), Put: table.Attributes{"sequence": table.Number(e.Sequence), "last": table.Number(c.last), "open": encode(c.open)},
+		If: []table.Condition{table.NoRow()}}
+	if c.row != nil {
+		counting.If = []table.Condition{table.Is("sequence", table.Number(c.sequence))}
+	}
+	row := table.Row{Key: at(place(folder, r.Number)), Attributes: table.Attributes{"request": encode(r), "operations": zip([]byte(r.Operations))}}
+	if row.Size() > table.MaxRow {
+		return nil, ErrTooLarge
+	}
+	writes := []table.Write{counting, {Key: row.Key, Put: row.Attributes}, {Key: at(place(eventFolder, e.Sequence)), Put: table.Attributes{"event": encode(e)}}}
+	if was == Open && folder == doneFolder {
+		writes = append(writes, table.Write{Key: at(place(openFolder, r.Number)), Delete: true})
+	}
+	if once != nil {
+		answer, err := once.Answer(r)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, table.Write{Key: at(onceFolder + "/" + once.ID), Put: table.Attributes{
+			"request": table.Text(once.Request), "answer": zip(answer), table.Expires: table.Until(once.Until)}})
+	}
+	return writes, nil
+}
+
+// List calls each for the requests of a folder, open ones or the others, those with the
+// highest numbers first, from below one (0 for all) until it has enough. Operations are not
+// read.
+func (s Store) List(ctx context.Context, workspace string, open bool, below int64, each func(*Request) (more bool, err error)) error {
+	folder := doneFolder
+	if open {
+		folder = openFolder
+	}
+	high := folder + "/~"
+	if below > 0 {
+		high = place(folder, below-1)
+	}
+	return s.Table.Query(ctx, table.Query{Partition: partition(workspace), Low: folder + "/", High: high, Newest: true, Only: []string{"request"}}, func(row table.Row) (bool, error) {
+		r, err := requestOf(row)
+		if err != nil {
+			return false, err
+		}
+		return each(r)
+	})
+}
+
+// Events calls each for what happened after a sequence, in order.
+func (s Store) Events(ctx context.Context, workspace string, after int64, each func(Event) (more bool, err error)) error {
+	return s.Table.Query(ctx, table.Query{Partition: partition(workspace), Low: place(eventFolder, after+1), High: eventFolder + "/~"}, func(row table.Row) (bool, error) {
+		var e Event
+		if err := decode(row.Bytes("event"), &e); err != nil {
+			return false, err
+		}
+		return each(e)
+	})
+}
+
+func encode(v any) table.Bytes {
+	text, _ := json.Marshal(v) // of strings, numbers and times
+	return zip(text)
+}
+
+func zip(text []byte) table.Bytes {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(text) // a buffer takes all
+	_ = w.Close()
+	return b.Bytes()
+}
+
+const maxUnzipped = 8 << 20 // more than any row has
+
+func unzip(text []byte) ([]byte, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, maxUnzipped))
+}
+
+func decode(text []byte, into any) error {
+	plain, err := unzip(text)
+	if err != nil {
+		return err
+	}
+	if plain == nil {
+		return nil
+	}
+	return json.Unmarshal(plain, into)
+}
+
+// ID is a number as people and commits have it; "" for none.
+func ID(number int64) string {
+	if number == 0 {
+		return ""
+	}
+	return strconv.FormatInt(number, 10)
+}
+
+// Number reads one; 0 for what is none.
+func Number(id string) int64 {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || n < 1 || n > 9_999_999_999 || strings.TrimLeft(id, "0") != id || id[0] == '+' {
+		return 0
+	}
+	return n
+}
+
+// archived is a line of an archive.
+type archived struct {
+	Sort string          `json:"sk"`
+	Row  json.RawMessage `json:"row"`
+}
+
+// Archive writes all rows of a workspace down, a line of JSON each, while others go on: what
+// was ended meanwhile may be there as open too, and what happened later has no row of events.
+func (s Store) Archive(ctx context.Context, workspace string, to io.Writer) error {
+	lines := json.NewEncoder(to)
+	for _, folder := range []string{openFolder, doneFolder, eventFolder, onceFolder, countRow} {
+		err := s.Table.Query(ctx, table.Query{Partition: partition(workspace), Low: folder, High: folder + "/~"}, func(row table.Row) (bool, error) {
+			return true, lines.Encode(archived{row.Sort, table.Encode(row.Attributes)})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restore writes what Archive has written down, under a workspace that has no requests.
+func (s Store) Restore(ctx context.Context, workspace string, from io.Reader) error {
+	open := map[string]access.ID{}
+	c := count{open: map[access.ID]int{}}
+	put := func(sort string, row table.Attributes) table.Write {
+		return table.Write{Key: table.Key{Partition: partition(workspace), Sort: sort}, Put: row}
+	}
+	err := eachArchived(from, func(sort string, row table.Attributes) error {
+		folder, number, _ := strings.Cut(sort, "/")
+		n, _ := strconv.ParseInt(number, 10, 64)
+		writes := []table.Write{put(sort, row)}
+		switch folder {
+		case openFolder:
+			r, err := requestOf(table.Row{Attributes: row})
+			if err != nil {
+				return err
+			}
+			open[number], c.last = r.Author.ID, max(c.last, n)
+		case doneFolder:
+			c.last = max(c.last, n)
+			if _, twice := open[number]; twice {
+				delete(open, number)
+				writes = append(writes, table.Write{Key: table.Key{Partition: partition(workspace), Sort: openFolder + "/" + number}, Delete: true})
+			}
+		case eventFolder:
+			c.sequence = max(c.sequence, n)
+		case countRow:
+			for _, author := range open {
+				c.open[author]++
+			}
+			row["sequence"], row["last"] = table.Number(max(c.sequence, row.Number("sequence"))), table.Number(max(c.last, row.Number("last")))
+			row["open"] = encode(c.open)
+		}
+		return s.Table.Batch(ctx, writes)
+	})
+	return err
+}
+
+// CheckArchive says what is wrong with what Archive has written down.
+func CheckArchive(from io.Reader) error {
+	return eachArchived(from, func(string, table.Attributes) error { return nil })
+}
+
+func eachArchived(from io.Reader, each func(sort string, row table.Attributes) error) error {
+	lines := json.NewDecoder(from)
+	for {
+		var line archived
+		err := lines.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		folder, _, _ := strings.Cut(line.Sort, "/")
+		switch folder {
+		case countRow, openFolder, doneFolder, eventFolder, onceFolder:
+		default:
+			return fmt.Errorf("there is no such row of change requests: %.80q", line.Sort)
+		}
+		row, err := table.Decode(line.Row)
+		if err != nil {
+			return err
+		}
+		if err := each(line.Sort, row); err != nil {
+			return err
+		}
+	}
+}
