@@ -231,6 +231,9 @@ func (s sources) checkTree(ctx context.Context, from, to string) error {
 	// that are there already is their hashes.
 	known, seed := map[uint64]bool{}, maphash.MakeSeed()
 	if from != noID {
+		if err := review(read, from, to); err != nil {
+			return err
+		}
 		if lacksDeclaration(read, to) && !lacksDeclaration(read, from) {
 			return refuse(workspace.File + ": the file is gone, which says what environments there are and which of them are protected; leave it in, with what is to change in it")
 		}
@@ -254,6 +257,54 @@ func (s sources) checkTree(ctx context.Context, from, to string) error {
 		return err
 	}
 	return refusal.err()
+}
+
+// review refuses what others have to approve first: git knows nobody who has.
+func review(read object.Read, from, to string) error {
+	before, err := repository.ReadFolders(read, object.ParseID(from))
+	if err != nil {
+		return nil // nobody could read it, and a push mends it
+	}
+	after, err := repository.ReadFolders(read, object.ParseID(to))
+	if err != nil {
+		return nil // which is refused for that
+	}
+	blobs := map[string][2]string{}
+	for i, tree := range []repository.Tree{before, after} {
+		for _, f := range repository.LayoutFiles(tree) {
+			of := blobs[f.Path]
+			of[i] = f.Blob
+			blobs[f.Path] = of
+		}
+	}
+	text := func(blob string) ([]byte, error) {
+		if blob == "" {
+			return nil, nil
+		}
+		return object.ReadAs(read, object.ParseID(blob), object.Blob)
+	}
+	declaration, err := text(blobs[workspace.File][0])
+	if err != nil || len(workspace.Decode(workspace.File, declaration).Part.Reviews()) == 0 {
+		return err
+	}
+	var changed []workspace.Difference
+	for path, of := range blobs {
+		if of[0] == of[1] {
+			continue
+		}
+		d := workspace.Difference{Path: path}
+		if d.Before, err = text(of[0]); err == nil {
+			d.After, err = text(of[1])
+		}
+		if err != nil {
+			return refuse(path + ": " + err.Error())
+		}
+		changed = append(changed, d)
+	}
+	if environments := workspace.Reviewed(declaration, changed); len(environments) > 0 {
+		return refuse((&repository.Unreviewed{Environments: environments}).Error() + ": propose it with svc request create, or in the console")
+	}
+	return nil
 }
 
 // lacksDeclaration reports whether a commit that can be read has no workspace file.

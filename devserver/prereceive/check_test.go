@@ -161,6 +161,29 @@ func TestWhatWasImperfectMayStaySo(t *testing.T) {
 	p.moves(after, p.commit(broken("a", 2999), broken("b", 60_000)), "and more; svc verify lists them")
 }
 
+// TestAPushApprovesNothing: git knows nobody who has approved what is pushed.
+func TestAPushApprovesNothing(t *testing.T) {
+	p := newPushed(t)
+	const flag = "feature-flags/redesign.json"
+	text := apiload.Fixture()[flag]
+	declared := apiload.Fixture()["svc.json"]
+	reviewed := strings.Replace(declared, "{", `{"review": {"production": {}}, `, 1)
+	p.moves(p.main, p.commit(entry{"svc.json", file, reviewed}), "")
+	p.main = p.commit(entry{"svc.json", file, reviewed})
+	const refused = "what production is served, which environments there are and who reviews changes has to be approved by others first"
+	off := entry{"svc.json", file, declared}
+	other := entry{flag, file, strings.Replace(text, `"rules": [`, `"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}, `, 1)}
+	p.moves(p.main, p.commit(off), refused)
+	p.moves(p.main, p.commit(other), refused)
+	p.moves(p.main, p.commit(off, other), refused)
+	p.moves(p.main, p.commit(entry{flag, "", ""}), refused)
+	p.moves(p.main, p.commit(entry{flag, link, "{}"}), refused)
+	p.moves(p.main, p.commit(entry{"svc.json", "", ""}), refused)
+	p.moves(p.main, p.commit(entry{flag, file, strings.Replace(text, "checkout", "basket", 1)}), "")
+	p.moves(p.main, p.commit(entry{"src/x.json", file, "{"}), "")
+	p.moves(p.commit(entry{"feature-flags/broken.json", file, "{"}), p.commit(), refused)
+}
+
 // TestUpdatesAreReadToTheirEnd, or the push is refused.
 func TestUpdatesAreReadToTheirEnd(t *testing.T) {
 	repository := newRepository(t)
