@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -163,6 +164,11 @@ func (r *Registry) Note(ctx context.Context, c Change) error {
 		s.Version++
 		return s, Entry{Version: s.Version, At: r.now().UTC().Truncate(time.Second), By: r.by, Changes: []Change{c}}, nil
 	})
+}
+
+// Bypassed is Note of a change that others had to approve.
+func (r *Registry) Bypassed(ctx context.Context, environments []string) error {
+	return r.Note(ctx, Change{Action: ReviewBypassed, Subject: strings.Join(environments, ","), After: environments})
 }
 
 func (s *State) principal(id ID) *Principal {

@@ -222,7 +222,7 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 		draft.Changes = append(draft.Changes, repository.Change{Path: c.Path, Content: c.content})
 	}
 	for range provision.MaxTries {
-		landed, err := p.workspace.Repository.Commit(ctx, p.base, draft)
+		landed, err := p.workspace.Commit(ctx, p.base, draft)
 		if !errors.Is(err, repository.ErrMoved) {
 			if err != nil {
 				return "", err

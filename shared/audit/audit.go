@@ -55,21 +55,22 @@ func EnvironmentEvents(c repository.Commit, before, after []byte) []Event {
 
 // Environments are the changes between two states of the workspace file, nil for none.
 func Environments(before, after []byte) []access.Change {
-	then, now := declared(before), declared(after)
+	then, reviewedThen := declared(before)
+	now, reviewedNow := declared(after)
 	var found []access.Change
 	for _, e := range now {
-		c := access.Change{Action: access.EnvironmentAdded, Subject: e.Name, After: properties(e)}
+		c := access.Change{Action: access.EnvironmentAdded, Subject: e.Name, After: properties(e, reviewedNow)}
 		if i := slices.IndexFunc(then, func(other workspace.Environment) bool { return other.Name == e.Name }); i >= 0 {
-			if then[i] == e {
+			c.Action, c.Before = access.EnvironmentChanged, properties(then[i], reviewedThen)
+			if slices.Equal(c.Before, c.After) {
 				continue
 			}
-			c.Action, c.Before = access.EnvironmentChanged, properties(then[i])
 		}
 		found = append(found, c)
 	}
 	for _, e := range then {
 		if !slices.ContainsFunc(now, func(other workspace.Environment) bool { return other.Name == e.Name }) {
-			found = append(found, access.Change{Action: access.EnvironmentRemoved, Subject: e.Name, Before: properties(e)})
+			found = append(found, access.Change{Action: access.EnvironmentRemoved, Subject: e.Name, Before: properties(e, reviewedThen)})
 		}
 	}
 	return found
@@ -77,21 +78,24 @@ func Environments(before, after []byte) []access.Change {
 
 // declared are the environments of a workspace file, none of one that cannot be
 // read.
-func declared(text []byte) []workspace.Environment {
+func declared(text []byte) ([]workspace.Environment, map[string]workspace.Review) {
 	if text == nil {
-		return nil
+		return nil, nil
 	}
 	ws, _ := workspace.Read(map[string][]byte{workspace.File: text})
-	return slices.SortedStableFunc(slices.Values(ws.Environments), func(a, b workspace.Environment) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.SortedStableFunc(slices.Values(ws.Environments), func(a, b workspace.Environment) int { return cmp.Compare(a.Name, b.Name) }), ws.Reviews()
 }
 
-func properties(e workspace.Environment) []string {
+func properties(e workspace.Environment, reviews map[string]workspace.Review) []string {
 	all := []string{e.Type}
 	if e.Protected {
 		all = append(all, "protected")
 	}
 	if e.Archived {
 		all = append(all, "archived")
+	}
+	if review, reviewed := reviews[e.Name]; reviewed {
+		all = append(all, review.Words())
 	}
 	return all
 }

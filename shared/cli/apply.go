@@ -40,13 +40,15 @@ unless --overwrite says so.` + s.Stopped,
   ` + s.Program + ` apply ./acme --message 'Beta: everybody at Acme'`,
 		Args: Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
-			return s.apply(cmd.Context(), w, args[0], f)
+			s.bypassed(cmd, w)
+			return unapproved(s.apply(cmd.Context(), w, args[0], f))
 		}),
 	}
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the difference and write nothing")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&f.overwrite, "overwrite", false, "undo changes that the directory's git history does not have")
 	cmd.Flags().StringVarP(&f.message, "message", "m", "", "message of the commit (default what changes)")
+	s.bypasses(cmd)
 	s.Flags(cmd)
 	s.ByAuthor(cmd)
 	return cmd

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/provision"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
 )
 
 // newEnvironment makes the command environment: list, add, protect, archive.
@@ -25,6 +29,7 @@ edited; what documents say about it stays.` + s.Stopped,
 		newEnvironmentEdit(s, "protect", "Protect an environment: only roles that allow it may edit it", provision.EnvironmentEdit{Protected: &yes}),
 		newEnvironmentEdit(s, "unprotect", "Remove the protection of an environment", provision.EnvironmentEdit{Protected: &no}),
 		newEnvironmentEdit(s, "archive", "Archive an environment: it is no longer listed or served", provision.EnvironmentEdit{Archived: &yes}),
+		newEnvironmentReview(s),
 		newEnvironmentEdit(s, "unarchive", "Bring an archived environment back", provision.EnvironmentEdit{Archived: &no}))
 	return cmd
 }
@@ -42,7 +47,7 @@ func newEnvironmentList(s Settings) *cobra.Command {
 			if !ws.Declared {
 				fmt.Fprintln(s.Stderr, "the workspace has no svc.json: these are the environments that its documents name")
 			}
-			table := [][]string{{"NAME", "TYPE", "PROTECTED", "STATE"}}
+			table, reviews := [][]string{{"NAME", "TYPE", "PROTECTED", "STATE", "CHANGES"}}, ws.Reviews()
 			for _, e := range ws.Environments {
 				protected, state := "no", "active"
 				if e.Protected {
@@ -51,7 +56,11 @@ func newEnvironmentList(s Settings) *cobra.Command {
 				if e.Archived {
 					state = "archived"
 				}
-				table = append(table, []string{e.Name, e.Type, protected, state})
+				changes := "at once"
+				if review, reviewed := reviews[e.Name]; reviewed {
+					changes = review.Words()
+				}
+				table = append(table, []string{e.Name, e.Type, protected, state, changes})
 			}
 			return Table(s.Stdout, table)
 		}),
@@ -78,6 +87,7 @@ func newEnvironmentAdd(s Settings) *cobra.Command {
 	cmd.Flags().StringVar(&kind, "type", "", "development, test, staging or production (default by its name)")
 	cmd.Flags().BoolVar(&protected, "protected", false, "only roles that allow it may edit it")
 	s.ByAuthor(cmd)
+	s.bypasses(cmd)
 	return cmd
 }
 
@@ -93,7 +103,63 @@ func newEnvironmentEdit(s Settings, use, short string, e provision.EnvironmentEd
 		}),
 	}
 	s.ByAuthor(cmd)
+	s.bypasses(cmd)
 	return cmd
+}
+
+// newEnvironmentReview makes the command environment review.
+func newEnvironmentReview(s Settings) *cobra.Command {
+	review, off := workspace.Review{}, false
+	cmd := &cobra.Command{
+		Use:   "review <name>",
+		Short: "Have changes of an environment be approved by others first",
+		Long: `Have changes of what an environment serves be approved by others first. Who wants to
+change it makes a change request, which others approve. What is reviewed, and which
+environments there are, is then changed in the same way, or with --bypass-review.`,
+		Example: "  " + s.Program + " environment review production --approvals 1 --role protected_engineer\n  " + s.Program + " environment review production --off --bypass-review",
+		Args:    Arguments(""),
+		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
+			e := provision.EnvironmentEdit{Name: args[0], Reviewed: true, Review: &review}
+			if err := access.CheckRoles(review.Roles); err != nil {
+				return err
+			}
+			if off {
+				e.Review = nil
+			}
+			return s.editEnvironment(cmd, w, e)
+		}),
+	}
+	cmd.Flags().IntVar(&review.Approvals, "approvals", 1, "by how many people")
+	cmd.Flags().StringArrayVar(&review.Roles, "role", nil, "one of which each of them has; may be repeated (default any that may make the change)")
+	cmd.Flags().BoolVar(&review.AuthorMayApprove, "author-may-approve", false, "who proposes a change may be one of them")
+	cmd.Flags().BoolVar(&off, "off", false, "changes need no approval any more")
+	s.ByAuthor(cmd)
+	s.bypasses(cmd)
+	return cmd
+}
+
+// bypassReview is the flag of commands that others may have to approve.
+const bypassReview = "bypass-review"
+
+func (s Settings) bypasses(cmd *cobra.Command) {
+	cmd.Flags().Bool(bypassReview, false, "make the change without the approvals that it needs; the audit trail tells")
+}
+
+// bypassed lets a workspace be changed without approvals where the flag says so.
+func (s Settings) bypassed(cmd *cobra.Command, w *provision.Workspace) {
+	if set, _ := cmd.Flags().GetBool(bypassReview); set {
+		w.Bypassed = func(ctx context.Context, environments []string) error {
+			return s.Registry(cmd, func(r *access.Registry) error { return r.Bypassed(ctx, environments) })
+		}
+	}
+}
+
+// unapproved adds the way out to the refusal of what others have to approve.
+func unapproved(err error) error {
+	if _, is := errors.AsType[*repository.Unreviewed](err); is {
+		return fmt.Errorf("%w; --%s makes the change all the same, and the audit trail tells", err, bypassReview)
+	}
+	return err
 }
 
 func (s Settings) editEnvironment(cmd *cobra.Command, w *provision.Workspace, e provision.EnvironmentEdit) error {
@@ -101,6 +167,7 @@ func (s Settings) editEnvironment(cmd *cobra.Command, w *provision.Workspace, e 
 	if err != nil {
 		return err
 	}
+	s.bypassed(cmd, w)
 	commit, err := w.EditEnvironment(cmd.Context(), e, by)
 	if errors.Is(err, provision.ErrUnchanged) {
 		fmt.Fprintln(s.Stderr, err)
@@ -109,5 +176,5 @@ func (s Settings) editEnvironment(cmd *cobra.Command, w *provision.Workspace, e 
 	if err == nil {
 		fmt.Fprintf(s.Stderr, "committed %s\n", commit)
 	}
-	return err
+	return unapproved(err)
 }

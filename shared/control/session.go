@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
@@ -113,7 +112,7 @@ func (s *Session) bypassed() func(ctx context.Context, environments []string) er
 	}
 	return func(ctx context.Context, environments []string) error {
 		registry := s.service.settings.Registry(s.caller.entry.Workspace.ID, s.caller.entry.Principal)
-		return repository.Fault(registry.Note(ctx, access.Change{Action: access.ReviewBypassed, Subject: strings.Join(environments, ","), After: environments}))
+		return repository.Fault(registry.Bypassed(ctx, environments))
 	}
 }
 

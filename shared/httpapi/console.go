@@ -24,6 +24,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/settings"
 	"svc.example/svc/shared/webhook"
+	"svc.example/svc/shared/workspace"
 )
 
 // Console makes the routes those of the console's page, beside the REST API: who asks is
@@ -320,6 +321,11 @@ func SettingsGroup() Group {
 		"changeEnvironment": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
 			e := provision.EnvironmentEdit{Name: c.request.PathValue("name"), Type: text(c.body, "type"),
 				Protected: optional(c.body.Get("protected").Bool()), Archived: optional(c.body.Get("archived").Bool())}
+			if review := c.body.Get("review"); review != nil {
+				if e.Reviewed = true; review.Kind == jsontree.Object {
+					e.Review = &workspace.Review{Approvals: whole(review, "approvals"), Roles: texts(review, "roles"), AuthorMayApprove: boolean(review, "authorMayApprove")}
+				}
+			}
 			return s.EditEnvironment(ctx, e)
 		}),
 		"listWebhooks": on(func(ctx context.Context, _ *call, s *settings.Settings) (any, error) { return s.ListWebhooks(ctx) }),

@@ -30,6 +30,9 @@ type EnvironmentEdit struct {
 	Add                 bool
 	Type                string
 	Protected, Archived *bool
+	// Review is what its changes need, with Reviewed; nil is nothing.
+	Reviewed bool
+	Review   *workspace.Review
 }
 
 // did ends the commit's message.
@@ -43,8 +46,13 @@ func (e EnvironmentEdit) did() string {
 		}
 		return no
 	}
-	if e.Add {
+	switch {
+	case e.Add:
 		return "added"
+	case e.Reviewed && e.Review == nil:
+		return "no longer reviewed"
+	case e.Reviewed:
+		return "reviewed"
 	}
 	return cmp.Or(say(e.Archived, "archived", "brought back"), say(e.Protected, "protected", "no longer protected"), "changed")
 }
@@ -74,7 +82,7 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 		if err != nil {
 			return "", err
 		}
-		landed, err := w.Repository.Commit(ctx, s, repository.Draft{
+		landed, err := w.Commit(ctx, s, repository.Draft{
 			Changes: []repository.Change{{Path: workspace.File, Content: text}},
 			Author:  by, Committer: repository.Committer(by.When), Message: "environment " + e.Name + " " + e.did() + "\n", Versions: w.Versions, Briefs: w.Briefs, Turn: turn,
 		})
@@ -133,6 +141,12 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 		if nameOf(entry) == e.Name {
 			list.Items[i] = e.edited(entry)
 			break
+		}
+	}
+	if e.Reviewed {
+		workspace.SetReview(tree, e.Name, e.Review)
+		if problem := workspace.ReviewProblem(tree); problem != "" {
+			return nil, refused("%s", problem)
 		}
 	}
 	return tree.Encode(), nil

@@ -6,10 +6,13 @@ package provision
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
 )
@@ -24,12 +27,17 @@ type Workspace struct {
 	access.Workspace
 	// Repository has the workspace's history.
 	Repository change.Repository
-	ledger     Ledger
+	// Bypassed tells the audit trail of a change that others had to approve; nil where none
+	// is made without that.
+	Bypassed func(ctx context.Context, environments []string) error
+
+	ledger   Ledger
+	bypassed []string // what it was told of
 }
 
 // New makes no request.
 func New(w access.Workspace, ledger Ledger, repo change.Repository) *Workspace {
-	return &Workspace{w, repo, ledger}
+	return &Workspace{Workspace: w, Repository: repo, ledger: ledger}
 }
 
 // Snapshot reads everything at the head.
@@ -39,6 +47,24 @@ func (w *Workspace) Snapshot(ctx context.Context) (*repository.Snapshot, error) 
 		return nil, err
 	}
 	return w.Repository.Snapshot(ctx, head)
+}
+
+// Commit is the repository's. What others have to approve is made without that once the
+// audit trail knows: the head is another one then.
+func (w *Workspace) Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
+	if len(w.bypassed) > 0 {
+		draft.Approved, draft.Message = true, strings.TrimRight(draft.Message, "\n")+"\n\n"+feed.ReviewBypassed+strings.Join(w.bypassed, ", ")+"\n"
+	}
+	landed, err := w.Repository.Commit(ctx, base, draft)
+	unreviewed, is := errors.AsType[*repository.Unreviewed](err)
+	if !is || w.Bypassed == nil {
+		return landed, err
+	}
+	if err := w.Bypassed(ctx, unreviewed.Environments); err != nil {
+		return nil, err
+	}
+	w.bypassed = unreviewed.Environments
+	return nil, repository.ErrMoved
 }
 
 // Import makes the first commit, of the files of a source.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"slices"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
 )
 
 // Environments are those of a workspace, archived ones too, in the order of its file.
@@ -22,6 +24,8 @@ type EnvironmentRow struct {
 	Type      string `json:"type"`
 	Protected bool   `json:"protected"`
 	Archived  bool   `json:"archived"`
+	// Review is what its changes need; null for nothing.
+	Review *workspace.Review `json:"review"`
 }
 
 // Environments lists them.
@@ -31,8 +35,13 @@ func (s *Settings) Environments(ctx context.Context) (*Environments, error) {
 		return nil, err
 	}
 	list := &Environments{[]EnvironmentRow{}}
+	reviews := ws.Reviews()
 	for _, e := range ws.Environments {
-		list.Environments = append(list.Environments, EnvironmentRow{e.Name, e.Type, e.Protected, e.Archived})
+		row := EnvironmentRow{e.Name, e.Type, e.Protected, e.Archived, nil}
+		if review, reviewed := reviews[e.Name]; reviewed {
+			row.Review = &review
+		}
+		list.Environments = append(list.Environments, row)
 	}
 	return list, nil
 }
@@ -45,6 +54,14 @@ func (s *Settings) EditEnvironment(ctx context.Context, e provision.EnvironmentE
 	w, err := s.Workspace(ctx)
 	if err != nil {
 		return nil, failed(err)
+	}
+	if e.Reviewed && e.Review != nil && len(e.Review.Roles) > 0 {
+		if err := wrong(access.CheckRoles(e.Review.Roles)); err != nil {
+			return nil, err
+		}
+	}
+	if access.BypassesReview(s.by.EffectiveRoles()) {
+		w.Bypassed = func(ctx context.Context, environments []string) error { return s.Registry.Bypassed(ctx, environments) }
 	}
 	_, err = w.EditEnvironment(ctx, e, repository.Signature{Name: s.by.Name, Email: s.by.CommitEmail(), When: s.Now()})
 	var refused *provision.Refused

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -95,6 +96,27 @@ func readReview(n *jsontree.Node, note func(pointer, format string, args ...any)
 		}
 	}
 	return r
+}
+
+// ReviewProblem says what is wrong with the reviews of a workspace file, or "".
+func ReviewProblem(declaration *jsontree.Node) string {
+	environments, _ := readEnvironments(declaration)
+	if _, issues := readReviews(declaration, environments); len(issues) > 0 {
+		return issues[0].Message
+	}
+	return ""
+}
+
+// Words are a review for people.
+func (r Review) Words() string {
+	words := fmt.Sprintf("approved by %d", r.Approvals)
+	if len(r.Roles) > 0 {
+		words += " with the role " + strings.Join(r.Roles, " or ")
+	}
+	if r.AuthorMayApprove {
+		words += ", the author too"
+	}
+	return words
 }
 
 // SetReview writes what changes of an environment need into a workspace file; nil for
