@@ -170,7 +170,7 @@ func TestAPushApprovesNothing(t *testing.T) {
 	reviewed := strings.Replace(declared, "{", `{"review": {"production": {}}, `, 1)
 	p.moves(p.main, p.commit(entry{"svc.json", file, reviewed}), "")
 	p.main = p.commit(entry{"svc.json", file, reviewed})
-	const refused = "what production is served, which environments there are and who reviews changes has to be approved by others first"
+	const refused = "others have to approve this first: it changes what production is served, or which environments there are and who reviews them"
 	off := entry{"svc.json", file, declared}
 	other := entry{flag, file, strings.Replace(text, `"rules": [`, `"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}, `, 1)}
 	p.moves(p.main, p.commit(off), refused)

@@ -47,7 +47,10 @@ func newEnvironmentList(s Settings) *cobra.Command {
 			if !ws.Declared {
 				fmt.Fprintln(s.Stderr, "the workspace has no svc.json: these are the environments that its documents name")
 			}
-			table, reviews := [][]string{{"NAME", "TYPE", "PROTECTED", "STATE", "CHANGES"}}, ws.Reviews()
+			table, reviews := [][]string{{"NAME", "TYPE", "PROTECTED", "STATE"}}, ws.Reviews()
+			if len(reviews) > 0 {
+				table[0] = append(table[0], "CHANGES")
+			}
 			for _, e := range ws.Environments {
 				protected, state := "no", "active"
 				if e.Protected {
@@ -56,11 +59,13 @@ func newEnvironmentList(s Settings) *cobra.Command {
 				if e.Archived {
 					state = "archived"
 				}
-				changes := "at once"
+				row := []string{e.Name, e.Type, protected, state}
 				if review, reviewed := reviews[e.Name]; reviewed {
-					changes = review.Words()
+					row = append(row, review.Words())
+				} else if len(reviews) > 0 {
+					row = append(row, "at once")
 				}
-				table = append(table, []string{e.Name, e.Type, protected, state, changes})
+				table = append(table, row)
 			}
 			return Table(s.Stdout, table)
 		}),

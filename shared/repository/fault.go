@@ -24,7 +24,7 @@ func Fault(err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.As(err, &unreviewed):
-		return fault.New(fault.Forbidden, "%s: send it to POST /v1/change-requests, which waits for them", unreviewed).
+		return fault.New(fault.Forbidden, "%s; a change request waits for that (POST /v1/change-requests)", unreviewed).
 			With(map[string]any{"code": "REVIEW_REQUIRED", "environments": unreviewed.Environments})
 	case errors.As(err, &unread):
 		return fault.New(fault.Unprocessable, "what git holds of it cannot be read: %s", unread.Why)

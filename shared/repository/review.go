@@ -12,7 +12,7 @@ import (
 type Unreviewed struct{ Environments []string }
 
 func (u *Unreviewed) Error() string {
-	return fmt.Sprintf("what %s is served, which environments there are and who reviews changes has to be approved by others first", strings.Join(u.Environments, ", "))
+	return fmt.Sprintf("others have to approve this first: it changes what %s is served, or which environments there are and who reviews them", strings.Join(u.Environments, ", "))
 }
 
 // Reviewed are the environments of which these changes have to be reviewed, by the
