@@ -147,18 +147,9 @@ func (r *Registry) edit(ctx context.Context, change func(s *State, again bool) e
 	})
 }
 
-// Note tells the audit trail of something that is no edit. The version rises all the same.
-// Where an answer gets lost it may be told twice.
-func (r *Registry) Note(ctx context.Context, c Change) error {
-	return r.store.Update(ctx, func(s State) (State, Entry, error) {
-		s = s.clone()
-		s.Version++
-		return s, Entry{Version: s.Version, At: r.now().UTC().Truncate(time.Second), By: r.by, Changes: []Change{c}}, nil
-	})
-}
-
 // Note tells the audit trail of something that is no edit. The version rises all the same:
-// what was decided before and is not committed yet is decided again.
+// what was decided before and is not committed yet is decided again. Where an answer gets
+// lost it may be told twice.
 func (r *Registry) Note(ctx context.Context, c Change) error {
 	return r.store.Update(ctx, func(s State) (State, Entry, error) {
 		s.Version++

@@ -38,6 +38,11 @@ func (w *Workspace) Backup(ctx context.Context, to io.Writer, beside string, pro
 // assemble copies the workspace into an empty directory.
 func (w *Workspace) assemble(ctx context.Context, dir string, progress Progress) error {
 	table := w.stores.table
+	// First: of one that is applied meanwhile git has the commit, and the answers tell.
+	err := archiveRows(filepath.Join(dir, backup.RequestsName), func(to io.Writer) error { return w.stores.requests.Archive(ctx, w.ID, to) })
+	if err != nil {
+		return err
+	}
 	c, err := table.Capture(ctx, w.id())
 	if err != nil {
 		return err
@@ -59,7 +64,7 @@ func (w *Workspace) assemble(ctx context.Context, dir string, progress Progress)
 		return table.EachAudit(ctx, w.id(), c.Head.Access, line)
 	})
 	if err == nil {
-		err = w.archiveTelemetry(ctx, filepath.Join(dir, backup.TelemetryName))
+		err = archiveRows(filepath.Join(dir, backup.TelemetryName), func(to io.Writer) error { return w.stores.usage.Archive(ctx, w.ID, time.Now(), to) })
 	}
 	if err == nil {
 		err = w.archiveWebhooks(ctx, filepath.Join(dir, backup.WebhooksName))
@@ -70,12 +75,13 @@ func (w *Workspace) assemble(ctx context.Context, dir string, progress Progress)
 	return w.copyHistory(ctx, git, c.Head.Commit, progress)
 }
 
-func (w *Workspace) archiveTelemetry(ctx context.Context, path string) error {
+// archiveRows writes a new file.
+func archiveRows(path string, archive func(to io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.stores.usage.Archive(ctx, w.ID, time.Now(), f), f.Close())
+	return errors.Join(archive(f), f.Close())
 }
 
 func (w *Workspace) archiveWebhooks(ctx context.Context, path string) error {

@@ -19,6 +19,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/backup"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/must"
 )
@@ -37,6 +38,8 @@ func furnish(t testing.TB, s *service, w *Workspace) (keys []access.Key) {
 	}
 	must.Get(w.Registry().By("Ada").RevokeKey(ctx, keys[2].ID(), time.Now()))(t)
 	report(t, w, 40, 0)
+	proposed := &request.Request{State: request.Open, Title: "Launch", Author: request.Person{ID: "0000000000000001", Name: "Ada"}, Operations: "[]"}
+	must.Do(t, w.stores.requests.Create(ctx, w.ID, proposed, nil))
 	return keys
 }
 
@@ -70,6 +73,7 @@ type told struct {
 	Shapes     []telemetry.KnownShape
 	Usage      telemetry.Usage
 	Record     access.Workspace
+	Requests   string
 }
 
 func tell(t testing.TB, w *Workspace) (x told) {
@@ -103,6 +107,9 @@ func tell(t testing.TB, w *Workspace) (x told) {
 	check(err)
 	x.Record, err = w.stores.table.Workspace(ctx, w.id())
 	check(err)
+	var requests bytes.Buffer
+	check(w.stores.requests.Archive(ctx, w.ID, &requests))
+	x.Requests = requests.String()
 	return x
 }
 

@@ -139,7 +139,10 @@ func (w *Workspace) restore(ctx context.Context, dir string, p local.Parts, u ba
 			Audit: func(each func(int64, []byte) error) error { return local.EachAudit(dir, p.Version, 0, each) }})
 	}
 	if err == nil {
-		err = w.restoreTelemetry(ctx, dir, u, again)
+		err = restoreRows(ctx, filepath.Join(dir, backup.TelemetryName), w.ID, u.Telemetry, again, w.stores.usage)
+	}
+	if err == nil {
+		err = restoreRows(ctx, filepath.Join(dir, backup.RequestsName), w.ID, u.Requests, again, w.stores.requests)
 	}
 	if err == nil {
 		err = w.restoreWebhooks(ctx, dir)
@@ -214,22 +217,29 @@ func (w *Workspace) restoreWebhooks(ctx context.Context, dir string) error {
 	return backup.RestoreWebhooks(ctx, dir, store)
 }
 
-// restoreTelemetry writes the telemetry, if the archive has any.
-func (w *Workspace) restoreTelemetry(ctx context.Context, dir string, u backup.Restored, again bool) error {
+// rowed are rows of a workspace.
+type rowed interface {
+	Remove(ctx context.Context, workspace string) error
+	Restore(ctx context.Context, workspace string, from io.Reader) error
+}
+
+// restoreRows writes the rows of a file, if the archive has any, in the place of those that an
+// earlier try has written.
+func restoreRows(ctx context.Context, path, workspace string, there, again bool, into rowed) error {
 	if again {
-		if err := w.stores.usage.Remove(ctx, w.ID); err != nil {
+		if err := into.Remove(ctx, workspace); err != nil {
 			return err
 		}
 	}
-	if !u.Telemetry {
+	if !there {
 		return nil
 	}
-	f, err := os.Open(filepath.Join(dir, backup.TelemetryName))
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return w.stores.usage.Restore(ctx, w.ID, f)
+	return into.Restore(ctx, workspace, f)
 }
 
 // verifyRestored reads back what was written and compares it with the archive.

@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/request"
 	tabledynamo "svc.example/svc/shared/table/dynamo"
 	telemetryrows "svc.example/svc/shared/telemetry/rows"
 	"svc.example/svc/shared/webhook"
@@ -31,6 +32,8 @@ type Stores struct {
 	bucket *bucket.Bucket
 	usage  *telemetryrows.Store
 	rows   *tabledynamo.Table
+	// requests are change requests.
+	requests request.Store
 }
 
 // Open makes no request. A client of an S3 endpoint that is not AWS's own names
@@ -45,7 +48,7 @@ func Open(cfg aws.Config, table, bucketName string) *Stores {
 // New is Open for clients that are there.
 func New(db *dynamodb.Client, objects *awss3.Client, table, bucketName string) *Stores {
 	rows := tabledynamo.New(db, table)
-	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetryrows.New(rows, 0), rows: rows}
+	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetryrows.New(rows, 0), rows: rows, requests: request.Store{Table: rows}}
 }
 
 // CreateTable makes the table, for a stand-in: on AWS the template does.

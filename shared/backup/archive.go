@@ -49,6 +49,9 @@ const TelemetryName = "telemetry.jsonl"
 // WebhooksName is the file that has a workspace's webhooks.
 const WebhooksName = "webhooks.jsonl"
 
+// RequestsName is the file that has a workspace's change requests, if there are any.
+const RequestsName = "requests.jsonl"
+
 const (
 	headerName   = "backup.json"
 	manifestName = "manifest.json"
@@ -186,7 +189,7 @@ func (r *reader) admit(e *tar.Header) error {
 	if e.Name == WebhooksName {
 		most, known = maxWebhooks, true
 	} else if !known { // packs and telemetry have as many bytes as the archive
-		most, known = 1<<63-1, e.Name == earlier.Name || e.Name == TelemetryName || packName.MatchString(e.Name)
+		most, known = 1<<63-1, e.Name == earlier.Name || e.Name == TelemetryName || e.Name == RequestsName || packName.MatchString(e.Name)
 	}
 	_, twice := r.sums[e.Name]
 	switch {

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry/earlier"
 	"svc.example/svc/shared/telemetry/rows"
@@ -26,7 +27,7 @@ import (
 type Restored struct {
 	Header
 	Keys, Principals, Entries int
-	Telemetry                 bool // there is any
+	Telemetry, Requests       bool // there is any
 }
 
 // Restore makes a data directory of an archive. The directory must be new or empty. It
@@ -42,7 +43,14 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 	defer discard()
 	r, err := Unpack(ctx, from, unfinished, func(Header) error { return nil })
 	if err == nil && r.Telemetry {
-		err = r.restoreTelemetry(ctx, unfinished)
+		err = restoreRows(unfinished, TelemetryName, func(f io.Reader) error {
+			return rows.New(bolt.New(local.DatabaseIn(unfinished)), 0).Restore(ctx, r.Workspace, f)
+		})
+	}
+	if err == nil && r.Requests {
+		err = restoreRows(unfinished, RequestsName, func(f io.Reader) error {
+			return request.Store{Table: bolt.New(local.DatabaseIn(unfinished))}.Restore(ctx, r.Workspace, f)
+		})
 	}
 	if err == nil {
 		err = RestoreWebhooks(ctx, unfinished, webhook.Store{Table: bolt.New(local.DatabaseIn(unfinished)), Workspace: r.Workspace})
@@ -62,14 +70,14 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 	return r, local.Install(unfinished, dir)
 }
 
-// restoreTelemetry puts the file of telemetry where svc api has it.
-func (r *Restored) restoreTelemetry(ctx context.Context, dir string) error {
-	path := filepath.Join(dir, TelemetryName)
+// restoreRows puts a file of rows where svc api has them.
+func restoreRows(dir, name string, restore func(from io.Reader) error) error {
+	path := filepath.Join(dir, name)
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(rows.New(bolt.New(local.DatabaseIn(dir)), 0).Restore(ctx, r.Workspace, f), f.Close()); err != nil {
+	if err := errors.Join(restore(f), f.Close()); err != nil {
 		return err
 	}
 	return os.Remove(path) // svc api would not forget in it whom it is to forget
@@ -169,6 +177,15 @@ func (r *Restored) verify(ctx context.Context, dir string) error {
 	r.Keys, r.Principals = len(state.Keys), len(state.Principals)
 	if err := r.verifyTelemetry(ctx, dir); err != nil {
 		return err
+	}
+	requests, _, err := open(filepath.Join(dir, RequestsName))
+	if err != nil {
+		return err
+	}
+	if r.Requests = requests != nil; r.Requests {
+		if err := errors.Join(request.CheckArchive(requests), requests.Close()); err != nil {
+			return err
+		}
 	}
 	return VerifyGit(ctx, filepath.Join(dir, local.RepositoryName), r.Commit)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"svc.example/svc/shared/ledger/local"
@@ -21,6 +22,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/telemetry/earlier"
 	"svc.example/svc/shared/telemetry/rows"
@@ -32,6 +34,25 @@ import (
 // TelemetryName and its webhooks in WebhooksName. Telemetry is written into the folder scratch first, since an archive has
 // the size of a file before its content.
 func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Header, error) {
+	// First: of one that is applied meanwhile git has the commit, and the answers tell.
+	requests, size, err := open(filepath.Join(dir, RequestsName))
+	if requests == nil && err == nil {
+		requests, size, err = scratched(scratch, func(f *os.File) error {
+			registry, err := local.OpenRegistry(dir)
+			if err != nil {
+				return err
+			}
+			record, err := registry.Workspace(ctx)
+			if err = errors.Join(err, registry.Close()); err != nil {
+				return err
+			}
+			return request.Store{Table: bolt.New(local.DatabaseIn(dir))}.Archive(ctx, record.ID, f)
+		})
+	}
+	if err != nil {
+		return Header{}, err
+	}
+	defer discard(requests)
 	c, err := local.Capture(ctx, dir)
 	if err != nil {
 		return Header{}, err
@@ -54,6 +75,11 @@ func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Heade
 	}
 	for _, f := range c.Files {
 		if err := w.add(f.Name, f.Size, f.Content); err != nil {
+			return h, err
+		}
+	}
+	if size > 0 {
+		if err := w.add(RequestsName, size, requests); err != nil {
 			return h, err
 		}
 	}
@@ -85,14 +111,12 @@ func webhooksIn(ctx context.Context, dir, workspace string) ([]byte, error) {
 func (w *writer) telemetry(ctx context.Context, dir, scratch string) error {
 	f, size, err := open(filepath.Join(dir, TelemetryName))
 	if f == nil && err == nil {
-		if f, size, err = archiveTelemetry(ctx, dir, w.workspace, scratch); err == nil {
-			defer os.Remove(f.Name())
-		}
+		f, size, err = archiveTelemetry(ctx, dir, w.workspace, scratch)
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer discard(f)
 	if size == 0 {
 		return nil
 	}
@@ -102,29 +126,43 @@ func (w *writer) telemetry(ctx context.Context, dir, scratch string) error {
 // archiveTelemetry writes the telemetry of a data directory into a new file, which is to
 // be removed.
 func archiveTelemetry(ctx context.Context, dir, workspace, scratch string) (f *os.File, size int64, err error) {
-	f, err = os.CreateTemp(scratch, ".svc-telemetry-") // for this user alone
+	return scratched(scratch, func(f *os.File) error {
+		store := rows.New(bolt.New(local.DatabaseIn(dir)), 0)
+		if earlier.Exists(dir) {
+			return earlier.Archive(ctx, dir, workspace, store, f)
+		}
+		return store.Archive(ctx, workspace, time.Now(), f)
+	})
+}
+
+// scratched is a new file that work writes, from its beginning, to be discarded.
+func scratched(scratch string, work func(f *os.File) error) (f *os.File, size int64, err error) {
+	f, err = os.CreateTemp(scratch, ".svc-backup-") // for this user alone
 	if err != nil {
 		return nil, 0, err
 	}
 	if runtime.GOOS != "windows" {
 		_ = os.Remove(f.Name()) // so that nothing is left of it if this process is killed
 	}
-	store := rows.New(bolt.New(local.DatabaseIn(dir)), 0)
-	if earlier.Exists(dir) {
-		err = earlier.Archive(ctx, dir, workspace, store, f)
-	} else {
-		err = store.Archive(ctx, workspace, time.Now(), f)
-	}
-	if err == nil {
+	if err = work(f); err == nil {
 		size, err = f.Seek(0, io.SeekCurrent)
 	}
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		discard(f)
+		return nil, 0, err
 	}
-	return f, size, err
+	return f, size, nil
+}
+
+// discard closes a file, and removes what is left of one of scratched.
+func discard(f *os.File) {
+	f.Close()
+	if strings.HasPrefix(filepath.Base(f.Name()), ".svc-backup-") {
+		_ = os.Remove(f.Name())
+	}
 }
 
 // open opens a file, if there is one.

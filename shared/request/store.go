@@ -423,6 +423,19 @@ func (s Store) Archive(ctx context.Context, workspace string, to io.Writer) erro
 	return nil
 }
 
+// Remove removes all of a workspace.
+func (s Store) Remove(ctx context.Context, workspace string) error {
+	var gone []table.Write
+	err := s.Table.Query(ctx, table.Query{Partition: partition(workspace), Only: []string{"sequence"}}, func(row table.Row) (bool, error) {
+		gone = append(gone, table.Write{Key: row.Key, Delete: true})
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.Table.Batch(ctx, gone)
+}
+
 // Restore writes what Archive has written down, under a workspace that has no requests.
 func (s Store) Restore(ctx context.Context, workspace string, from io.Reader) error {
 	open := map[string]access.ID{}
