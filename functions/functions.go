@@ -8,6 +8,7 @@
 //	repositories   workspaces' repositories: DynamoDB and S3
 //	api            a group of the REST API over these
 //	contexts       api, and the contexts that were saved, for groups that read them
+//	requests       api, and change requests
 //	console        what the console's page asks with a session, and signing in
 //	delivery       polls
 //	telemetry      telemetry's intake
@@ -39,6 +40,7 @@ import (
 	"svc.example/svc/functions/internal/contexts"
 	"svc.example/svc/functions/internal/delivery"
 	"svc.example/svc/functions/internal/reference"
+	"svc.example/svc/functions/internal/requests"
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
@@ -82,6 +84,7 @@ func New(getenv func(string) string, configure func(function, service string) aw
 		name := endpoints.Function(group.Tag())
 		all[name] = contexts.Function(connect(name), group)
 	}
+	all["changerequests"] = requests.Function(connect("changerequests"))
 	all["reference"] = reference.Function()
 	all["console"] = console.Function(connect("console"))
 	wired := map[string]func(context.Context, []byte) (io.Reader, error){}

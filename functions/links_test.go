@@ -37,7 +37,7 @@ var links = []struct {
 		why: "a poll is no part of the REST API and takes nothing in"},
 	{groups: []string{"workspace", "loglevels", "activity"}, not: []string{module + "shared/telemetry/rows", module + "shared/sdkapi"},
 		why: "the REST API neither takes telemetry in nor is polled"},
-	{groups: []string{"contexts", "flags", "configs", "segments", "changes"}, not: []string{module + "shared/sdkapi"}, why: "what was saved is read, not taken in"},
+	{groups: []string{"contexts", "flags", "configs", "segments", "changes", "changerequests"}, not: []string{module + "shared/sdkapi"}, why: "what was saved is read, not taken in"},
 	{groups: []string{"maintenance"}, not: []string{module + "shared/httpapi", module + "shared/delivery", module + "shared/sdkapi", module + "functions/internal/api"},
 		why: "maintenance answers nobody"},
 	{but: []string{"maintenance", "webhooks"}, not: []string{"github.com/aws/aws-sdk-go-v2/service/sqs"}, why: "only maintenance and webhooks have a queue"},

@@ -152,7 +152,8 @@ func TestRightsAreBoundToTheirPlace(t *testing.T) {
 }
 
 // checkKeys holds a statement that lets rows be written to the rows' keys: nobody but the
-// console's function and an operator writes keys, principals and the audit trail, and nobody
+// console's function and an operator writes keys and principals, nobody but these and that of
+// change requests the audit trail, and nobody
 // but an operator workspaces' names.
 func checkKeys(t *testing.T, id string, f template.Function, s template.Statement) {
 	t.Helper()
@@ -167,9 +168,9 @@ func checkKeys(t *testing.T, id string, f template.Function, s template.Statemen
 		if k == "webhook/*" && len(keys) == 1 && (f.Group() == "console" || f.Group() == "webhooks") {
 			continue
 		}
-		if f.Group() == "console" {
-			switch k {
-			case "access/*", "audit/*":
+		if slices.Contains(tellers, f.Group()) {
+			switch {
+			case k == "access/*" && f.Group() == "console", k == "audit/*":
 				if template.At(s.Condition, "ForAnyValue:StringEquals", "dynamodb:EnclosingOperation") == nil || len(keys) > 1 {
 					t.Errorf("%s: %s lets rows %s be written without the head", id, s.Sid, k)
 				}
@@ -344,8 +345,9 @@ func queue(action, name string) iam.Request {
 
 var (
 	readers = []string{"workspace", "activity", "contexts"}
-	writers = []string{"flags", "configs", "loglevels", "segments", "changes", "console"}
-	signers = []string{"console"} // sign people in, and have their settings
+	writers = []string{"flags", "configs", "loglevels", "segments", "changes", "changerequests", "console"}
+	signers = []string{"console"}                   // sign people in, and have their settings
+	tellers = []string{"changerequests", "console"} // tell the audit trail
 	rest    = slices.Concat(readers, writers)
 	others  = []string{"delivery", "telemetry", "maintenance", "reference", "webhooks"}
 	all     = slices.Concat(rest, others)
@@ -368,15 +370,15 @@ var rightsOf = []struct {
 }{
 	{"read the secret of a head with all else", about("BatchGetItem", "head/w", "access/w"), rest},
 	{"read the secret of a head", of(about("BatchGetItem", "head/w"), "pk", "sk", "secret"), rest},
-	{"read a head with its secret", about("GetItem", "head/w"), signers},
+	{"read a head with its secret", about("GetItem", "head/w"), tellers},
 	{"query a head", about("Query", "head/w"), nil},
 	{"read a head without its secret", of(about("GetItem", "head/w"), "pk", "sk", "commit", "sequence"), []string{
-		"workspace", "segments", "changes", "activity", "contexts", "flags", "configs", "loglevels", "console", "delivery", "telemetry", "maintenance", "webhooks"}},
+		"workspace", "segments", "changes", "changerequests", "activity", "contexts", "flags", "configs", "loglevels", "console", "delivery", "telemetry", "maintenance", "webhooks"}},
 	{"authenticate a key", of(about("BatchGetItem", "head/w", "access/w"), "pk", "sk", "commit", "doc", "version"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"note that a key was used", about("UpdateItem", "used/w"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"delete that a key was used", about("DeleteItem", "used/w"), nil},
 	{"read what was done to keys", about("Query", "audit/w"), []string{"console", "webhooks"}},
-	{"tell what was done to keys", inTransaction(about("PutItem", "audit/w")), signers},
+	{"tell what was done to keys", inTransaction(about("PutItem", "audit/w")), tellers},
 	{"tell what was done to keys by itself", about("PutItem", "audit/w"), nil},
 	{"change what was done to keys", inTransaction(about("UpdateItem", "audit/w")), nil},
 	{"read when keys were used", about("Query", "used/w"), signers},
@@ -389,11 +391,16 @@ var rightsOf = []struct {
 	{"wait to write", inTransaction(about("PutItem", "queue/w")), writers},
 	{"take a write out of the queue", inTransaction(about("DeleteItem", "queue/w")), writers},
 	{"take a write out of the queue by itself", about("DeleteItem", "queue/w"), nil},
-	{"list keys and principals", about("Query", "access/w"), signers},
+	{"list keys and principals", about("Query", "access/w"), tellers},
 	{"read the history", about("Query", "log/w/i"), but("reference")},
 	{"read the history of a file", about("Query", "item/w/i/feature-flags/a.json"), but("telemetry", "reference", "delivery")},
+	{"read change requests", about("BatchGetItem", "requests/w"), tellers},
+	{"list change requests", about("Query", "requests/w"), tellers},
+	{"write a change request with what happened", inTransaction(about("PutItem", "requests/w")), tellers},
+	{"write a change request by itself", about("PutItem", "requests/w"), nil},
+	{"change a change request", inTransaction(about("UpdateItem", "requests/w")), nil},
 	{"read what telemetry has saved", about("BatchGetItem", "telemetry/w/known"), []string{"contexts", "telemetry", "console"}},
-	{"read saved contexts", about("Query", "telemetry/w/seen/h", "telemetry/w/known"), []string{"contexts", "flags", "configs", "segments", "changes", "console"}},
+	{"read saved contexts", about("Query", "telemetry/w/seen/h", "telemetry/w/known"), []string{"contexts", "flags", "configs", "segments", "changes", "changerequests", "console"}},
 	{"read evaluations", about("Query", "telemetry/w/tallies/3"), []string{"contexts", "flags", "configs", "console"}},
 	{"read when items were evaluated last", about("BatchGetItem", "telemetry/w/evaluated"), []string{"contexts", "telemetry", "flags", "configs", "console"}},
 	{"forget evaluations", about("DeleteItem", "telemetry/w/tallies/3"), []string{"telemetry"}},
@@ -428,7 +435,7 @@ var rightsOf = []struct {
 	{"change the secret", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},
 	{"change a head without saying what", inTransaction(about("UpdateItem", "head/w")), nil},
 	{"end the workspace's bill", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "billingInactive"), nil},
-	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"changes", "console", "maintenance"}},
+	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"changes", "changerequests", "console", "maintenance"}},
 	{"change the list of packs", inTransaction(about("UpdateItem", "packs/w")), []string{"maintenance"}},
 	{"change the list of packs without holding the head", about("UpdateItem", "packs/w"), nil},
 	{"put a key in the place of another", inTransaction(about("PutItem", "access/w")), nil},
@@ -436,7 +443,7 @@ var rightsOf = []struct {
 	{"make or revoke a key that no head tells of", of(about("UpdateItem", "access/w"), "pk", "sk", "doc", "version", "made"), nil},
 	{"make room for a session", inTransaction(about("DeleteItem", "access/w")), signers},
 	{"delete a key that no head tells of", about("DeleteItem", "access/w"), nil},
-	{"tell of keys", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "access", "recent", "format"), signers},
+	{"tell of keys", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "access", "recent", "format"), tellers},
 	{"rename a workspace", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "access", "name"), nil},
 	{"rename a workspace in the list", inTransaction(about("UpdateItem", "workspaces")), nil},
 	{"list another workspace", inTransaction(about("PutItem", "workspaces")), nil},

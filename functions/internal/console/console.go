@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/functions/internal/api"
 	"svc.example/svc/functions/internal/contexts"
 	"svc.example/svc/functions/internal/repositories"
+	"svc.example/svc/functions/internal/requests"
 	function "svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
@@ -41,6 +42,7 @@ func Function(connect table.AWS) start.Function {
 		service := api.Service(s, rows, w.repositories, logger)
 		kept := contexts.Kept(connect, s)
 		service.Contexts, service.Evaluations = kept, kept
+		requests.Keep(connect, s, rows, &service)
 		options := api.Options(s, service, logger)
 		options.BasePath, options.Console = strings.TrimSuffix(s.BasePath, "/v1")+httpapi.ConsolePath+"/v1", own // beside the API
 		asked, notFound, err := httpapi.Routes(options, append(httpapi.ForPages(), httpapi.Sessions(), httpapi.SettingsGroup())...)
