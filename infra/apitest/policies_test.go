@@ -47,6 +47,7 @@ func TestThePoliciesAllowWhatIsSentAndNoMore(t *testing.T) {
 	e.reads()
 	e.writes()
 	e.changeSets()
+	e.requests("/v1/change-requests", "proposal")
 	e.applications()
 	e.contexts()
 	e.signedIn()
@@ -268,6 +269,7 @@ func (e *everything) signedIn() {
 	e.ask("updateFlagEnvironment", request{path: api + "/v1/flags/redesign/environments/staging", body: `{"enabled": true}`})
 	e.ask("listContexts", request{path: api + "/v1/contexts"})
 	e.ask("applyChanges", request{path: api + "/v1/changes", body: creations("page", 3)})
+	e.requests(api+"/v1/change-requests", "page-proposal")
 	e.ask("listFlags", request{path: "/v1/flags", header: http.Header{"Authorization": nil, "Cookie": {httpapi.SessionCookie + "=" + e.session}}, status: 401})
 	ended := e.session
 	e.ask("signOut", request{})
@@ -373,6 +375,40 @@ func (e *everything) changeSets() {
 	e.write("applyChanges", "/v1/changes", creations("few", 3))
 	e.write("applyChanges", "/v1/changes", creations("many", 120))
 	e.ask("applyChanges", request{path: "/v1/changes", body: longKeys()})
+}
+
+// requests proposes changes, approves and applies them, by keys and from the console's page.
+func (e *everything) requests(base, flag string) {
+	e.Helper()
+	key, _, err := e.workspace.IssueKey(background(e), "", access.KeyRequest{Kind: access.KindUser, Name: "approver", Email: "approver@example.com", Roles: []string{"protected_engineer"}})
+	must.Do(e, err)
+	other := http.Header{"Authorization": {"Bearer " + key.Reveal()}}
+	body := fmt.Sprintf(`{"title": "Launch", "operations": [{"op": "create", "type": "feature_flag", "body": {"key": %q}}]}`, flag)
+	once := http.Header{"Idempotency-Key": {"propose-" + flag}}
+	e.ask("createChangeRequest", request{path: base + "?dryRun=true&impact=true", body: body})
+	var made struct{ ID string }
+	first := e.ask("createChangeRequest", request{path: base, body: body, header: once})
+	must.Do(e, json.Unmarshal([]byte(first), &made))
+	if again := e.ask("createChangeRequest", request{path: base, body: body, header: once}); again != first {
+		e.Errorf("proposed again: %s", again)
+	}
+	at, api := base+"/"+made.ID, "/v1/change-requests/"+made.ID
+	e.ask("listChangeRequests", request{path: base + "?state=open"})
+	e.ask("updateChangeRequest", request{path: at, body: `{"description": "At last."}`})
+	e.ask("commentOnChangeRequest", request{path: at + "/comments", body: `{"text": "Hm."}`})
+	var shown struct{ Preview struct{ Digest string } }
+	must.Do(e, json.Unmarshal([]byte(e.ask("getChangeRequest", request{path: at + "?impact=true"})), &shown))
+	digest := fmt.Sprintf(`{"digest": %q}`, shown.Preview.Digest)
+	e.ask("approveChangeRequest", request{path: api + "/approvals", body: digest, header: other})
+	e.ask("withdrawApproval", request{path: api + "/approvals", header: other})
+	e.ask("approveChangeRequest", request{path: api + "/approvals", body: digest, header: other})
+	if applied := e.ask("applyChangeRequest", request{path: at + "/apply"}); !strings.Contains(applied, `"state":"applied"`) {
+		e.Errorf("%s", applied)
+	}
+	e.ask("applyChangeRequest", request{path: at + "/apply"})
+	e.ask("listChangeRequests", request{path: base})
+	must.Do(e, json.Unmarshal([]byte(e.ask("createChangeRequest", request{path: base, body: strings.Replace(body, flag, flag+"-2", 1)})), &made))
+	e.ask("closeChangeRequest", request{path: base + "/" + made.ID + "/close"})
 }
 
 // applications are polls and telemetry.
