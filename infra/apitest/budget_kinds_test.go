@@ -170,6 +170,38 @@ func (b *budgets) changeSets() {
 	}
 }
 
+// requests: proposing is a read of the key and a transaction; what is told of one takes another
+// read, and whose approvals count one of the principals. To apply it takes, beside the write,
+// that it is being applied and that it was, and what the audit trail is told.
+func (b *budgets) requests() {
+	api := b.instance()
+	b.asks(api, "GET", "/v1/flags", "")
+	within := func(what string, most int, method, path, body string) string {
+		b.Helper()
+		asked, _, text := b.asks(api, method, path, body)
+		requests := 0
+		for _, n := range asked {
+			requests += n
+		}
+		if b.Logf("%s took %v", what, asked); requests > most {
+			b.Errorf("%s took %d requests, allowed are %d: %s", what, requests, most, text)
+		}
+		return text
+	}
+	b.serial++
+	key := fmt.Sprint("requested-", b.serial)
+	var made struct{ ID string }
+	body := fmt.Sprintf(`{"title": "t", "operations": [{"op": "create", "type": "feature_flag", "body": {"key": %q}}]}`, key)
+	b.asks(api, "POST", "/v1/change-requests?dryRun=true", body) // which reads the workspace
+	must.Do(b, json.Unmarshal([]byte(within("a proposal", 3, "POST", "/v1/change-requests", body)), &made))
+	path := "/v1/change-requests/" + made.ID
+	within("a list", 2, "GET", "/v1/change-requests?state=open", "")
+	within("a request", 2, "GET", path, "")
+	within("a comment", 4, "POST", path+"/comments", `{"text": "x"}`)
+	within("to apply", 14, "POST", path+"/apply", "")
+	within("an applied one", 2, "GET", path, "")
+}
+
 // manifests: what the OpenFeature CLI asks costs what the same read or write of a flag
 // costs.
 func (b *budgets) manifests() {

@@ -57,6 +57,7 @@ func TestBudgets(t *testing.T) {
 			b.contexts()
 			b.changeSets()
 			b.manifests()
+			b.requests()
 		})
 	}
 }
