@@ -531,6 +531,11 @@ func (d *Desk) Apply(ctx context.Context, id string, malformed []document.Issue)
 	_, err = d.Writer(onceOf(r)).Carry(ctx, c, func(ctx context.Context, state *change.State, at *change.Decided) ([]string, error) {
 		return d.approved(ctx, r.Number, c.Canonical, mark, at)
 	})
+	if err != nil && fault.Of(err).Kind == fault.Conflict { // somebody else was faster, perhaps
+		if now, lost := d.find(ctx, id); lost == nil && now.State == Applied {
+			return d.told(now, nil)
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, err
