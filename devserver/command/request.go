@@ -77,7 +77,7 @@ func requestCommand(in Invocation, use, short, example string, work func(*reques
 
 // write sends something about the request, and says what came of it.
 func (r *requestCall) write(method, path string, body []byte, said string) error {
-	answer, err := r.api.WriteRequest(r.cmd.Context(), method, "/"+r.id+path, body)
+	answer, err := r.api.WriteRequest(r.cmd.Context(), method, "/"+r.id+path, body, "")
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ as POST /v1/changes takes it, or an array of them.`,
 			if err != nil {
 				return err
 			}
-			made, err := api.WriteRequest(cmd.Context(), http.MethodPost, "", body)
+			made, err := api.WriteRequest(cmd.Context(), http.MethodPost, "", body, "")
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -95,6 +96,9 @@ func (s *server) propose(ctx context.Context, operations []*jsontree.Node, argum
 		tree.Set(m.Name, m.Value)
 	}
 	tree.Set("results", results(would))
+	if would.Changed && len(would.ReviewRequired) > 0 {
+		tree.Set("hint", jsontree.NewString("others have to approve this: apply_proposal with changeRequest, a title, sends it to them"))
+	}
 	if !would.Changed {
 		tree.Set("hint", jsontree.NewString("everything is like this already: there is nothing to apply"))
 	}
@@ -183,6 +187,9 @@ func (s *server) applyProposal(ctx context.Context, arguments *jsontree.Node) (a
 	if i < 0 {
 		return answer{}, &refusal{code: "NOT_FOUND", message: fmt.Sprintf("there is no proposal %s: propose_change and propose_revert make them, and the last %d are kept while this server runs", terminal.Quote(id), maxProposals)}
 	}
+	if title := text(arguments, "changeRequest"); title != "" {
+		return s.request(ctx, title, kept[i])
+	}
 	changed, err := s.API.Change(ctx, remote.ChangeSet{Body: kept[i].body, Key: kept[i].key, Repeatable: true})
 	if err != nil {
 		return answer{}, err
@@ -193,4 +200,22 @@ func (s *server) applyProposal(ctx context.Context, arguments *jsontree.Node) (a
 		tree.Set("undo", jsontree.NewString("propose_revert with this commitSha"))
 	}
 	return answer{tree: tree}, nil
+}
+
+// request sends a proposal to those who approve it.
+func (s *server) request(ctx context.Context, title string, p proposal) (answer, error) {
+	set, err := jsontree.Parse(p.body)
+	if err != nil {
+		return answer{}, err
+	}
+	body := jsontree.NewObject(jsontree.Field("title", jsontree.NewString(title)), jsontree.Field("operations", set.Get("operations")))
+	if message, said := set.Get("message").Text(); said {
+		body.Set("description", jsontree.NewString(message))
+	}
+	made, err := s.API.WriteRequest(ctx, http.MethodPost, "", body.Compact(), p.key)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{tree: jsontree.NewObject(jsontree.Field("changeRequest", jsontree.NewString(made.ID)), jsontree.Field("state", jsontree.NewString(made.State)),
+		jsontree.Field("hint", jsontree.NewString("nothing is changed yet: people approve it in the console or with svc request, and apply it then")))}, nil
 }

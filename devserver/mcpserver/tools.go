@@ -112,9 +112,10 @@ var tools = []tool{
 	},
 	{
 		name: "apply_proposal", title: "Apply a proposal", workspace: true, writes: true, run: (*server).applyProposal,
-		description: `Carries out a proposal of propose_change or propose_revert, as one commit, and applications are served it. The only tool that writes: use it when the person who decides has agreed to the proposal's words. Refused when an item has changed since it was proposed: propose again then. Calling it again with the same proposal is safe, also when an answer got lost: it is never made twice. One write. Undo it with propose_revert and the commitSha of the answer.`,
-		arguments:   `"proposal": {"type": "string", "minLength": 1, "maxLength": 100, "description": "The \"proposal\" of the answer of propose_change or propose_revert."}`,
-		required:    `"proposal"`,
+		description: `Carries out a proposal of propose_change or propose_revert, as one commit, and applications are served it. The only tool that writes: use it when the person who decides has agreed to the proposal's words. Refused when an item has changed since it was proposed: propose again then. Calling it again with the same proposal is safe, also when an answer got lost: it is never made twice. One write. Undo it with propose_revert and the commitSha of the answer. With changeRequest it changes nothing and asks others to approve it: the way where the proposal says reviewRequired.`,
+		arguments: `"proposal": {"type": "string", "minLength": 1, "maxLength": 100, "description": "The \"proposal\" of the answer of propose_change or propose_revert."},
+			"changeRequest": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The title of a change request to be made of it, one line."}`,
+		required: `"proposal"`,
 	},
 	{
 		name: "verify", title: "Check everything", workspace: true, directory: true, run: (*server).verify,

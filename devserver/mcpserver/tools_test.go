@@ -112,6 +112,12 @@ func TestToolsOfAWorkspace(t *testing.T) {
 	if status := c.ok("get_item", `{"type":"feature_flag","key":"dark"}`)["statuses"].(map[string]any)["production"]; status != "pre_rollout" {
 		t.Errorf("undone, it is %v", status)
 	}
+	asked := c.ok("propose_change", on10)
+	for range 2 { // once more is the same
+		if made := c.ok("apply_proposal", map[string]any{"proposal": asked["proposal"], "changeRequest": "Ten of a hundred"}); made["changeRequest"] != "1" || made["state"] != "open" {
+			t.Errorf("%v", made)
+		}
+	}
 	if report := c.ok("verify", nil); report["ok"] != true || report["files"] == nil {
 		t.Errorf("%v", report)
 	}

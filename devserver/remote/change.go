@@ -34,6 +34,8 @@ type Changed struct {
 	// Warnings are by paths into the change set.
 	Warnings []document.Issue `json:"warnings,omitempty"`
 	Impact   json.RawMessage  `json:"impact,omitempty"`
+	// ReviewRequired are the environments of which a dry run has to be approved.
+	ReviewRequired []string `json:"reviewRequired,omitempty"`
 }
 
 // Result is what came of an operation, or of one of its items.

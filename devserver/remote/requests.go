@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -51,9 +52,9 @@ type Named struct {
 }
 
 // WriteRequest sends something about change requests to a path below them, under an
-// Idempotency-Key of its own: where it is sent again, it is done once.
-func (c *Client) WriteRequest(ctx context.Context, method, path string, body []byte) (*Requested, error) {
-	q := request{method: method, path: "/change-requests" + path, content: body, most: maxAnswer, header: map[string]string{"Idempotency-Key": requestid.New()}}
+// Idempotency-Key, "" for one that nobody else has: where it is sent again, it is done once.
+func (c *Client) WriteRequest(ctx context.Context, method, path string, body []byte, key string) (*Requested, error) {
+	q := request{method: method, path: "/change-requests" + path, content: body, most: maxAnswer, header: map[string]string{"Idempotency-Key": cmp.Or(key, requestid.New())}}
 	_, text, err := c.ask(ctx, q)
 	if err != nil {
 		return nil, err
