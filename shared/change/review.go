@@ -51,6 +51,7 @@ func (d *Decided) Permits(ctx context.Context, by access.Principal) error {
 
 // The parts of a Digest that are no files.
 const (
+	partDigits     = 16 // that are kept of each
 	partOperations = "operations"
 	partReviews    = workspace.File + "#review"
 )
@@ -117,6 +118,7 @@ func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 	mac := hmac.New(sha256.New, state.Workspace.Secret)
 	for _, name := range slices.Sorted(maps.Keys(d.Parts)) {
 		mac.Write([]byte(d.Parts[name]))
+		d.Parts[name] = d.Parts[name][:partDigits] // which say what differs, and decide nothing
 	}
 	d.Digest = hex.EncodeToString(mac.Sum(nil))
 	d.again = func(ctx context.Context, by access.Principal) (*plan, error) {
@@ -131,6 +133,8 @@ func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 // without approvals is told in the audit trail first: the head is another one then.
 func (w *Writer) approval(ctx context.Context, state *State, p *plan, r Request) (trailers []string, err error) {
 	switch {
+	// What only stops something (a pause to the off value, a guard's undo) needs no approval:
+	// once there is such a write, it is let through here.
 	case r.approve != nil:
 		trailers, err = r.approve(ctx, state, p)
 		if unreviewed := (*repository.Unreviewed)(nil); !errors.As(err, &unreviewed) {

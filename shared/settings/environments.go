@@ -65,7 +65,11 @@ func (s *Settings) EditEnvironment(ctx context.Context, e provision.EnvironmentE
 	}
 	_, err = w.EditEnvironment(ctx, e, repository.Signature{Name: s.by.Name, Email: s.by.CommitEmail(), When: s.Now()})
 	var refused *provision.Refused
+	var unreviewed *repository.Unreviewed
 	switch {
+	case errors.As(err, &unreviewed):
+		return nil, fault.New(fault.Forbidden, "%v: ask an administrator who has the role review_bypass", err).
+			With(map[string]any{"code": "REVIEW_REQUIRED", "environments": unreviewed.Environments})
 	case errors.As(err, &refused):
 		return nil, fault.New(fault.Unprocessable, "%v", err)
 	case err != nil && !errors.Is(err, provision.ErrUnchanged):
