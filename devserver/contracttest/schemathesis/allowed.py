@@ -22,6 +22,7 @@ PART = "What an operation may hold depends on its op and its type: it is held ag
 TYPED = "The clients that are generated have no type for a value whose type another field names."
 SEEN = "Which characters can be seen is for Unicode to say; a pattern of them is as long as its tables."
 LATER = "Version 1 of the description only grows: what was found to be wrong later is said in words."
+CLOCK = "No schema knows what time it is."
 NATIVE = "A pattern cannot tell a text that holds JSON from another."
 
 # operationId, path of the issue, its message; all as regular expressions.
@@ -34,7 +35,11 @@ ALLOWED = [
     ("update(Flag|Config)Environment", r"/(value|enabled|rollout/\d+/value)", r".*", STORED),
     ("replace.*Document", r"/document/key", r"the document's key must be .*, as the address says", ADDRESS),
     ("replace.*Document", r"/document/type", r"the document's type must be .*", ADDRESS),
-    ("applyChanges", r"(/operations/\d+(/.*)?)?", r".*", PART),
+    ("applyChanges|(create|update)ChangeRequest", r"(/operations/\d+(/.*)?)?", r".*", PART),
+    ("(create|update)ChangeRequest", r"/(title|description)", r"title is text of .*|description is text of .*|title is one line", SEEN),
+    ("(create|update)ChangeRequest", r"/expires", r"expires is a time to come, .*", CLOCK),
+    ("commentOnChangeRequest", r"/text", r"text is text of .*", SEEN),
+    ("listChangeRequests", r"\?key", r"type and key name an item together", PAIR),
     ("applyChanges", r"/message", r"message is text of at most 2000 characters, in lines", SEEN),
     ("evaluateContext", r"/at", r"several commits begin with .*", STORED),
     ("create(Flag|Config)", r"/value", r"a duration is at most P36500D", DURATION),
@@ -51,7 +56,7 @@ ALLOWED = [
 BY_CODE = [
     ("replace.*Document", "VALIDATION_FAILED"),
     ("(create|replace)(Segment|ManifestFlag)", "VALIDATION_FAILED"),
-    ("applyChanges", "VALIDATION_FAILED|SCHEMA_VIOLATION"),
+    ("applyChanges|(create|update)ChangeRequest", "VALIDATION_FAILED|SCHEMA_VIOLATION"),
     ("updateConfigEnvironment", "SCHEMA_VIOLATION"),
 ]
 
@@ -96,11 +101,12 @@ def filter_failure(context, failure, case, response):
         # and so is what has landed under an Idempotency-Key.
         if details_of(response).get("code") == "IDEMPOTENCY_MISMATCH":
             return False
-        return not case.operation.definition.raw["operationId"].startswith("revert")
+        # What a change request would change, and how many there are, is decided by what is stored.
+        return re.match(r"revert|(create|update)ChangeRequest$", case.operation.definition.raw["operationId"]) is None
     if type(failure).__name__ == "RejectedPositiveData" and response.status_code == 413:
         # What the operations of a change set read and write together is decided by
         # what is stored.
-        return case.operation.definition.raw["operationId"] != "applyChanges"
+        return case.operation.definition.raw["operationId"] not in ("applyChanges", "createChangeRequest", "updateChangeRequest")
     if type(failure).__name__ == "AcceptedNegativeData" and "Idempotency-Key" in case.headers:
         # HTTP takes white space around the value of a header away before anybody reads it.
         return re.fullmatch(r"[!-~]{1,255}", str(case.headers["Idempotency-Key"]).strip()) is None
@@ -114,7 +120,7 @@ def before_call(context, case, kwargs):
         return
     phase = case.meta.phase.name.value
     method = case.operation.method
-    if case.operation.definition.raw["operationId"].startswith("create") and phase == "stateful":
+    if case.operation.definition.raw["operationId"].startswith("create") and phase == "stateful" and "key" in case.body:
         # What is created stays, so that the same key again would be another
         # answer and Hypothesis could not repeat a scenario. And a dry run
         # creates nothing: no link leads on from there.
