@@ -265,41 +265,43 @@ function One({ id }: { id: string }) {
       <p class="actions">
         <Send to={`/${id}/test`} verb="Send a test" label="Send a test" />
       </p>
-      <h2>Not delivered</h2>
-      {of.deliveries.length ? (
-        <ol class="feed apart">
-          {of.deliveries.map((one) => (
-            <li key={one.id}>
-              <div class="what">
-                <p>{one.title}</p>
-                <p class="note">
-                  <Time at={one.at} plain />, {count(one.attempts, "attempt")}
-                  {one.last?.problem && `: ${one.last.problem}`}
-                  {one.parked
-                    ? ". Given up"
-                    : one.next === null && ". It waits for what came before it"}
-                  {one.next && (
-                    <>
-                      . Next <Time at={one.next} plain />
-                    </>
-                  )}
-                </p>
-              </div>
-              {one.parked && (
-                <div class="actions">
-                  <Send
-                    to={`/${id}/deliveries/${one.id}`}
-                    verb="Send again"
-                    label={`Send again: ${one.title}`}
-                  />
+      <section class="day">
+        <h2>Not delivered</h2>
+        {of.deliveries.length ? (
+          <ol class="feed apart">
+            {of.deliveries.map((one) => (
+              <li key={one.id}>
+                <div class="what">
+                  <p>{one.title}</p>
+                  <p class="note">
+                    <Time at={one.at} plain />, {count(one.attempts, "attempt")}
+                    {one.last?.problem && `: ${one.last.problem}`}
+                    {one.parked
+                      ? ". Given up"
+                      : one.next === null && ". It waits for what came before it"}
+                    {one.next && (
+                      <>
+                        . Next <Time at={one.next} full />
+                      </>
+                    )}
+                  </p>
                 </div>
-              )}
-            </li>
-          ))}
-        </ol>
-      ) : (
-        <p class="note">Nothing waits, and nothing was given up.</p>
-      )}
+                {one.parked && (
+                  <div class="actions">
+                    <Send
+                      to={`/${id}/deliveries/${one.id}`}
+                      verb="Send again"
+                      label={`Send again: ${one.title}`}
+                    />
+                  </div>
+                )}
+              </li>
+            ))}
+          </ol>
+        ) : (
+          <p class="note">Nothing waits, and nothing was given up.</p>
+        )}
+      </section>
     </>
   );
 }
