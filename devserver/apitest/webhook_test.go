@@ -25,7 +25,15 @@ func TestWebhooksAcrossKills(t *testing.T) {
 	s := &site{workplace: newWorkplace(t, apiload.Fixture(), 1), t: t, client: apiload.NewHTTPClient(t)}
 	var mu sync.Mutex
 	ids, order, repeats := map[string]string{}, []string{}, 0
+	midway := make(chan struct{}, 100) // a delivery that has arrived, and is not answered
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var dies <-chan struct{}
+		defer func() {
+			if dies != nil {
+				midway <- struct{}{}
+				<-dies
+			}
+		}()
 		mu.Lock()
 		defer mu.Unlock()
 		if rand.N(25) == 0 {
@@ -42,6 +50,9 @@ func TestWebhooksAcrossKills(t *testing.T) {
 			repeats++
 		} else {
 			order = append(order, commit)
+			if len(order)%9 == 5 {
+				dies = r.Context().Done()
+			}
 		}
 		ids[commit] = id
 	}))
@@ -59,6 +70,10 @@ func TestWebhooksAcrossKills(t *testing.T) {
 	if !strings.HasPrefix(secret, "whsec_") {
 		t.Fatalf("the secret is %s", secret)
 	}
+	again := func() {
+		s.p.Kill()
+		start()
+	}
 	var commits []string
 	for n := range 60 {
 		text := s.expect(200, `"changed":true`, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, n%2 == 0))
@@ -67,11 +82,15 @@ func TestWebhooksAcrossKills(t *testing.T) {
 		commits = append(commits, made.CommitSHA)
 		if n%6 == 5 {
 			time.Sleep(time.Duration(rand.N(400)) * time.Millisecond)
-			s.p.Kill()
-			start()
+			again()
 		}
 	}
 	for deadline := time.Now().Add(apiload.Patience); ; time.Sleep(50 * time.Millisecond) {
+		select {
+		case <-midway:
+			again()
+		default:
+		}
 		mu.Lock()
 		got, all := strings.Join(order, "\n"), strings.Join(commits, "\n")
 		mu.Unlock()
@@ -82,7 +101,9 @@ func TestWebhooksAcrossKills(t *testing.T) {
 			t.Fatalf("%d of %d commits arrived in order; %d repeats\n%s", len(order), len(commits), repeats, s.p.Log)
 		}
 	}
-	t.Logf("%d commits, %d repeats", len(commits), repeats)
+	if t.Logf("%d commits, %d repeats", len(commits), repeats); repeats == 0 {
+		t.Error("no delivery was cut off")
+	}
 	if strings.Contains(s.p.Log.String(), "hidden") || strings.Contains(s.p.Log.String(), strings.TrimSpace(secret)) {
 		t.Errorf("the log tells: %s", s.p.Log)
 	}
