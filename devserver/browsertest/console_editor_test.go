@@ -263,6 +263,39 @@ func TestConsoleDoesWithoutTheEditor(t *testing.T) {
 	}
 }
 
+// What no first view needs is loaded after it, once. Where it cannot be had, a view says so
+// and the others go on.
+func TestConsoleLoadsTheRestLater(t *testing.T) {
+	t.Parallel()
+	base := serveConsole(t, copySample(t, nil))
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/#/flags")
+	p.says(t, ".row .key", "new-checkout")
+	loads := func() (n int) {
+		for _, x := range p.log.answered(base + "/console/") {
+			if strings.HasSuffix(x.URL, "/later.js") {
+				n++
+			}
+		}
+		return n
+	}
+	eventually(t, "the rest is loaded", func() (any, bool) { return loads(), loads() == 1 })
+	p.visit(t, "#/compare")
+	p.says(t, "h1", "Compare")
+	if n := loads(); n != 1 {
+		t.Errorf("the rest is loaded %d times", n)
+	}
+	p.quiet(t)
+
+	lost := blankTab(t, desk)
+	lost.block(t, base+"/console/*/later.js")
+	lost.load(t, base+"/console/#/compare")
+	lost.says(t, "main [role=alert]", "could not be loaded")
+	lost.wait(t, "main [role=alert] button")
+	lost.visit(t, "#/flags/new-checkout")
+	lost.says(t, "main", "Everyone")
+}
+
 // The editor is loaded where somebody edits JSON, and nowhere else.
 func TestConsoleLoadsTheEditorWhereItIsNeeded(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,9 @@
 // requests, each of which somebody pays for where it is hosted, and svc has the
 // files in it only as gzip, as nearly every browser takes them.
 //
-// The view of webhooks, app/webhooks, is a bundle of its own too, which is loaded when it is
-// opened and imports what it shares from that of the page (app/shared.ts).
+// What no first view needs is in a second script: app/later.ts names these views and dialogs,
+// and app/apart.tsx draws them. It is loaded when a list is there and the browser has
+// nothing else to do, or when somebody is faster. A new view belongs there.
 //
 // The editor for JSON, app/editor, is a bundle of its own, minified, with CodeMirror: a
 // browser loads it when somebody edits JSON for the first time. Where it cannot be had,
@@ -30,8 +31,8 @@
 //   - The page's policy allows its own files and the API's address, nothing
 //     inline, and no text to become HTML or script.
 //   - What is in documents is shown as text.
-//   - All files that the page loads at first are less than 100 KB as gzip, and few; the
-//     editor is less than 150 KB.
+//   - All files that the page loads at first are less than 70 KB as gzip, and few; what it
+//     loads later is less than 100 KB, and the editor less than 150 KB.
 //   - While somebody types into a large text nothing reads all of it: that waits for a pause.
 //   - What is at an address with the digest of the files in it never changes.
 //   - A test in devserver/browsertest has tsc check the types, and Prettier the

@@ -1,5 +1,5 @@
 // On a directory, the context at the top of a view: what is shown is what it gets.
-import { writtenIn, inLink, written, contextOf } from "./evaluate";
+import { writtenIn, inLink, written, contextOf } from "./written";
 import { place, refine } from "./router";
 import { useEffect, useState, useRef } from "./lib";
 import { plain } from "./words";

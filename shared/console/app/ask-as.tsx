@@ -2,7 +2,7 @@
 import { signal, useEffect } from "./lib";
 import type { Evaluation } from "./answers";
 import { change, servedHere, epoch } from "./api";
-import { written, contextOf } from "./evaluate";
+import { written, contextOf } from "./written";
 import { Bare } from "./words";
 import { Icon } from "./icons";
 

@@ -1,9 +1,9 @@
 // Deletes an item, or brings a former state of it back.
-import { families } from "./workspace";
+import { families, itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { useState } from "./lib";
 import { get, tokenGiven } from "./api";
-import { itemPath, Review } from "./review";
+import { Review } from "./review";
 import type { Proposal } from "./review";
 import { place, instead, address } from "./router";
 import { shut } from "./form";

@@ -3,11 +3,11 @@
 // details=1, variants=1.
 import { useState, useEffect } from "./lib";
 import { get } from "./api";
+import { itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { place } from "./router";
-import { itemPath } from "./review";
 import { Schema } from "./schema";
-import { names, shut } from "./form";
+import { shut } from "./form";
 import { Dialog } from "./dialog";
 import { Problem } from "./problem";
 import { Coming } from "./parts";
@@ -19,15 +19,11 @@ import { Whole } from "./change-whole";
 import { Details } from "./edit-details";
 import { Variants } from "./edit-variants";
 
-/**
- * A document as it is when a change begins, not as it was when it was last seen.
- * @param path "" for nothing
- */
+/** A document as it is when a change begins, not as it was when it was last seen. */
 function useFresh(path: string, occasion: string) {
   const [state, set] = useState({ of: "" } as { of: string; data?: any; problem?: any });
-  const of = path && `${path}\n${occasion}`;
+  const of = `${path}\n${occasion}`;
   useEffect(() => {
-    if (!path) return;
     const abort = new AbortController();
     get(path, abort.signal).then(
       (data) => set({ of, data }),
@@ -43,9 +39,7 @@ function useFresh(path: string, occasion: string) {
 
 export function Change({ family, itemKey }: { family: Family; itemKey: string }) {
   const { query } = place.value;
-  const shown = names.some((name) => query.has(name));
-  const stored = useFresh(shown ? `${itemPath(family, itemKey)}/document` : "", query.toString());
-  if (!shown) return null;
+  const stored = useFresh(`${itemPath(family, itemKey)}/document`, query.toString());
   if (query.has("schema")) return <Schema itemKey={itemKey} shut={shut} />;
   const scope = query.get("edit");
   const editsRules = Boolean(scope) && (query.get("kind") === "rules" || family === "segments");

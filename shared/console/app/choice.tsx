@@ -1,6 +1,9 @@
 // One choice by which a list is narrowed.
 import { place, refine } from "./router";
 
+/** What of a list's address narrows, sorts and shapes it. */
+export const filterNames = ["q", "tag", "status", "type", "in", "stale", "sort", "hide"];
+
 export function Choice({
   label,
   name,

@@ -1,7 +1,7 @@
 // The clients that have asked this server.
 import { useState } from "./lib";
 import { address } from "./router";
-import { inLink } from "./evaluate";
+import { inLink } from "./written";
 import { plain, count } from "./words";
 import { keyOf } from "./as";
 import { useFresh } from "./fresh";

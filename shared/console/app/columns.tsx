@@ -2,8 +2,7 @@
 import { signal, useLayoutEffect, useState } from "./lib";
 import { environments } from "./workspace";
 import type { Environment } from "./answers";
-import { place, close, refine } from "./router";
-import { Dialog } from "./dialog";
+import { place, refine } from "./router";
 
 const storageKey = "svc hidden columns";
 
@@ -19,7 +18,7 @@ function stored(): string[] {
 const chosen = signal(stored());
 
 /** Those that have no column: as the address says, else as was chosen last. */
-function hidden(): string[] {
+export function hidden(): string[] {
   const named = place.value.query.get("hide");
   return named === null ? chosen.value : named.split(",");
 }
@@ -27,7 +26,7 @@ function hidden(): string[] {
 const none = "-"; // an environment's name begins with something else
 
 /** Chooses columns, which the address of the list tells from then on. */
-function hide(names: string[]) {
+export function hide(names: string[]) {
   chosen.value = names;
   refine({ hide: names.join(",") || none });
   try {
@@ -37,7 +36,7 @@ function hide(names: string[]) {
   }
 }
 
-const matters = (one: Environment) => one.protected || one.environmentType === "production";
+export const matters = (one: Environment) => one.protected || one.environmentType === "production";
 
 /**
  * The environments that have a column, in their order. Where room is short, those that matter
@@ -75,48 +74,4 @@ export function useColumns(others: number, spare: number) {
   const tight = environments.value.length > room(others);
   const names = columnsOf(environments.value, hidden(), room(tight ? others - spare : others));
   return { ref, names, tight };
-}
-
-/** Opened by columns=1 in the query. */
-export function Columns() {
-  if (!place.value.query.has("columns")) return null;
-  const shut = () => {
-    const hide = place.value.query.get("hide");
-    const after = () => hide !== null && refine({ hide });
-    if (history.state?.pushed) addEventListener("popstate", after, { once: true });
-    close(["columns"]);
-  };
-  return (
-    <Dialog title="Columns" close={shut}>
-      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
-        {environments.value.map((one) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              disabled={matters(one)}
-              checked={matters(one) || !hidden().includes(one.name)}
-              onChange={(event: any) =>
-                hide(
-                  event.target.checked
-                    ? hidden().filter((name) => name !== one.name)
-                    : [...hidden(), one.name],
-                )
-              }
-            />{" "}
-            {one.name}
-            {matters(one) && <span class="note"> always shown</span>}
-          </label>
-        ))}
-        <p class="note">
-          Where the window has no room for all, those that are always shown come first. An item
-          shows all its environments.
-        </p>
-      </form>
-      <div class="dialog-foot">
-        <button type="button" class="primary" onClick={shut}>
-          Done
-        </button>
-      </div>
-    </Dialog>
-  );
 }

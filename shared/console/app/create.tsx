@@ -1,12 +1,12 @@
 // Makes a new item.
-import { families, lists, environments } from "./workspace";
+import { families, lists, environments, itemPath } from "./workspace";
 import type { Family } from "./workspace";
-import { place, close, go, address } from "./router";
+import { close, go, address } from "./router";
 import { useBegun } from "./begun";
 import { valueOf, choicesOf, Field, levels } from "./values";
 import { Dialog } from "./dialog";
 import { typeWords } from "./words";
-import { Review, itemPath } from "./review";
+import { Review } from "./review";
 import type { Outcome } from "./answers";
 import { VariantFields, variantsOf, wrongVariants } from "./variant-fields";
 import type { VariantDraft } from "./variant-fields";
@@ -47,10 +47,7 @@ function follow(before: VariantDraft[], after: VariantDraft[], text: string | un
 }
 
 /** Creates a flag, a config, a segment or a service's log levels. */
-export const Create = ({ family }: { family: Family }) =>
-  place.value.query.has("new") ? <New family={family} /> : null;
-
-function New({ family }: { family: Family }) {
+export function Create({ family }: { family: Family }) {
   const levelled = family === "log-levels",
     noun = families[family].one;
   const {

@@ -1,8 +1,8 @@
 // One thing that is done to all selected items, as one change set.
-import { families, environments, loadLists, workspace, lists } from "./workspace";
+import { families, environments, loadLists, workspace, lists, itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { get, tokenGiven } from "./api";
-import { itemPath, Review } from "./review";
+import { Review } from "./review";
 import type { Row } from "./answers";
 import { useBegun } from "./begun";
 import { useState, useEffect } from "./lib";

@@ -1,8 +1,7 @@
 // An item's document as it is stored.
-import { useGet } from "./workspace";
+import { useGet, itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { place, address, open } from "./router";
-import { itemPath } from "./review";
 import { Coming, Copy } from "./parts";
 
 export function Document({ family, itemKey }: { family: Family; itemKey: string }) {

@@ -1,10 +1,10 @@
 // Edits what an item is called and who may change it, beside its rules.
 import type { Family } from "./workspace";
-import { lists } from "./workspace";
+import { lists, itemPath } from "./workspace";
 import { useForm } from "./form";
 import { Field } from "./values";
 import { Texts } from "./texts";
-import { Review, itemPath } from "./review";
+import { Review } from "./review";
 
 const tiers = [
   { text: "support", name: "support and all engineers" },

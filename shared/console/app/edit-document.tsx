@@ -1,11 +1,12 @@
 // Edits a document as JSON.
+import { itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { useForm } from "./form";
 import { get } from "./api";
 import { useMemo, useState } from "./lib";
 import { valueOf, Field } from "./values";
 import type { Mark } from "./editor/editor";
-import { Review, itemPath } from "./review";
+import { Review } from "./review";
 
 /** The schema of documents, as the server publishes it. */
 const documentSchema = () => get("../schemas/v1/stored-config.json");

@@ -3,7 +3,8 @@ import { useForm } from "./form";
 import { fallbackOf, rulesIn } from "./rules";
 import { isSplit } from "./rule-lists";
 import { Field, levels } from "./values";
-import { Review, itemPath } from "./review";
+import { itemPath } from "./workspace";
+import { Review } from "./review";
 import { Inherits } from "./inherits";
 
 export function Level({

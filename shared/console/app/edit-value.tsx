@@ -1,5 +1,5 @@
 // Sets what an environment serves: on or off, a value, percentages.
-import { environments } from "./workspace";
+import { environments, itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { place } from "./router";
 import { useForm } from "./form";
@@ -14,7 +14,7 @@ import type { Mark } from "./editor/editor";
 import { Inherits } from "./inherits";
 import { secret } from "./drafts";
 import { Stored } from "./words";
-import { Review, itemPath } from "./review";
+import { Review } from "./review";
 import type { Issue, Value } from "./answers";
 
 export function Edit({

@@ -5,7 +5,8 @@ import { isSplit } from "./rule-lists";
 import { textOf, valueOf } from "./values";
 import { VariantFields, variantsOf, wrongVariants } from "./variant-fields";
 import type { VariantDraft } from "./variant-fields";
-import { Review, itemPath } from "./review";
+import { itemPath } from "./workspace";
+import { Review } from "./review";
 import { count } from "./words";
 
 type Scope = { id: string; rules: Rule[] };

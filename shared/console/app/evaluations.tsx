@@ -3,10 +3,9 @@
 import type { EvaluatedDay, Activity } from "./answers";
 import { dayLong, mostSeries, choices } from "./counts";
 import type { Counts, Series } from "./counts";
-import { useGet, families, environments } from "./workspace";
+import { useGet, families, environments, itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { place, refine } from "./router";
-import { itemPath } from "./review";
 import { clockAhead, query } from "./api";
 import { Problem } from "./problem";
 import { Coming } from "./parts";

@@ -1,9 +1,9 @@
 // The state of a form about an item, kept as a draft until it is applied.
 import { close } from "./router";
+import { itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { useBegun } from "./begun";
 import { get } from "./api";
-import { itemPath } from "./review";
 
 /** The parts of the query that open a form. */
 export const names = [

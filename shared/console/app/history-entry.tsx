@@ -1,12 +1,12 @@
 // One commit of an item's history.
 import type { Activity } from "./answers";
+import { itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { useState, useEffect } from "./lib";
 import { Messages } from "./messages";
 import { Author, Coming } from "./parts";
 import { Time } from "./time";
 import { open } from "./router";
-import { itemPath } from "./review";
 import { get } from "./api";
 import { Problem } from "./problem";
 import { Difference } from "./diff";

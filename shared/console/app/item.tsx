@@ -1,24 +1,26 @@
 // One item, with all environments side by side.
-import { useGet, lists, families } from "./workspace";
+import { useGet, lists, families, itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import type { Detail } from "./answers";
-import { itemPath } from "./review";
 import { tokenGiven, servedHere } from "./api";
-import { address, open } from "./router";
+import { address, open, place } from "./router";
 import { Heading } from "./heading";
 import { Copy, Tabs, Coming } from "./parts";
 import { typeWords, Status } from "./words";
 import { Time } from "./time";
 import { Broken } from "./broken";
 import { Problem } from "./problem";
-import { History } from "./history";
-import { Document } from "./document";
-import { Evaluate } from "./evaluate";
-import { Evaluations } from "./evaluations";
 import { Here } from "./override-here";
 import { Scopes } from "./scopes";
-import { InCode } from "./in-code";
-import { Change } from "./change";
+import { apart, apartView } from "./apart";
+import { names } from "./form";
+
+const Change = apart("Change"),
+  Document = apartView("Document"),
+  Evaluate = apartView("Evaluate"),
+  Evaluations = apartView("Evaluations"),
+  History = apartView("History"),
+  InCode = apart("InCode");
 
 /** What there is of an item. */
 function useItem(family: Family, key: string): { data: Detail | undefined; problem: any } {
@@ -152,7 +154,9 @@ export function Item({
       ) : (
         !problem && <Coming />
       )}
-      <Change family={family} itemKey={itemKey} />
+      {names.some((name) => place.value.query.has(name)) && (
+        <Change family={family} itemKey={itemKey} />
+      )}
     </>
   );
 }

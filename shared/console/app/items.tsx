@@ -11,19 +11,22 @@ import { useMemo, useRef } from "./lib";
 import { Heading } from "./heading";
 import { Icon } from "./icons";
 import { As } from "./as";
-import { Choice } from "./choice";
+import { Choice, filterNames } from "./choice";
 import { Broken } from "./broken";
 import { Problem, Empty } from "./problem";
 import { List } from "./list";
 import { selected, select, deeds } from "./selection";
 import { Selected } from "./selected";
-import { Bulk } from "./bulk";
 import { Coming } from "./parts";
 import { matching, wordsOf } from "./search";
-import { useColumns, Columns } from "./columns";
+import { useColumns } from "./columns";
 import { Serves, servingIn, servesText } from "./serves";
 import { useStale, staleDays, StaleNote, Why } from "./stale";
-import { Saved, filterNames } from "./saved";
+import { apart } from "./apart";
+
+const Bulk = apart("Bulk"),
+  Columns = apart("Columns"),
+  Saved = apart("Saved");
 
 function filtered(rows: Row[], query: URLSearchParams) {
   const words = wordsOf(query.get("q") ?? "");
@@ -375,8 +378,8 @@ export function Items({ family }: { family: Family }) {
           </button>
         </div>
       )}
-      <Columns />
-      <Saved family={family} />
+      {query.has("columns") && <Columns />}
+      {query.has("saved") && <Saved family={family} />}
       <Broken />
       {problem && <Problem problem={problem} />}
       {stale.problem && <Problem problem={stale.problem} />}
@@ -401,7 +404,7 @@ export function Items({ family }: { family: Family }) {
             />
           </div>
           <Selected list={family} one={families[family].one} found={found} deeds={deeds(family)} />
-          <Bulk family={family} />
+          {query.has("bulk") && <Bulk family={family} />}
         </>
       ) : state !== "here" || (stale.days && !stale.rows) ? (
         !problem && !stale.problem && <Coming lines={8} />

@@ -1,5 +1,15 @@
 // The console's frame: the ways between its views, and which one is shown.
-import { families, useGet, workspace, who, refresh, look, signIn, loadLists } from "./workspace";
+import {
+  families,
+  useGet,
+  workspace,
+  who,
+  refresh,
+  look,
+  signIn,
+  lists,
+  loadLists,
+} from "./workspace";
 import { tokenGiven, hasKey, servedHere, away, refusedKey, held, epoch } from "./api";
 import { useEffect, effect, render } from "./lib";
 import { openPalette, Palette } from "./palette";
@@ -9,6 +19,7 @@ import { me, oneTimeKey, resume, signOut } from "./session";
 import { Icon } from "./icons";
 import { Clock } from "./time";
 import { View } from "./views";
+import { loadApartSoon } from "./apart";
 import { viewTitle } from "./heading";
 import { Notice } from "./notice";
 
@@ -177,6 +188,9 @@ effect(() => {
 
 if (!tokenGiven && !oneTimeKey.peek()) resume();
 
-render(<App />, document.getElementById("console") as HTMLElement);
+// With the sign-in page nothing else is loaded, and with a list not before it is there.
+effect(() => {
+  if (lists.flags.value.state === "here") loadApartSoon();
+});
 
-export * from "./shared";
+render(<App />, document.getElementById("console") as HTMLElement);

@@ -4,7 +4,7 @@ import { useGet } from "./workspace";
 import { query } from "./api";
 import type { SavedContext } from "./answers";
 import { useState } from "./lib";
-import { writtenIn, contextOf, inLink } from "./evaluate";
+import { writtenIn, contextOf, inLink } from "./written";
 import { place, refine, address } from "./router";
 import { Heading } from "./heading";
 import { Time } from "./time";

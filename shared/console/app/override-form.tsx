@@ -4,7 +4,7 @@ import { isSplit } from "./rule-lists";
 import { textOf, choicesOf, valueOf, Field } from "./values";
 import { useSchemaOf } from "./schema";
 import { keyOf, useText } from "./as";
-import { contextOf } from "./evaluate";
+import { contextOf } from "./written";
 import { useBegun } from "./begun";
 import { lists, useGet } from "./workspace";
 import { useState } from "./lib";

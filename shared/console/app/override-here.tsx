@@ -2,7 +2,7 @@
 import type { Detail } from "./answers";
 import { useText, keyOf, As } from "./as";
 import { servedHere } from "./api";
-import { contextOf } from "./evaluate";
+import { contextOf } from "./written";
 import { useEvaluations, reason } from "./evaluation";
 import { useState } from "./lib";
 import { override, clear } from "./override-calls";

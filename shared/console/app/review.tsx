@@ -245,6 +245,4 @@ export function Review({
   );
 }
 
-export const itemPath = (family: Family, key: string) => `${family}/${encodeURIComponent(key)}`;
-
 export const noun = (family: Family) => families[family].one;

@@ -7,6 +7,7 @@ import { families } from "./workspace";
 import type { Family } from "./workspace";
 import { Icon } from "./icons";
 import { Field } from "./values";
+import { filterNames } from "./choice";
 
 type Filter = { family: string; name: string; query: string };
 
@@ -38,9 +39,6 @@ function keep(list: Filter[]) {
   }
 }
 
-/** What of a list's address a filter is. */
-export const filterNames = ["q", "tag", "status", "type", "in", "stale", "sort", "hide"];
-
 function filterOf(query: URLSearchParams) {
   const filter = new URLSearchParams();
   for (const name of filterNames) if (query.get(name)) filter.set(name, query.get(name) as string);
@@ -50,7 +48,6 @@ function filterOf(query: URLSearchParams) {
 export function Saved({ family }: { family: Family }) {
   const [name, setName] = useState("");
   const { query } = place.value;
-  if (!query.has("saved")) return null;
   const shut = () => close(["saved"]);
   const now = filterOf(query),
     own = filters.value.filter((one) => one.family === family),

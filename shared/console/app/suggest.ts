@@ -2,8 +2,7 @@
 // contexts have, and that other rules name.
 import { useState, useEffect } from "./lib";
 import { get, query, tokenGiven } from "./api";
-import { lists } from "./workspace";
-import { itemPath } from "./review";
+import { lists, itemPath } from "./workspace";
 
 const mostSegments = 10,
   mostValues = 200,

@@ -14,6 +14,7 @@ import {
   pointerOf,
 } from "./drafts";
 import type { RuleDraft } from "./drafts";
+import { itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { useState, useRef, useLayoutEffect } from "./lib";
 import { rulesIn, Rules } from "./rules";
@@ -21,7 +22,7 @@ import { begunOf, useKeep, Resumed } from "./begun";
 import { useSuggestions } from "./suggest";
 import { get } from "./api";
 import { place } from "./router";
-import { itemPath, Review } from "./review";
+import { Review } from "./review";
 import { Icon } from "./icons";
 import { RuleCard } from "./rule-card";
 import { count } from "./words";

@@ -6,17 +6,19 @@ import { Empty } from "./problem";
 import { families } from "./workspace";
 import type { Family } from "./workspace";
 import { Items } from "./items";
-import { Create } from "./create";
 import { Item } from "./item";
-import { Contexts } from "./contexts";
-import { OneContext } from "./one-context";
 import { tokenGiven } from "./api";
-import { Overrides } from "./overrides";
-import { Problems } from "./problems";
-import { Clients } from "./clients";
-import { Activity } from "./activity";
-import { Compare } from "./compare";
-import { Settings } from "./settings";
+import { apart, apartView } from "./apart";
+
+const Activity = apartView("Activity"),
+  Clients = apartView("Clients"),
+  Compare = apartView("Compare"),
+  Contexts = apartView("Contexts"),
+  Create = apart("Create"),
+  OneContext = apartView("OneContext"),
+  Overrides = apartView("Overrides"),
+  Problems = apartView("Problems"),
+  Settings = apartView("Settings");
 
 /** A view, or that it could not be drawn: a document may be anything that somebody has pushed. */
 export function View() {
@@ -43,7 +45,8 @@ export function View() {
 }
 
 function Views() {
-  const [view = "flags", key, tab] = place.value.parts;
+  const [view = "flags", key, tab] = place.value.parts,
+    created = place.value.query.get("new");
   useScroll();
   if (view in families) {
     const family = view as Family;
@@ -51,7 +54,7 @@ function Views() {
       return (
         <>
           <Items key={family} family={family} />
-          <Create key={`new ${place.value.query.get("new")}`} family={family} />
+          {created !== null && <Create key={`new ${created}`} family={family} />}
         </>
       );
     return <Item key={`${family}/${key}`} family={family} itemKey={key} tab={tab} />;

@@ -45,6 +45,9 @@ export type Family = keyof typeof families;
 export const familyOf = (type: string | null): Family | undefined =>
   (Object.keys(families) as Family[]).find((name) => families[name].type === type);
 
+/** Where the API has an item. */
+export const itemPath = (family: Family, key: string) => `${family}/${encodeURIComponent(key)}`;
+
 export const who = signal(null as Who | null);
 
 export const workspace: Signal<{
