@@ -178,7 +178,7 @@ func TestACommitOfManyItemsIsOneEntry(t *testing.T) {
 	if got := documents.Wire(t, list.Activity[0]); !strings.Contains(got, `"type":null,"key":null`) {
 		t.Error(got)
 	}
-	wantLines(t, w.page(feed.ActivityQuery{Type: "feature_flag", Key: "f3", PageQuery: one}), `updated feature_flag/f3 [] other fields changed`)
+	wantLines(t, w.page(feed.ActivityQuery{Type: "feature_flag", Key: "f3", PageQuery: one}), `updated feature_flag/f3 [] other fields changed: x`)
 }
 
 // To amend or copy one of our commits takes its message along, not what it changed.

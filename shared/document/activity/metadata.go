@@ -1,7 +1,6 @@
 package activity
 
 import (
-	"slices"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -46,9 +45,7 @@ func (d *differ) metadata(before, after *jsontree.Node) {
 		}
 		return parts
 	})
-	if otherFieldsDiffer(before, after) {
-		d.say("", otherFields)
-	}
+	d.others(before, after)
 }
 
 // list says what became of a member that is a list; without words it was reordered.
@@ -65,37 +62,70 @@ func (d *differ) list(name string, before, after *jsontree.Node, words func(was,
 }
 
 func tagWords(tags []*jsontree.Node) string {
+	var texts []string
+	for _, tag := range tags {
+		text, _ := tag.Text()
+		texts = append(texts, text)
+	}
+	return firstWords(texts)
+}
+
+func firstWords(texts []string) string {
 	const shown = 6
 	var words []string
-	for i, tag := range tags {
+	for i, text := range texts {
 		if i == shown {
-			words = append(words, plural(len(tags)-shown, "more", "more"))
+			words = append(words, plural(len(texts)-shown, "more", "more"))
 			break
 		}
-		text, _ := tag.Text()
 		words = append(words, document.Words(text))
 	}
 	return strings.Join(words, ", ")
 }
 
-// otherFieldsDiffer reports whether the documents differ in what no message is
-// about: in members this code does not know, wherever they stand.
-func otherFieldsDiffer(before, after *jsontree.Node) bool {
-	if !jsontree.Equal(unsaid(before), unsaid(after)) {
-		return true
+// others names the members that no other message is about: those that this code does not
+// know, wherever they stand. What they hold may be secret, and is long.
+func (d *differ) others(before, after *jsontree.Node) {
+	if names := differing(unsaid(before), unsaid(after)); len(names) > 0 {
+		d.say("", "%s: %s", otherFields, firstWords(names))
 	}
 	was, is := entriesOf(before), entriesOf(after)
 	if reordered(was, is) {
-		return true
+		d.say("", "environments reordered")
 	}
-	for id := range was {
-		if now, both := is[id]; both && !slices.EqualFunc(was[id].nodes, now.nodes, func(a, b *jsontree.Node) bool {
-			return jsontree.Equal(a.Without("rules"), b.Without("rules"))
-		}) {
-			return true
+	for _, id := range mergedIDs(was, nil) {
+		now, both := is[id]
+		if !both {
+			continue
+		}
+		old := was[id]
+		if len(old.nodes) != len(now.nodes) {
+			d.say(id, otherFields)
+			continue
+		}
+		var names []string
+		for i := range old.nodes {
+			names = append(names, differing(old.nodes[i].Without("rules"), now.nodes[i].Without("rules"))...)
+		}
+		if len(names) > 0 {
+			d.say(id, "%s: %s", otherFields, firstWords(names))
 		}
 	}
-	return false
+}
+
+// differing lists the members in which two objects differ, in their order.
+func differing(before, after *jsontree.Node) (names []string) {
+	for _, m := range before.Members {
+		if !jsontree.Equal(m.Value, after.Get(m.Name)) {
+			names = append(names, m.Name)
+		}
+	}
+	for _, m := range after.Members {
+		if before.Get(m.Name) == nil {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // unsaid is what of a document's metadata has no message of its own.
