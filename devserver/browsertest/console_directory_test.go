@@ -29,7 +29,7 @@ func TestConsoleEditsTheFilesOfADirectory(t *testing.T) {
 	p.says(t, ".row .key", "new-checkout") // no key is asked for
 	p.visit(t, "#/flags/new-checkout")
 	p.click(t, `[aria-label="Serve true to everyone in development"]`)
-	p.says(t, "dialog .messages", "development enabled set to false")
+	p.says(t, "dialog .messages", "development off for everyone")
 	if string(readFile(t, file)) != string(before) {
 		t.Error("looking at a change has made it")
 	}

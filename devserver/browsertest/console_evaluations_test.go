@@ -33,7 +33,7 @@ func TestConsolePlotsEvaluations(t *testing.T) {
 	}
 	p.says(t, production+".marked li:first-child", "rollout 25% true")
 	p.says(t, production+".marked li:first-child", "Grace")
-	p.says(t, "[aria-labelledby=evaluations-development] .marked", "enabled set to true")
+	p.says(t, "[aria-labelledby=evaluations-development] .marked", "turned on")
 
 	spoken := func() string {
 		return call[string](t, p.tab, `(of) => document.querySelector(of + "[role=slider]").ariaValueText`, production)

@@ -33,7 +33,7 @@ func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
 	opensConsole(t, server)
 	p := blankTab(t, desk)
 	p.load(t, "http://127.0.0.1:"+port+"/console/#/flags/new-checkout?edit=staging&kind=value&set=true")
-	p.says(t, "dialog .messages", "staging enabled set to true")
+	p.says(t, "dialog .messages", "staging on for everyone")
 	folder := filepath.Join(dir, "feature-flags")
 	must.Do(t, os.Chmod(folder, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
@@ -44,7 +44,7 @@ func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
 	}
 	must.Do(t, os.Chmod(folder, 0o755))
 	p.click(t, "dialog .review .box button")
-	p.says(t, "dialog .messages", "staging enabled set to true")
+	p.says(t, "dialog .messages", "staging on for everyone")
 	p.apply(t)
 	p.wait(t, `[aria-label="Serve true to everyone in staging"][aria-checked=true]`)
 }
@@ -56,7 +56,7 @@ func TestConsoleGoesOnWithAnotherKey(t *testing.T) {
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags/new-checkout?edit=staging&kind=value&set=true", key)
-	p.says(t, "dialog .messages", "staging enabled set to true")
+	p.says(t, "dialog .messages", "staging on for everyone")
 	call[bool](t, p.tab, `() => Object.defineProperty(document, "hidden", { value: true }) && true`) // so that it does not find out by itself
 	svc(t, "key", "revoke", "--data", w.data, get[struct{ KeyID string }](t, w.base+"/v1/whoami", key).KeyID)
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
@@ -66,7 +66,7 @@ func TestConsoleGoesOnWithAnotherKey(t *testing.T) {
 		t.Errorf("a revoked key has changed it: %v", flag)
 	}
 	p.signIn(t, other)
-	p.says(t, "dialog .messages", "staging enabled set to true")
+	p.says(t, "dialog .messages", "staging on for everyone")
 	p.apply(t)
 	p.wait(t, `[aria-label="Serve true to everyone in staging"][aria-checked=true]`)
 }

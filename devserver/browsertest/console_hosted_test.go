@@ -72,7 +72,7 @@ func TestConsoleWorksHosted(t *testing.T) {
 	p.visit(t, "#/flags/new-checkout")
 	p.togglesAndUndoes(t, base, key, func() {})
 	p.visit(t, "#/flags/new-checkout/history")
-	p.says(t, ".timeline li:nth-child(2)", "production enabled set to true")
+	p.says(t, ".timeline li:nth-child(2)", "production turned on")
 	p.clean(t, base)
 }
 

@@ -99,7 +99,7 @@ func TestConsoleAddsAndEditsARule(t *testing.T) {
 	p.click(t, ".draft.opened .add-criterion") // the field is left, its text becomes a chip, and the click lands all the same
 	p.choose(t, ".draft.opened .criterion:nth-child(2) [aria-label=Operator]", "NOT_IN_SEG")
 	p.choose(t, ".draft.opened [aria-label=Segment]", "beta-testers")
-	p.says(t, "dialog .messages", "1 targeting rule added")
+	p.says(t, "dialog .messages", "1 rule added")
 	p.says(t, "dialog .impact", "3 saved contexts")
 	p.apply(t)
 	p.says(t, "[aria-labelledby=scope-production]", "and not in segment beta-testers")
@@ -120,7 +120,7 @@ func TestConsoleAddsAndEditsARule(t *testing.T) {
 	p.says(t, ".review", "lacks what to compare with")
 	p.write(t, ".draft:nth-child(1) .chips input", "trial")
 	p.press(t, "\r")
-	p.says(t, "dialog .messages", "1 targeting rule changed")
+	p.says(t, "dialog .messages", "1 rule changed")
 	p.click(t, ".draft:nth-child(2) .edit")
 	p.says(t, ".draft:nth-child(2) .meaning", "does not know this operator")
 	p.apply(t)
@@ -187,7 +187,7 @@ func TestConsoleShowsWhatIsWrongAtItsField(t *testing.T) {
 	p.write(t, `.draft:nth-child(2) [aria-label="To below"]`, "18")
 	p.says(t, ".draft:nth-child(2) .operand .problem", "Nothing is in this range")
 	p.write(t, `.draft:nth-child(2) [aria-label="To below"]`, "180")
-	p.says(t, "dialog .messages", "targeting rule")
+	p.says(t, "dialog .messages", "rule")
 	p.choose(t, ".draft:nth-child(2) [aria-label=Operator]", "PROP_BEFORE")
 	call[bool](t, p.tab, `() => {
 		const field = document.querySelector(".draft:nth-child(2) [type=datetime-local]");
@@ -206,13 +206,13 @@ func TestConsoleMergesTheRulesOfTwoPeople(t *testing.T) {
 	p := openConsole(t, w, desk, "#/flags/search.suggestions?edit=production&kind=rules", key)
 	p.click(t, ".draft:nth-child(2) .edit")
 	p.write(t, ".draft:nth-child(2) .operand input", "3.0.0")
-	p.says(t, "dialog .messages", "1 targeting rule changed")
+	p.says(t, "dialog .messages", "1 rule changed")
 	w.send(t, other, "PATCH", "/v1/flags/search.suggestions/environments/production", `{"enabled": true}`)
 	p.says(t, "dialog .box.warn", "Someone else changed this") // which is told without a button being pressed
 	p.says(t, "dialog .box .author", "Grace")
 	p.click(t, "dialog .review .box button:not(.time)")
 	p.says(t, ".draft:nth-child(3)", "true")
-	p.says(t, ".review .messages", "1 targeting rule changed")
+	p.says(t, ".review .messages", "1 rule changed")
 	p.gone(t, "dialog .box.warn")
 
 	// The same rule, changed by both, is decided by the person.

@@ -158,7 +158,7 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 	p.says(t, "dialog .review", "Fill in the fields")
 	p.choose(t, "dialog .variants + .field select", "lihgt")
 	p.write(t, ".variant:nth-of-type(1) textarea", "light") // which everyone gets, once it is corrected
-	p.says(t, "dialog .messages", "variants: 1 added")
+	p.says(t, "dialog .messages", "values: 1 added")
 	p.apply(t)
 	if file := w.fileOf(t, "feature-flags/theme.json"); strings.Contains(file, "lihgt") {
 		t.Errorf("the old spelling is served: %s", file)
@@ -341,7 +341,7 @@ func TestConsoleKeepsTheValuesOfOthers(t *testing.T) {
 	change("variants", variants)
 	p.says(t, "dialog .box.warn", "Someone else changed this")
 	p.click(t, "dialog .box.warn button:not(.time)")
-	p.says(t, "dialog .messages", "variants")
+	p.says(t, "dialog .messages", "values")
 	p.apply(t)
 	file := w.fileOf(t, "feature-flags/plans.json")
 	if !strings.Contains(file, `"value":"sea"`) || !strings.Contains(file, `"Bee"`) {

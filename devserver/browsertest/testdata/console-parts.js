@@ -16,6 +16,8 @@ const { difference } = await import("../../shared/console/app/diff.tsx");
 const { share, wrongShares } =
   await import("../../shared/console/app/rollout.tsx");
 const { textOf, valueOf } = await import("../../shared/console/app/values.tsx");
+const { saidInLine } = await import("../../shared/console/app/said.ts");
+const { folded } = await import("../../shared/console/app/fold.ts");
 const found = [];
 const same = (name, got, want) => {
   if (JSON.stringify(got) !== JSON.stringify(want))
@@ -138,4 +140,20 @@ for (const [type, text] of [
   ["duration", "30s"],
 ])
   if (!valueOf(type, text).problem) found.push(type + " " + text + " is taken");
+const everyone = { criteria: [{ operator: "ALWAYS_TRUE" }], value: {} };
+const one = (n) => ({
+  default: { rules: Array.from({ length: n }, () => everyone) },
+});
+for (const [message, document, want] of [
+  ["a: enabled set to true", undefined, "a: turned on"],
+  ["a: enabled set to false", one(1), "a: off for everyone"],
+  ["a: enabled set to true", one(2), "a: on for everyone else"],
+  ["b: enabled set to true", one(2), "b: enabled set to true"], // of another scope
+  ["a: 2 targeting rules added", undefined, "a: 2 rules added"],
+  ["readyForCleanup: set to true", undefined, "marked as ready for cleanup"],
+  ["other fields changed: owner", undefined, "other fields changed: owner"],
+])
+  same(message, saidInLine({ scope: "a", message }, document), want);
+const simple = { default: { rules: [everyone] }, environments: [] };
+same("what is folded", folded(simple, ["production"]), simple);
 console.log(JSON.stringify(found));

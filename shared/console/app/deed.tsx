@@ -11,7 +11,8 @@ import { Coming } from "./parts";
 import { most, select } from "./selection";
 import { Field } from "./values";
 import { count, Status } from "./words";
-import { folded, useStale } from "./stale";
+import { useStale } from "./stale";
+import { folded } from "./fold";
 
 /** What needs the documents, not their rows alone. */
 const ofDocuments = ["tag", "ready", "fold"];

@@ -2,6 +2,7 @@
 import { nameOf, dayWords } from "./counts";
 import type { Counts } from "./counts";
 import type { Activity } from "./answers";
+import { saidInLine } from "./said";
 
 export function Table({
   name,
@@ -48,7 +49,7 @@ export function Table({
                         {of(i).map((one) => (
                           <p>
                             {one.authorName}:{" "}
-                            {one.messages.map(({ message }) => message).join(", ")}
+                            {one.messages.map((message) => saidInLine(message)).join(", ")}
                           </p>
                         ))}
                       </td>

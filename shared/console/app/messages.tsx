@@ -1,7 +1,8 @@
 // What a change does, in words.
-import type { ItemOutcome, Message } from "./answers";
+import type { Detail, ItemOutcome, Message } from "./answers";
 import { count } from "./words";
 import { useState } from "./lib";
+import { said } from "./said";
 
 const mostItems = 50;
 
@@ -34,18 +35,16 @@ export function ByItem({ results, was }: { results: ItemOutcome[]; was?: (key: s
   );
 }
 
-export const Messages = ({ messages }: { messages: Message[] }) => (
+/** @param document what there is then, where it is known */
+export const Messages = ({ messages, document }: { messages: Message[]; document?: Detail }) => (
   <ul class="messages">
-    {messages.map(({ scope, message }) => (
-      <li>
-        {message.startsWith(`${scope}: `) ? (
-          <>
-            <b>{scope}</b> {message.slice(scope.length + 2)}
-          </>
-        ) : (
-          message
-        )}
-      </li>
-    ))}
+    {messages.map((message) => {
+      const { where, text } = said(message, document);
+      return (
+        <li>
+          {where && <b>{where}</b>} {text}
+        </li>
+      );
+    })}
   </ul>
 );

@@ -3,6 +3,7 @@ import { dayLong, dayWords, nameOf, share } from "./counts";
 import type { Counts } from "./counts";
 import type { Activity } from "./answers";
 import { count } from "./words";
+import { saidInLine } from "./said";
 
 const shortDay = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
 
@@ -60,7 +61,10 @@ export function Plot({
     .filter((one) => one.counts[now] > 0)
     .map((one) => `, ${nameOf(one)} ${share(one.counts[now], totals[now])}`)
     .join("")}${of(now)
-    .map((one) => `. ${one.authorName}: ${one.messages.map(({ message }) => message).join(", ")}`)
+    .map(
+      (one) =>
+        `. ${one.authorName}: ${one.messages.map((message) => saidInLine(message)).join(", ")}`,
+    )
     .join("")}`;
   return (
     <div class="plot">

@@ -10,6 +10,7 @@ import { issuesOf, Refused } from "./refused";
 import { notice } from "./notice";
 import { address } from "./router";
 import { ByItem, Messages } from "./messages";
+import { saidInLine } from "./said";
 import { count } from "./words";
 import { Icon } from "./icons";
 import { Impact } from "./impact";
@@ -137,7 +138,7 @@ export function Review({
       loadLists();
       const words = outcome.messages ?? dry.outcome?.messages ?? [];
       notice.value = {
-        text: `Done. ${words.length === 1 ? words[0].message : ""}`.trim(),
+        text: `Done. ${words.length === 1 ? saidInLine(words[0], outcome.document) : ""}`.trim(),
         link:
           outcome.previousCommitSha && (family || !itemKey)
             ? {
@@ -196,7 +197,7 @@ export function Review({
               ) : outcome.results && !itemKey ? (
                 <ByItem results={outcome.results} was={was} />
               ) : (
-                <Messages messages={outcome.messages ?? []} />
+                <Messages messages={outcome.messages ?? []} document={outcome.document} />
               )}
               {!nothing && before && outcome.document && family !== "segments" && (
                 <RuleChanges before={before} after={outcome.document} />

@@ -32,6 +32,19 @@ export const Why = ({ row }: { row?: Row }) => {
   );
 };
 
+/** How often an item was evaluated in so many days, in all environments. */
+export function HowOften({ path, days }: { path: string; days: string }) {
+  const { data } = useGet(`${path}/evaluations?days=${encodeURIComponent(days)}`);
+  if (!data) return null;
+  const counts = Object.values(data.environments as Record<string, { days: { total: number }[] }>);
+  const total = counts.flatMap((one) => one.days).reduce((sum, day) => sum + day.total, 0);
+  return (
+    <span class="note" title={`Evaluated in the last ${days} days`}>
+      {count(total, "time")}
+    </span>
+  );
+}
+
 /** What the list of what is stale does not tell. */
 export function StaleNote({ days, data }: { days: string; data: any }) {
   if (!data) return null;
@@ -56,24 +69,4 @@ export function StaleNote({ days, data }: { days: string; data: any }) {
         `Left out, as changed in that time: ${count(data.recentlyChanged, "item")}.`}
     </p>
   );
-}
-
-/** A document that serves everybody in all environments what it already does, by one rule. */
-export function folded(document: any, environments: string[]) {
-  const own = (document.environments ?? []).find(
-    (one: any) => environments.includes(one?.id) && one.rules?.length,
-  );
-  const stored = (own ?? document.default)?.rules?.[0]?.value;
-  const value =
-    stored?.type === "weighted_values"
-      ? stored.value.weightedValues.find((arm: any) => Number(arm.weight) > 0)?.value
-      : stored;
-  const { environments: _, ...rest } = document;
-  return {
-    ...rest,
-    default: {
-      ...document.default,
-      rules: [{ criteria: [{ operator: "ALWAYS_TRUE" }], value }],
-    },
-  };
 }
