@@ -3,7 +3,7 @@ import type { Row } from "./answers";
 import { Time, Day } from "./time";
 import { tokenGiven, servedHere } from "./api";
 import { Served } from "./ask-as";
-import { environments, families, lists, workspace } from "./workspace";
+import { environments, families, itemPath, lists, workspace } from "./workspace";
 import type { Family } from "./workspace";
 import { typeWords, Status, count, statuses } from "./words";
 import { place, refine, open, address } from "./router";
@@ -21,7 +21,7 @@ import { Coming } from "./parts";
 import { matching, wordsOf } from "./search";
 import { useColumns } from "./columns";
 import { Serves, servingIn, servesText } from "./serves";
-import { useStale, staleDays, StaleNote, Why } from "./stale";
+import { HowOften, useStale, staleDays, StaleNote, Why } from "./stale";
 import { apart } from "./apart";
 
 const Bulk = apart("Bulk"),
@@ -62,12 +62,17 @@ function ordered(rows: Row[], sort: string | null) {
   return rows;
 }
 
-const Name = (row: Row) => (
+/** @param stale the rows that may be cleaned up, which say why */
+const Name = (row: Row, stale?: Map<string, Row>) => (
   <>
     <span class="key" title={row.key}>
       {row.key.replace(/^log-level\./, "")}
     </span>
-    {(row.name || row.description) && <span class="note clip">{row.name || row.description}</span>}
+    {stale ? (
+      <Why row={stale.get(row.key)} />
+    ) : (
+      (row.name || row.description) && <span class="note clip">{row.name || row.description}</span>
+    )}
   </>
 );
 
@@ -88,12 +93,16 @@ const served = servedHere ? ["Value"] : [];
 
 const value = (row: Row) => served.map(() => <Served itemKey={row.key} />);
 
-const told = (row: Row, counted: string[]) =>
+/** @param days how many to count evaluations of; "" for none */
+const told = (row: Row, counted: string[], family?: Family, days?: string) =>
   counted.map((column) =>
     column === "Changed" ? (
       changed(row)
     ) : row.lastEvaluatedAt ? (
-      <Day at={row.lastEvaluatedAt} />
+      <>
+        <Day at={row.lastEvaluatedAt} />
+        {family && days && <HowOften path={itemPath(family, row.key)} days={days} />}
+      </>
     ) : (
       <span class="note">–</span>
     ),
@@ -136,18 +145,14 @@ const within = (row: Row, name: string) => {
   return status ? <Status status={status} /> : <Serves serving={servingIn(row, name)} />;
 };
 
-/** @param stale the rows that may be cleaned up, where these are shown */
+/** @param stale the rows that may be cleaned up, where these are shown, with their days */
 function shape(
   family: Family,
   names: string[],
   counted: string[],
   stale?: Map<string, Row>,
+  days?: string,
 ): { columns: string[]; cells: (row: Row) => any[] } {
-  if (stale)
-    return {
-      columns: ["Key", "Why", ...counted],
-      cells: (row) => [Name(row), <Why row={stale.get(row.key)} />, ...told(row, counted)],
-    };
   const more = environments.value.length > names.length ? ["More"] : [],
     changes = counted.filter((column) => column === "Changed");
   switch (family) {
@@ -155,19 +160,19 @@ function shape(
       return {
         columns: ["Key", ...served, "Type", ...names, ...more, ...counted],
         cells: (row) => [
-          Name(row),
+          Name(row, stale),
           ...value(row),
           typeWords(row.valueType),
           ...names.map((name) => within(row, name)),
           ...rest(row, names),
-          ...told(row, counted),
+          ...told(row, counted, family, days),
         ],
       };
     case "configs":
       return {
         columns: ["Key", ...served, "Type", ...names, ...more, ...counted],
         cells: (row) => [
-          Name(row),
+          Name(row, stale),
           ...value(row),
           <>
             {typeWords(row.valueType)}
@@ -175,7 +180,7 @@ function shape(
           </>,
           ...names.map((name) => <Serves serving={servingIn(row, name)} />),
           ...rest(row, names),
-          ...told(row, counted),
+          ...told(row, counted, family, days),
         ],
       };
     case "log-levels":
@@ -262,6 +267,7 @@ export function Items({ family }: { family: Family }) {
     names,
     flags && tight && !stale.days ? counted.slice(1) : counted,
     stale.days ? (stale.rows ?? new Map()) : undefined,
+    stale.days,
   );
   const narrowed = narrowing.some((name) => query.get(name));
   // What is above the list stands there before it comes, so that nothing moves.
@@ -388,7 +394,7 @@ export function Items({ family }: { family: Family }) {
         <>
           <div
             ref={ref}
-            class={stale.days ? "of-stale" : `of-${family} ${served.length ? "on-files" : ""}`}
+            class={`of-${family} ${served.length ? "on-files" : ""} ${stale.days ? "of-stale" : ""}`}
             style={{ "--environments": names.length + (columns.includes("More") ? 1 : 0) }}
           >
             <List
