@@ -79,7 +79,7 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 			b.plan.attempts = append(b.plan.attempts, a)
 			err := a.decide(ctx)
 			if err != nil {
-				b.plan.refuse(i, err)
+				b.plan.refuseItem(a, err)
 			}
 			if b.charged > maxCharged {
 				return // nobody looks any further

@@ -121,8 +121,8 @@ func (w *Writer) Change(ctx context.Context, c ChangeSet) (*ChangeSetResult, err
 	if err != nil || done == nil {
 		return nil, err
 	}
-	if refusals := done.plan.refusals; len(refusals) > 0 {
-		return nil, c.refusal(ctx, refusals)
+	if len(done.plan.refusals) > 0 {
+		return nil, c.refusal(ctx, done.plan)
 	}
 	return c.answer(done), nil
 }
@@ -198,7 +198,8 @@ func (c ChangeSet) issues() []document.Issue {
 const maxRefused = 1000
 
 // refusal is that of the first operation, with what is wrong with all of them.
-func (c ChangeSet) refusal(ctx context.Context, refusals []refused) error {
+func (c ChangeSet) refusal(ctx context.Context, p *plan) error {
+	refusals := p.refusals
 	var first *fault.Fault
 	var issues []document.Issue
 	operations := map[int]bool{}
@@ -232,8 +233,43 @@ func (c ChangeSet) refusal(ctx context.Context, refusals []refused) error {
 		details = map[string]any{}
 	}
 	details["issues"] = issues
+	if refused, others := p.divided(); len(c.Operations) == 1 && len(others) > 0 {
+		details["refused"], details["others"] = refused, others
+	}
 	at := refusals[0].index
 	return fault.New(first.Kind, "nothing was written: operations/%d is refused%s: %s", at, others, first.Message).With(details)
+}
+
+// item is one of those that an operation is about.
+type item struct {
+	Type document.Type `json:"type"`
+	Key  string        `json:"key"`
+	// Why it is refused.
+	Code    any    `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// divided are the items of a plan that are refused, and the others: none where more is
+// refused than some of its items.
+func (p *plan) divided() (refused, others []item) {
+	why := map[*attempt]error{}
+	for _, r := range p.refusals {
+		if r.item == nil {
+			return nil, nil
+		}
+		why[r.item] = r.err
+	}
+	for _, a := range p.attempts {
+		one := item{Type: a.write.t, Key: a.write.key}
+		if err := why[a]; err != nil {
+			f := fault.Of(writeFault(err))
+			one.Code, one.Message = f.Details["code"], f.Message
+			refused = append(refused, one)
+		} else {
+			others = append(others, one)
+		}
+	}
+	return refused, others
 }
 
 // issuesOf are what is wrong with an operation.

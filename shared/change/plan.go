@@ -40,9 +40,16 @@ type plan struct {
 type refused struct {
 	index int
 	err   error
+	item  *attempt // nil for the operation as a whole
 }
 
-func (p *plan) refuse(index int, err error) { p.refusals = append(p.refusals, refused{index, err}) }
+func (p *plan) refuse(index int, err error) {
+	p.refusals = append(p.refusals, refused{index, err, nil})
+}
+
+func (p *plan) refuseItem(a *attempt, err error) {
+	p.refusals = append(p.refusals, refused{a.index, err, a})
+}
 
 // plan decides writes at a head. The error is that of a head which is not the workspace's
 // any more: at another one the writes may not be refused.

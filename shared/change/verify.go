@@ -48,7 +48,7 @@ func (b *batch) check() {
 			err = a.verify(verify)
 		}
 		if err != nil {
-			b.plan.refuse(a.index, err)
+			b.plan.refuseItem(a, err)
 		}
 	}
 	b.fits()

@@ -139,6 +139,34 @@ func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
 	ended(w.revert("undo", "f", deleted))(t, "409 CONFLICT OVERLAP")
 }
 
+// TestTheUndoOfACommitTellsWhichItemsAreRefused, so that the others can be undone.
+func TestTheUndoOfACommitTellsWhichItemsAreRefused(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", ""), path("h"): boolFlag("h", "")})
+	patch := func(key string, to bool) change.Operation {
+		return change.Patch(document.Flag, key, "production", change.ValuePatch{Enabled: &to})
+	}
+	of := func(operations ...change.Operation) change.ChangeSet {
+		return change.ChangeSet{Operations: operations}
+	}
+	all := must.Get(w.boss().Changes().Change(ctx, of(patch("f", true), patch("g", true), patch("h", true))))(t).CommitSHA
+	must.Get(w.boss().Changes().Change(ctx, of(patch("g", false))))(t)
+	_, err := w.boss().Changes().Change(ctx, of(change.RevertCommit(change.Reversion{CommitSHA: all, Mode: "undo"})))
+	details := members(t, wantRefusal(t, err, "409 CONFLICT OVERLAP").Details)
+	refused, _ := details["refused"].([]any)
+	if len(refused) != 1 || refused[0].(map[string]any)["key"] != "g" || refused[0].(map[string]any)["code"] != "OVERLAP" || wire(t, details["others"]) != `[{"key":"f","type":"feature_flag"},{"key":"h","type":"feature_flag"}]` {
+		t.Errorf("details %s", wire(t, details))
+	}
+	others := func(key string) change.Operation {
+		return change.Revert(document.Flag, key, change.Reversion{CommitSHA: all, Mode: "undo"})
+	}
+	must.Get(w.boss().Changes().Change(ctx, of(others("f"), others("h"))))(t)
+	// Where none is left there is nothing to offer.
+	_, err = w.boss().Changes().Change(ctx, of(others("g")))
+	if details := members(t, wantRefusal(t, err, "409 CONFLICT OVERLAP").Details); details["refused"] != nil || details["others"] != nil {
+		t.Errorf("details %s", wire(t, details))
+	}
+}
+
 // TestReverts of commits that came by git, or that touched something else.
 func TestReverts(t *testing.T) {
 	const odd = `{ "key":"f", "type":"feature_flag",  "valueType":"bool","default":{"rules":[` // not as svc writes it

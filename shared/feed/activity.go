@@ -50,6 +50,16 @@ type Activity struct {
 	Type             *string            `json:"type"`
 	Key              *string            `json:"key"`
 	Messages         []activity.Message `json:"messages"`
+	// Items are the first of those that a commit as a whole touched, and ItemCount how many
+	// these are.
+	Items     []Item `json:"items,omitempty"`
+	ItemCount int    `json:"itemCount,omitempty"`
+}
+
+// Item names an item.
+type Item struct {
+	Type string `json:"type"`
+	Key  string `json:"key"`
 }
 
 // The actions.
@@ -256,6 +266,7 @@ func (t trace) activity() Activity {
 	}
 	if t.touch == nil {
 		e.Action, e.Messages = wholeCommit(t.commit)
+		e.Items, e.ItemCount = itemsOf(t.commit)
 		return e
 	}
 	e.Action = actionOf(*t.touch)
@@ -274,6 +285,25 @@ func actionOf(touch repository.Touch) string {
 		return actionCreated
 	}
 	return actionUpdated
+}
+
+// itemsOf are the first items that a commit touched, by their paths, and how many there are.
+func itemsOf(c repository.Commit) (first []Item, count int) {
+	var paths []string
+	for _, touch := range c.Touched {
+		paths = append(paths, touch.Path)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		folder, key, item := workspace.SplitPath(path)
+		if !item {
+			continue
+		}
+		if count++; count <= maxItems {
+			first = append(first, Item{string(folder.ItemType()), key})
+		}
+	}
+	return first, count
 }
 
 // wholeCommit counts what a commit of many items did.

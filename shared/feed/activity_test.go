@@ -175,7 +175,8 @@ func TestACommitOfManyItemsIsOneEntry(t *testing.T) {
 	one := feed.PageQuery{Limit: ptr(1)}
 	list := w.page(feed.ActivityQuery{PageQuery: one})
 	wantLines(t, list, `updated null [] 21 items in one commit: 1 created, 20 updated`)
-	if got := documents.Wire(t, list.Activity[0]); !strings.Contains(got, `"type":null,"key":null`) {
+	if got := documents.Wire(t, list.Activity[0]); !strings.Contains(got, `"type":null,"key":null`) || !strings.Contains(got, `"items":[{"type":"config","key":"c"},{"type":"feature_flag","key":"f0"},`) ||
+		len(list.Activity[0].Items) != 20 || list.Activity[0].ItemCount != 21 {
 		t.Error(got)
 	}
 	wantLines(t, w.page(feed.ActivityQuery{Type: "feature_flag", Key: "f3", PageQuery: one}), `updated feature_flag/f3 [] other fields changed: x`)

@@ -120,6 +120,13 @@ export interface Activity {
   type: string | null;
   key: string | null;
   messages: Message[];
+  items?: ItemName[];
+  itemCount?: number;
+}
+
+export interface ItemName {
+  type: string;
+  key: string;
 }
 
 export interface Issue {

@@ -2,8 +2,8 @@
 import { tokenGiven, epoch } from "./api";
 import type { Refusal } from "./api";
 import type { Issue, Activity } from "./answers";
-import { familyOf, who } from "./workspace";
-import { address } from "./router";
+import { who } from "./workspace";
+import { Key } from "./key";
 import { Icon } from "./icons";
 import { Author } from "./parts";
 import { Time } from "./time";
@@ -15,22 +15,6 @@ export const issuesOf = (refusal: Refusal | undefined): Issue[] => [
   ...(refusal?.details.issues ?? []),
   ...(refusal?.details.violations ?? []),
 ];
-
-/** Which item of several was changed. */
-function Which({ of: { type, key } }: { of: Activity }) {
-  const family = familyOf(type);
-  return key ? (
-    <p>
-      {family ? (
-        <a class="key" href={address([family, key])}>
-          {key}
-        </a>
-      ) : (
-        <code>{key}</code>
-      )}
-    </p>
-  ) : null;
-}
 
 export function Refused({
   refusal,
@@ -65,7 +49,11 @@ export function Refused({
             <ul class="feed">
               {changes.map((one) => (
                 <li>
-                  {several && <Which of={one} />}
+                  {several && one.type && one.key && (
+                    <p>
+                      <Key of={{ type: one.type, key: one.key }} />
+                    </p>
+                  )}
                   <p class="note">
                     <Author who={one} />, <Time at={one.date} />
                   </p>

@@ -68,6 +68,7 @@ export function Review({
   renew,
   tell,
   was,
+  refused,
 }: {
   proposal: Proposal;
   family?: Family;
@@ -77,6 +78,8 @@ export function Review({
   cancel: () => void;
   renew: () => void;
   tell?: (issues: (Issue & { warning?: boolean })[]) => boolean | void;
+  /** answers whether the proposal becomes another one, of what is not refused */
+  refused?: (refusal: Refusal) => boolean;
   /** what an item of a change set is now */
   was?: (key: string) => any;
 }) {
@@ -101,7 +104,8 @@ export function Review({
         const [method, path, body] = request(proposal, true);
         change(method, path, body, { signal: abort.signal }).then(
           (outcome) => setDry({ of: wanted, outcome: flat(outcome) }),
-          (refusal) => abort.signal.aborted || setDry({ of: wanted, refusal }),
+          (refusal) =>
+            abort.signal.aborted || refused?.(refusal) || setDry({ of: wanted, refusal }),
         );
       },
       dry.of ? 350 : 0,
