@@ -176,6 +176,8 @@ type Whoami struct {
 	WorkspaceID string          `json:"workspaceId"`
 	KeyID       string          `json:"keyId"`
 	Principal   WhoamiPrincipal `json:"principal"`
+	// Permissions are those to edit.
+	Permissions []access.Permission `json:"permissions"`
 }
 
 // WhoamiPrincipal is who a key acts as.
@@ -192,6 +194,7 @@ func (s *Session) Whoami() Whoami {
 		WorkspaceID: s.caller.entry.Workspace.ID,
 		KeyID:       string(s.caller.entry.Key.ID),
 		Principal:   WhoamiPrincipal{Type: string(p.Type), ID: string(p.ID), Name: p.Name},
+		Permissions: append([]access.Permission{}, access.Permissions(p.EffectiveRoles())...),
 	}
 }
 
