@@ -18,6 +18,7 @@ const { share, wrongShares } =
 const { textOf, valueOf } = await import("../../shared/console/app/values.tsx");
 const { saidInLine } = await import("../../shared/console/app/said.ts");
 const { folded } = await import("../../shared/console/app/fold.ts");
+const { matching } = await import("../../shared/console/app/search.ts");
 const found = [];
 const same = (name, got, want) => {
   if (JSON.stringify(got) !== JSON.stringify(want))
@@ -156,4 +157,21 @@ for (const [message, document, want] of [
   same(message, saidInLine({ scope: "a", message }, document), want);
 const simple = { default: { rules: [everyone] }, environments: [] };
 same("what is folded", folded(simple, ["production"]), simple);
+const keys = ["checkout.fast", "search", "a.b(c"].map((key) => ({ key }));
+for (const [typed, want] of [
+  ["chexkout", "checkout.fast"],
+  ["chckout", "checkout.fast"],
+  ["checkkout", "checkout.fast"],
+  ["cehckout", "checkout.fast"],
+  ["seerch", "search"],
+  ["a.b(d", "a.b(c"],
+  ["xxeckout", ""],
+])
+  same(
+    typed,
+    matching(keys, [typed])
+      .map((row) => row.key)
+      .join(),
+    want,
+  );
 console.log(JSON.stringify(found));

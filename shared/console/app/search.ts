@@ -13,9 +13,30 @@ export function inOrder(word: string, text: string) {
   return false;
 }
 
-/** The rows with all words in them or, where none has, those whose key has their letters. */
+/** Finds a word with one letter that is wrong, missing, too many, or changed places with the next. */
+export function almost(word: string): RegExp | null {
+  if (word.length < 4) return null;
+  const letters = [...word].map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const cut = (from: number, to?: number) => letters.slice(from, to).join("");
+  const ways = letters.flatMap((letter, i) => [
+    `${cut(0, i)}.${cut(i + 1)}`,
+    `${cut(0, i)}.${cut(i)}`,
+    ...(word.length > 4 ? [cut(0, i) + cut(i + 1)] : []),
+    ...(i > 0 ? [cut(0, i - 1) + letter + letters[i - 1] + cut(i + 1)] : []),
+  ]);
+  return new RegExp(ways.join("|"));
+}
+
+/**
+ * The rows with all words in them or, where none has, those whose key has their letters, or all of
+ * them but one.
+ */
 export function matching(rows: Row[], words: string[]): Row[] {
   const exact = rows.filter((row) => words.every((word) => row.text?.includes(word)));
   if (exact.length || !words.length) return exact;
-  return rows.filter((row) => words.every((word) => inOrder(word, row.key.toLowerCase())));
+  const looked = words.map((word) => [word, almost(word)] as const);
+  return rows.filter((row) => {
+    const key = row.key.toLowerCase();
+    return looked.every(([word, typo]) => inOrder(word, key) || typo?.test(key));
+  });
 }
