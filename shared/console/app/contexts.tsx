@@ -1,7 +1,8 @@
 // Contexts that applications were seen with: find a person, see what they get.
 import { useEnvironment } from "./evaluation";
 import { place, refine, address } from "./router";
-import { useState, useRef } from "./lib";
+import { useEffect, useState, useRef } from "./lib";
+import { begin } from "./dialog";
 import { useGet } from "./workspace";
 import { query } from "./api";
 import type { SavedContext } from "./answers";
@@ -17,7 +18,9 @@ export function Contexts() {
   const [environment] = useEnvironment();
   const q = place.value.query.get("q") ?? "";
   const [asked, ask] = useState(q);
-  const timer = useRef(0);
+  const timer = useRef(0),
+    field = useRef(null as HTMLInputElement | null);
+  useEffect(() => begin(field.current), []);
   const { data, problem } = useGet(
     environment && `contexts${query({ environment, query: asked, limit: 100 })}`,
   );
@@ -39,6 +42,7 @@ export function Contexts() {
           <span class="hidden">Search contexts</span>
           <input
             type="search"
+            ref={field}
             placeholder="Key, name, e-mail or another property"
             value={q}
             onInput={search}

@@ -4,7 +4,7 @@ import { useRef, useEffect } from "./lib";
 import { Icon } from "./icons";
 
 /** @param node writing begins there, where that does not cover half the screen with keys */
-function begin(node: Element | null | undefined) {
+export function begin(node: Element | null | undefined) {
   if (!node || matchMedia("(pointer: coarse)").matches) return;
   (node as HTMLElement).focus();
   if (node instanceof HTMLInputElement) node.select();
