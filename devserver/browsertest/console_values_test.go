@@ -192,6 +192,11 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 		t.Error("a value that is served can be removed")
 	}
 	p.click(t, `[aria-label="Remove value 3"]`)
+	p.write(t, ".variant:nth-of-type(1) textarea", "x")
+	p.press(t, "\b")
+	p.says(t, "dialog .review", "Enter the missing values")
+	p.click(t, ".variant:nth-of-type(1) .check input")
+	p.says(t, "dialog .rule-changes", "empty text")
 	p.write(t, ".variant:nth-of-type(1) textarea", "first")
 	p.says(t, "dialog .rule-changes", "first")
 	p.apply(t)

@@ -63,13 +63,29 @@ export function VariantFields({
             {type === "bool" ? (
               <span class={`value bool ${draft.text}`}>{draft.text}</span>
             ) : (
-              <Field
-                type={type}
-                label="Value"
-                text={draft.text}
-                set={(text: string) => put(i, { text })}
-                problem={valueOf(type, draft.text).problem}
-              />
+              <div>
+                <Field
+                  type={type}
+                  label="Value"
+                  text={draft.text}
+                  set={(text: string) =>
+                    put(i, { text: type === "string" && text === "" ? undefined : text })
+                  }
+                  problem={valueOf(type, draft.text).problem}
+                />
+                {type === "string" && !draft.text && (
+                  <label class="check">
+                    <input
+                      type="checkbox"
+                      checked={draft.text === ""}
+                      onChange={(event: any) =>
+                        put(i, { text: event.target.checked ? "" : undefined })
+                      }
+                    />{" "}
+                    Empty text
+                  </label>
+                )}
+              </div>
             )}
             <Field
               type="line"
