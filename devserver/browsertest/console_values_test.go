@@ -319,6 +319,17 @@ func TestConsoleGivesOnePersonAValue(t *testing.T) {
 	if file := w.fileOf(t, "feature-flags/plans.json"); !strings.Contains(file, `{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["user-7"]}}`) {
 		t.Errorf("not stored:\n%s", file)
 	}
+	// Whoever is asked for next comes before what was begun.
+	for _, who := range []string{"user-8", "user-9"} {
+		p.visit(t, "#/flags/plans?edit=production&kind=rules&target=user.key="+who)
+		p.says(t, "dialog .draft:nth-child(1)", who)
+		p.press(t, escape)
+		p.gone(t, "dialog")
+	}
+	p.visit(t, "#/flags/plans?edit=production&kind=rules&target=user.key=user-9")
+	p.says(t, "dialog .draft:nth-child(1)", "user-9")
+	p.says(t, "dialog .draft:nth-child(2)", "user-8")
+	p.says(t, "dialog .draft:nth-child(3)", "user-7")
 }
 
 // Values that somebody else has changed while they were edited stay as they are now, but for

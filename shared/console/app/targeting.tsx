@@ -74,10 +74,15 @@ function placed(
   });
 }
 
-/** A rule for somebody whom the query names, such as target=user.key=user-1. */
-function ruleFor(type: string): RuleDraft[] {
+/**
+ * A rule for somebody whom the query names, such as target=user.key=user-1.
+ * @param begun rules that may have it already, as they were begun for them
+ */
+function ruleFor(type: string, begun: RuleDraft[] = []): RuleDraft[] {
   const [, property, value] = /^([^=]+)=(.+)$/.exec(place.peek().query.get("target") ?? "") ?? [];
-  if (!property) return [];
+  const isFor = ({ criteria: [one] }: RuleDraft) =>
+    one?.property === property && one.list.includes(value);
+  if (!property || begun.some((draft) => !draft.source && isFor(draft))) return [];
   const draft = ruleDraft(undefined, type);
   draft.criteria = [{ ...criterionDraft(), touched: true, property, list: [value] }];
   return [draft];
@@ -110,12 +115,18 @@ export function Targeting({
     return { base: theirs, drafts, clash };
   };
   const [resumed, setResumed] = useState(() => begunOf(about) !== undefined);
+  const added = useRef([] as RuleDraft[]); // to what was begun
   const [work, setWork] = useState(() => {
     const left = begunOf(about);
-    return left ? onto({ ...left, drafts: revived(left.drafts, left.base) }, now.rules) : fresh();
+    if (!left) return fresh();
+    const work = onto({ ...left, drafts: revived(left.drafts, left.base) }, now.rules);
+    return { ...work, drafts: [...(added.current = ruleFor(type, work.drafts)), ...work.drafts] };
   });
   const [opened, open] = useState(
-    () => new Set(resumed ? [] : work.drafts.filter((one) => !one.source).map((one) => one.id)),
+    () =>
+      new Set(
+        (resumed ? added.current : work.drafts.filter((one) => !one.source)).map((one) => one.id),
+      ),
   );
   const [inherit, setInherit] = useState(false);
   const [found, find] = useState([] as Found[]);
