@@ -3,6 +3,19 @@ import { useRef, useState, useLayoutEffect, useEffect } from "./lib";
 
 const spare = 8;
 
+/** A name that is cut before its end where it is long: ends are what tells names apart. */
+function Cut({ text }: { text: string }) {
+  const end = text.length > 9 ? 5 : 0;
+  return end ? (
+    <>
+      <span class="start">{text.slice(0, -end)}</span>
+      {text.slice(-end)}
+    </>
+  ) : (
+    text
+  );
+}
+
 /** The first of the cells is the row's link. Rows are picked by their names.. */
 export function List<T>({
   rows,
@@ -146,8 +159,8 @@ export function List<T>({
             />
           </span>
           {columns.map((column) => (
-            <span role="columnheader" data-column={column} title={column}>
-              {column}
+            <span role="columnheader" data-column={column} title={column} aria-label={column}>
+              <Cut text={column} />
             </span>
           ))}
         </div>
