@@ -41,6 +41,23 @@ func TestConsoleChangesSeveralItems(t *testing.T) {
 		}
 	}
 
+	// Of a commit that is undone, what has been changed again since stays.
+	history := "/v1/flags/search.suggestions/history"
+	all := get[struct{ History []struct{ Sha string } }](t, w.base+history, key).History
+	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/production", `{"enabled": false}`)
+	p.visit(t, "#/activity?undo="+all[0].Sha)
+	p.says(t, "dialog .box", "1 item cannot be undone")
+	p.says(t, "dialog .box", "new-checkout Changed again since.")
+	p.says(t, "dialog .dialog-foot .primary:not([disabled])", "Undo the other 1")
+	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
+	p.gone(t, "dialog")
+	if got := get[struct{ History []struct{ Sha string } }](t, w.base+history, key).History; len(got) != len(all)+1 {
+		t.Errorf("the other one is not undone: %v", got)
+	}
+	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/production", `{"enabled": true}`)
+	p.visit(t, "#/flags")
+	p.wait(t, ".row")
+
 	pick := func() {
 		for _, name := range []string{"new-checkout", "strange"} {
 			p.click(t, `[aria-label="Select `+name+`"]`)

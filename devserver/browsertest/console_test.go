@@ -141,6 +141,11 @@ func TestConsoleChangesItems(t *testing.T) {
 	if !p.sees(t, "dialog .primary[disabled]") {
 		t.Error("what is refused can be applied")
 	}
+	// What their role refuses is not offered, with the reason.
+	p.visit(t, "#/flags/new-checkout")
+	p.says(t, "[aria-labelledby=scope-production] footer", "production is protected: your role does not edit there.")
+	p.wait(t, `[aria-label="Edit rules in production"][disabled]`)
+	p.wait(t, `[aria-label="Edit rules in staging"]:not([disabled])`)
 }
 
 // togglesAndUndoes switches the flag that is shown on in production, and off again.

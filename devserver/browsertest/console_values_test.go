@@ -250,6 +250,12 @@ func TestConsoleListsManyEnvironments(t *testing.T) {
 		p.reload(t)
 		p.signIn(t, key)
 		p.says(t, ".list-head", "development\nstaging\nproduction")
+		// An item's environments begin with those that matter, and are looked for.
+		p.visit(t, "#/flags/new-checkout")
+		p.says(t, ".scopes > section:nth-of-type(1) h2", "production")
+		p.write(t, ".scopes .search input", "region-07")
+		p.says(t, ".scopes [role=status]", "1 of 27")
+		p.says(t, ".scopes > section:nth-of-type(1) h2", "region-07")
 		p.quiet(t)
 	}
 }

@@ -88,6 +88,7 @@ export interface LevelScope {
 export interface Detail extends Row {
   default: { rules: Rule[] };
   environments?: { id: string; rules: Rule[] }[];
+  access?: string;
   variants?: Variant[];
   schemaKey?: string;
   lastModified?: LastModified;
@@ -103,6 +104,7 @@ export interface Who {
   workspaceId: string;
   keyId: string;
   principal: { type: string; id: string; name: string };
+  permissions?: string[];
 }
 
 export interface Message {

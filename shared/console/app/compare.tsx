@@ -15,6 +15,7 @@ import { Serves, servingIn } from "./serves";
 import { Level } from "./items";
 import { selected, select, most } from "./selection";
 import { Selected } from "./selected";
+import { mayNot } from "./may";
 import { Dialog } from "./dialog";
 import { Review } from "./review";
 import { Field } from "./values";
@@ -215,7 +216,13 @@ export function Compare() {
       ) : (
         !state.problem && <Coming lines={6} />
       )}
-      <Selected list="compare" one="difference" found={found} deeds={[["copy", `Copy to ${to}`]]} />
+      <Selected
+        list="compare"
+        one="difference"
+        found={found}
+        deeds={[["copy", `Copy to ${to}`]]}
+        refused={() => mayNot("support", to)}
+      />
       {query.get("bulk") === "copy" && target && (
         <CopyChosen key={`${from} ${to}`} from={from} to={target} keys={chosen} sha={state.sha} />
       )}

@@ -13,6 +13,7 @@ import { Problem } from "./problem";
 import { Here } from "./override-here";
 import { Scopes } from "./scopes";
 import { apart, apartView } from "./apart";
+import { Act, mayNot } from "./may";
 import { names } from "./form";
 
 const Change = apart("Change"),
@@ -46,6 +47,7 @@ export function Item({
   /** what the list has already told */
   const known: Partial<Detail> | undefined =
     data ?? (lists[family].value.rows.find((row) => row.key === itemKey) as any);
+  const refused = data && mayNot(data.access, "default");
   const tabs = [
     ["rules", family === "segments" ? "Rules" : "Environments"],
     ["history", "History"],
@@ -80,14 +82,14 @@ export function Item({
       >
         <Copy text={itemKey} />
         {known && family !== "log-levels" && (
-          <button type="button" class="quiet" onClick={() => open({ details: "1" })}>
+          <Act refused={refused} class="quiet" onClick={() => open({ details: "1" })}>
             Edit details
-          </button>
+          </Act>
         )}
         {known && (
-          <button type="button" class="quiet" onClick={() => open({ delete: "1" })}>
+          <Act refused={refused} class="quiet" onClick={() => open({ delete: "1" })}>
             Delete
-          </button>
+          </Act>
         )}
       </Heading>
       <p class="facts">

@@ -23,6 +23,7 @@ import { useColumns } from "./columns";
 import { Serves, servingIn, servesText } from "./serves";
 import { HowOften, useStale, staleDays, StaleNote, Why } from "./stale";
 import { apart } from "./apart";
+import { Act, mayNot } from "./may";
 
 const Bulk = apart("Bulk"),
   Columns = apart("Columns"),
@@ -233,6 +234,11 @@ function useRows(family: Family): Row[] {
   }, [rows, broken]);
 }
 
+/** What is edited of the items for sure: of some deeds the environment is chosen later. */
+const reached = (what: string) =>
+  (["switch", "copy"].includes(what) && environments.value.find((one) => !one.protected)?.name) ||
+  "default";
+
 export function Items({ family }: { family: Family }) {
   const { title, each: one } = families[family];
   const { state, problem } = lists[family].value;
@@ -304,10 +310,14 @@ export function Items({ family }: { family: Family }) {
         title={title}
         note={<span role="status">{state === "here" ? total : "Loading…"}</span>}
       >
-        <button type="button" class="primary" onClick={() => open({ new: "1" })}>
+        <Act
+          refused={mayNot("standard", "default")}
+          class="primary"
+          onClick={() => open({ new: "1" })}
+        >
           <Icon name="plus" />
           New {one}
-        </button>
+        </Act>
       </Heading>
       {served.length > 0 && filled && (family === "flags" || family === "configs") && (
         <As lead={`Value in ${servedHere} for`} />
@@ -409,7 +419,13 @@ export function Items({ family }: { family: Family }) {
               pick={(keys: Iterable<string>) => select(family, keys)}
             />
           </div>
-          <Selected list={family} one={families[family].one} found={found} deeds={deeds(family)} />
+          <Selected
+            list={family}
+            one={families[family].one}
+            found={found}
+            deeds={deeds(family)}
+            refused={(what) => mayNot("support", reached(what))}
+          />
           {query.has("bulk") && <Bulk family={family} />}
         </>
       ) : state !== "here" || (stale.days && !stale.rows) ? (
@@ -427,9 +443,13 @@ export function Items({ family }: { family: Family }) {
       ) : (
         <Empty title={`No ${title.toLowerCase()} yet`}>
           <p>{purposes[family]}</p>
-          <button type="button" class="primary" onClick={() => open({ new: "1" })}>
+          <Act
+            refused={mayNot("standard", "default")}
+            class="primary"
+            onClick={() => open({ new: "1" })}
+          >
             Create {families[family].a}
-          </button>
+          </Act>
         </Empty>
       )}
     </>

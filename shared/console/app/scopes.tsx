@@ -3,8 +3,10 @@ import { environments } from "./workspace";
 import type { Family } from "./workspace";
 import type { Detail, Environment } from "./answers";
 import { Rules, rulesIn, stateOf } from "./rules";
+import { useState } from "./lib";
 import { open } from "./router";
 import { Icon } from "./icons";
+import { Act, mayNot, WhyNot } from "./may";
 import { UsedIn } from "./used-in";
 import { Status, Stored } from "./words";
 
@@ -14,7 +16,16 @@ const deed = (family: Family, item: Detail): [word: string, kind?: string] =>
     ? ["Roll out", "rollout"]
     : [family === "log-levels" ? "Set level" : "Set value"];
 
+const firstOf = (names: string[], most = 5) =>
+  names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
+
+/** More environments than these are looked for, and those that matter come first. */
+const mostUnsorted = 6;
+
 export function Scopes({ family, item }: { family: Family; item: Detail }) {
+  const refused = mayNot(item.access, "default");
+  const [words, look] = useState(""),
+    [which, choose] = useState("");
   if (family === "segments")
     return (
       <div class="scopes">
@@ -24,9 +35,10 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
           </header>
           <Rules rules={item.default?.rules ?? []} otherwise="not in it" membership />
           <footer>
-            <button type="button" onClick={() => open({ edit: "default", kind: "rules" })}>
+            <WhyNot refused={refused} />
+            <Act refused={refused} onClick={() => open({ edit: "default", kind: "rules" })}>
               Edit rules
-            </button>
+            </Act>
           </footer>
         </section>
         <UsedIn segment={item.key} />
@@ -36,9 +48,52 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
   const inheriting = environments.value
     .filter((environment) => rulesIn(item, environment.name).inherited)
     .map((environment) => environment.name);
+  const all = environments.value,
+    many = all.length > mostUnsorted;
+  const differs = ({ name }: Environment) => {
+    const { rules, inherited } = rulesIn(item, name);
+    return !inherited && JSON.stringify(rules) !== JSON.stringify(item.default?.rules ?? []);
+  };
+  const rank = (one: Environment) => (one.protected ? 0 : differs(one) ? 1 : 2);
+  const shown = many
+    ? all
+        .filter(
+          (one) =>
+            one.name.includes(words.trim().toLowerCase()) &&
+            (which === "" || (which === "protected" ? one.protected : differs(one))),
+        )
+        .sort((a, b) => rank(a) - rank(b))
+    : all;
   return (
     <div class="scopes">
-      {environments.value.map((environment) => (
+      {many && (
+        <div class="filters" role="search">
+          <label class="search">
+            <Icon name="search" />
+            <span class="hidden">Search environments</span>
+            <input
+              type="search"
+              placeholder={`Search ${all.length} environments`}
+              value={words}
+              onInput={(event: any) => look(event.target.value)}
+            />
+          </label>
+          <label class="choice">
+            <span class="hidden">Which environments</span>
+            <select value={which} onChange={(event: any) => choose(event.target.value)}>
+              <option value="">All environments</option>
+              <option value="differ">Other rules than the default</option>
+              <option value="protected">Protected</option>
+            </select>
+          </label>
+          {shown.length < all.length && (
+            <p class="note" role="status">
+              {shown.length} of {all.length}
+            </p>
+          )}
+        </div>
+      )}
+      {shown.map((environment) => (
         <Scope key={environment.name} family={family} item={item} environment={environment} />
       ))}
       <section class="scope default" aria-labelledby="scope-default">
@@ -47,7 +102,7 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
             <h2 id="scope-default">Default rules</h2>
             <p class="note">
               {inheriting.length
-                ? `Used by ${inheriting.join(", ")}.`
+                ? `Used by ${firstOf(inheriting)}.`
                 : "Every environment has rules of its own."}
             </p>
           </div>
@@ -57,22 +112,23 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
           otherwise="nothing: the program's own default applies"
         />
         <footer>
+          <WhyNot refused={refused} />
           <span class="actions">
-            <button
-              type="button"
+            <Act
+              refused={refused}
               class="quiet"
               aria-label="Edit rules (default)"
               onClick={() => open({ edit: "default", kind: "rules" })}
             >
               Edit rules
-            </button>
-            <button
-              type="button"
+            </Act>
+            <Act
+              refused={refused}
               aria-label={`${word} (default)`}
               onClick={() => open({ edit: "default", kind })}
             >
               {word}
-            </button>
+            </Act>
           </span>
         </footer>
       </section>
@@ -96,9 +152,9 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
           </ul>
           <footer>
             <span class="actions">
-              <button type="button" class="quiet" onClick={() => open({ variants: "1" })}>
+              <Act refused={refused} class="quiet" onClick={() => open({ variants: "1" })}>
                 Edit values
-              </button>
+              </Act>
             </span>
           </footer>
         </section>
@@ -122,7 +178,8 @@ function Scope({
   const boolean = family === "flags" && item.valueType === "bool",
     { word: state, on } = stateOf(rules);
   const status = item.environmentStatuses?.[name];
-  const id = `scope-${name}`;
+  const id = `scope-${name}`,
+    refused = mayNot(item.access, name);
   return (
     <section class="scope" aria-labelledby={id}>
       <header>
@@ -153,10 +210,11 @@ function Scope({
         otherwise={inherited ? "nothing: the program's own default applies" : undefined}
       />
       <footer>
+        <WhyNot refused={refused} />
         {boolean && (
           <span class="state">
-            <button
-              type="button"
+            <Act
+              refused={refused}
               role="switch"
               class="switch"
               aria-checked={on ? "true" : "false"}
@@ -165,26 +223,26 @@ function Scope({
               onClick={() => open({ edit: name, kind: "value", set: on ? "false" : "true" })}
             >
               <i />
-            </button>
+            </Act>
             {state}
           </span>
         )}
         <span class="actions">
-          <button
-            type="button"
+          <Act
+            refused={refused}
             class="quiet"
             aria-label={`Edit rules in ${name}`}
             onClick={() => open({ edit: name, kind: "rules" })}
           >
             Edit rules
-          </button>
-          <button
-            type="button"
+          </Act>
+          <Act
+            refused={refused}
             aria-label={`${word} in ${name}`}
             onClick={() => open({ edit: name, kind })}
           >
             {word}
-          </button>
+          </Act>
         </span>
       </footer>
     </section>

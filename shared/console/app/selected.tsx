@@ -3,6 +3,7 @@ import { selected, most, select } from "./selection";
 import { count } from "./words";
 import { open } from "./router";
 import { Icon } from "./icons";
+import { Act } from "./may";
 
 /** Stands below a list as long as something is selected. */
 export function Selected({
@@ -10,11 +11,14 @@ export function Selected({
   one,
   found,
   deeds,
+  refused,
 }: {
   list: string;
   one: string;
   found: { key: string }[];
   deeds: [what: string, word: string][];
+  /** why one of them would be refused */
+  refused?: (what: string) => string | undefined;
 }) {
   const keys = selected(list),
     n = keys.size,
@@ -48,9 +52,9 @@ export function Selected({
           </p>
           <div class="actions">
             {deeds.map(([what, word]) => (
-              <button type="button" class="small" onClick={() => open({ bulk: what })}>
+              <Act refused={refused?.(what)} class="small" onClick={() => open({ bulk: what })}>
                 {word}
-              </button>
+              </Act>
             ))}
             <button
               type="button"

@@ -109,6 +109,10 @@ export const loadLists = () => Promise.all((Object.keys(families) as Family[]).m
 export function refresh() {
   if (!who.peek()) return;
   epoch.value++;
+  get("whoami").then(
+    (me) => who.peek() && (who.value = me), // what somebody may do can change while they are here
+    () => {},
+  );
 }
 
 /** Takes a key in the place of the one before, of which nothing is shown any more. */
