@@ -52,7 +52,7 @@ export function Activity() {
           <span class="hidden">Author</span>
           <input
             type="search"
-            placeholder="Author: a whole name or e-mail"
+            placeholder="Full name or e-mail"
             value={query.get("author") ?? ""}
             onInput={search}
           />

@@ -16,6 +16,7 @@ import { Level } from "./items";
 import { selected, select, most } from "./selection";
 import { Selected } from "./selected";
 import { mayNot } from "./may";
+import { said } from "./said";
 import { Dialog } from "./dialog";
 import { Review } from "./review";
 import { Field } from "./values";
@@ -231,7 +232,7 @@ export function Compare() {
 }
 
 const Words = ({ messages }: { messages: Message[] }) => {
-  const words = messages.map(({ scope, message }) => message.replace(`${scope}: `, "")).join("; ");
+  const words = messages.map((message) => said(message).text).join("; ");
   return (
     <span class="why" title={words}>
       {words}

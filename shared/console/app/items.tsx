@@ -1,5 +1,5 @@
 // The lists: flags, configs, log levels and segments, with filters.
-import type { Row } from "./answers";
+import type { Row, Serving } from "./answers";
 import { Time, Day } from "./time";
 import { tokenGiven, servedHere } from "./api";
 import { Served } from "./ask-as";
@@ -140,10 +140,20 @@ const rest = (row: Row, names: string[]) => {
     : [];
 };
 
-/** What an environment serves of a flag: its status, or of another type the value or the split. */
-const within = (row: Row, name: string) => {
-  const status = row.environmentStatuses?.[name];
-  return status ? <Status status={status} /> : <Serves serving={servingIn(row, name)} />;
+/** The status of a Boolean flag that is marked as ready, as if it were not. */
+const unmarked = ({ value, rules, split }: Serving) =>
+  split || rules ? "rollout" : value === true ? "live" : "pre_rollout";
+
+/**
+ * What an environment serves of a flag: its status, or of another type the value or the split.
+ * @param cleaning the mark is told elsewhere
+ */
+const within = (row: Row, name: string, cleaning: boolean) => {
+  const status = row.environmentStatuses?.[name],
+    serving = servingIn(row, name);
+  if (cleaning && serving && status === "ready_for_cleanup")
+    return <Status status={unmarked(serving)} />;
+  return status ? <Status status={status} /> : <Serves serving={serving} />;
 };
 
 /** @param stale the rows that may be cleaned up, where these are shown, with their days */
@@ -164,7 +174,7 @@ function shape(
           Name(row, stale),
           ...value(row),
           typeWords(row.valueType),
-          ...names.map((name) => within(row, name)),
+          ...names.map((name) => within(row, name, Boolean(stale))),
           ...rest(row, names),
           ...told(row, counted, family, days),
         ],
@@ -275,6 +285,14 @@ export function Items({ family }: { family: Family }) {
     stale.days ? (stale.rows ?? new Map()) : undefined,
     stale.days,
   );
+  const look = [
+    `of-${family}`,
+    served.length && "on-files",
+    stale.days && "of-stale",
+    columns.includes("More") && "crowded",
+  ]
+    .filter(Boolean)
+    .join(" ");
   const narrowed = narrowing.some((name) => query.get(name));
   // What is above the list stands there before it comes, so that nothing moves.
   const coming = state !== "here",
@@ -404,7 +422,7 @@ export function Items({ family }: { family: Family }) {
         <>
           <div
             ref={ref}
-            class={`of-${family} ${served.length ? "on-files" : ""} ${stale.days ? "of-stale" : ""}`}
+            class={look}
             style={{ "--environments": names.length + (columns.includes("More") ? 1 : 0) }}
           >
             <List

@@ -34,8 +34,8 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
             <h2>Who is in it</h2>
           </header>
           <Rules rules={item.default?.rules ?? []} otherwise="not in it" membership />
+          <WhyNot refused={refused} />
           <footer>
-            <WhyNot refused={refused} />
             <Act refused={refused} onClick={() => open({ edit: "default", kind: "rules" })}>
               Edit rules
             </Act>
@@ -81,8 +81,8 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
           <label class="choice">
             <span class="hidden">Which environments</span>
             <select value={which} onChange={(event: any) => choose(event.target.value)}>
-              <option value="">All environments</option>
-              <option value="differ">Other rules than the default</option>
+              <option value="">Show all</option>
+              <option value="differ">Other rules</option>
               <option value="protected">Protected</option>
             </select>
           </label>
@@ -111,8 +111,8 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
           rules={item.default?.rules ?? []}
           otherwise="nothing: the program's own default applies"
         />
+        <WhyNot refused={refused} />
         <footer>
-          <WhyNot refused={refused} />
           <span class="actions">
             <Act
               refused={refused}
@@ -209,8 +209,8 @@ function Scope({
         rules={rules}
         otherwise={inherited ? "nothing: the program's own default applies" : undefined}
       />
+      <WhyNot refused={refused} />
       <footer>
-        <WhyNot refused={refused} />
         {boolean && (
           <span class="state">
             <Act
