@@ -84,6 +84,7 @@ func TestConsoleCleansUp(t *testing.T) {
 	w := oldWorkspace(t, map[string]string{
 		"feature-flags/a.done.json":    textFlag("a.done", blue, `, "environments": [{"id": "production", "rules": [`+blue+`]}]`),
 		"feature-flags/a.more.json":    textFlag("a.more", blue, ""),
+		"feature-flags/a.ready.json":   boolFlag("a.ready", `, "readyForCleanup": true`),
 		"feature-flags/a.changed.json": textFlag("a.changed", blue, ""),
 		"feature-flags/a.used.json":    textFlag("a.used", blue, `, "environments": [{"id": "production", "rules": [`+plainRule(`{"type": "string", "value": "red"}`)+`]}]`),
 	})
@@ -98,6 +99,7 @@ func TestConsoleCleansUp(t *testing.T) {
 	}
 	why("a.done", `serves "blue" to everybody`)
 	p.cellOf(t, "a.done", "production", "blue")
+	p.cellOf(t, "a.ready", "production", "Off")
 	p.says(t, `.row:has([aria-label="Select a.done"]) [data-column=Evaluated]`, "46,500 times")
 	p.says(t, ".note", "Left out, as changed in that time: 1 item.")
 	if p.sees(t, `[aria-label="Select a.used"]`) || p.sees(t, `[aria-label="Select a.changed"]`) {
