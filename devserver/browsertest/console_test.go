@@ -143,7 +143,7 @@ func TestConsoleChangesItems(t *testing.T) {
 	}
 	// What their role refuses is not offered, with the reason.
 	p.visit(t, "#/flags/new-checkout")
-	p.says(t, "[aria-labelledby=scope-production] footer", "production is protected: your role does not edit there.")
+	p.says(t, "[aria-labelledby=scope-production] .why-not", "production is protected: your role does not edit there.")
 	p.wait(t, `[aria-label="Edit rules in production"][disabled]`)
 	p.wait(t, `[aria-label="Edit rules in staging"]:not([disabled])`)
 }
@@ -204,6 +204,10 @@ func TestConsoleLeadsAColleagueToAContext(t *testing.T) {
 		return got, strings.Contains(got, `"key": "nobody"`) && !strings.Contains(got, "email")
 	})
 	p.says(t, ".gets-value", "gets")
+	// Whoever only reads is offered no change.
+	p.wait(t, `.result button[disabled][title^="Your role reads everything"]`)
+	p.visit(t, "#/flags/search.suggestions/history")
+	p.wait(t, `.timeline button[disabled][title^="Your role reads everything"]`)
 	p.quiet(t)
 }
 

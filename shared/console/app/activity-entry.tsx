@@ -2,6 +2,7 @@
 import type { Activity as Entry, ItemName } from "./answers";
 import { useState } from "./lib";
 import { Key } from "./key";
+import { mayNothing } from "./may";
 import { familyOf } from "./workspace";
 import { Author } from "./parts";
 import { address, open } from "./router";
@@ -45,13 +46,13 @@ export function One({ entry, several }: { entry: Entry; several: boolean }) {
       </div>
       <p class="note when">
         <Time at={entry.date} full />
-        {family && entry.key && (
+        {family && entry.key && !mayNothing() && (
           <>
             {" "}
             <a href={address([family, entry.key], { undo: entry.sha })}>Undo</a>
           </>
         )}
-        {(several || !entry.key) && (
+        {(several || !entry.key) && !mayNothing() && (
           <>
             {" "}
             <button type="button" class="link" onClick={() => open({ undo: entry.sha })}>

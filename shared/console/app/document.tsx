@@ -2,6 +2,7 @@
 import { useGet, itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { place, address, open } from "./router";
+import { Act, mayNothing } from "./may";
 import { Coming, Copy } from "./parts";
 
 export function Document({ family, itemKey }: { family: Family; itemKey: string }) {
@@ -27,9 +28,9 @@ export function Document({ family, itemKey }: { family: Family; itemKey: string 
         )}{" "}
         <Copy text={text} />{" "}
         {!at && (
-          <button type="button" class="small" onClick={() => open({ raw: "1" })}>
+          <Act refused={mayNothing()} class="small" onClick={() => open({ raw: "1" })}>
             Edit
-          </button>
+          </Act>
         )}
       </p>
       <pre tabindex={0} role="region" aria-label="Document">

@@ -10,6 +10,7 @@ import { Somebody, ContextField } from "./context-field";
 import { Link, Coming } from "./parts";
 import { Problem, Empty } from "./problem";
 import { Bare } from "./words";
+import { Act, mayNot } from "./may";
 import { contextOf, inLink, written, writtenIn } from "./written";
 import { Explanation } from "./explanation";
 
@@ -21,14 +22,14 @@ function ForOne({ context, environment }: { context: any; environment: string })
   if (!key) return null;
   return (
     <p>
-      <button
-        type="button"
+      <Act
+        refused={mayNot("support", environment)}
         onClick={() =>
           open({ edit: environment, kind: "rules", target: `${type ? `${type}.` : ""}key=${key}` })
         }
       >
         Give {key} a value of its own
-      </button>
+      </Act>
     </p>
   );
 }

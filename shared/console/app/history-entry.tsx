@@ -7,6 +7,7 @@ import { Messages } from "./messages";
 import { Author, Coming } from "./parts";
 import { Time } from "./time";
 import { open } from "./router";
+import { Act, mayNothing } from "./may";
 import { get } from "./api";
 import { Problem } from "./problem";
 import { Difference } from "./diff";
@@ -48,13 +49,13 @@ export function Entry({
           </button>
         )}
         {!latest && (
-          <button type="button" class="quiet" onClick={() => open({ restore: entry.sha })}>
+          <Act refused={mayNothing()} class="quiet" onClick={() => open({ restore: entry.sha })}>
             Restore
-          </button>
+          </Act>
         )}
-        <button type="button" onClick={() => open({ undo: entry.sha })}>
+        <Act refused={mayNothing()} onClick={() => open({ undo: entry.sha })}>
           Undo
-        </button>
+        </Act>
       </div>
       {shown && <Between path={itemPath(family, itemKey)} before={before} after={entry.sha} />}
     </li>

@@ -16,7 +16,7 @@ function needed(tier: string, guarded: boolean) {
 export function mayNot(tier: unknown, scope: string): string | undefined {
   const granted = who.value?.permissions;
   if (!granted) return undefined;
-  if (granted.length === 0) return "Your role reads everything and edits nothing.";
+  if (granted.length === 0) return mayNothing();
   const environment = environments.value.find((one) => one.name === scope),
     isProtected = environment
       ? environment.protected
@@ -34,6 +34,12 @@ export function mayNot(tier: unknown, scope: string): string | undefined {
   }
   return `Your role lacks the permission ${permission}.`;
 }
+
+/** Why the person may edit nothing at all; undefined where there is something, or nobody knows. */
+export const mayNothing = () =>
+  who.value?.permissions?.length === 0
+    ? "Your role reads everything and edits nothing."
+    : undefined;
 
 /** A button for what may be refused: then it says why, and does nothing. */
 export const Act = ({ refused, ...rest }: any) => (
