@@ -205,9 +205,9 @@ func (w *Writer) assess(ctx context.Context, state *State, c ChangeSet) (*Assess
 	}
 	a := &Assessment{Decided: w.service.decided(state, real, c)}
 	done := &result{plan: shown, commit: base.Head.Commit, previous: shown.versionBefore(nil)}
-	for _, refusals := range [][]refused{shown.refusals, real.refusals} {
-		if len(refusals) > 0 {
-			a.Refused = c.refusal(ctx, refusals)
+	for _, p := range []*plan{shown, real} {
+		if len(p.refusals) > 0 {
+			a.Refused = c.refusal(ctx, p)
 			return a, nil
 		}
 	}
