@@ -248,7 +248,8 @@ func (o *Objects) clock() (time.Time, error) {
 func (o *Objects) guards(pack string) bool {
 	o.store.guarding.Lock()
 	defer o.store.guarding.Unlock()
-	return o.store.guarded[pack] != ""
+	_, guards := o.store.guarded[pack]
+	return guards
 }
 
 // isOurs tells our .keep files from those of others, which hold a reason or

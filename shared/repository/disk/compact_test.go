@@ -87,7 +87,30 @@ func TestCompactCrashes(t *testing.T) {
 	}
 }
 
-// TestAnIndexThatIsLostIsMadeAgain: git gc deletes one beside which it has not seen the pack.
+// loseIndexes deletes what git gc deletes where it has not seen the pack beside it. It
+// returns the packs' names.
+func loseIndexes(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	for _, index := range must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.idx")))(t) {
+		name := strings.TrimSuffix(index, ".idx")
+		must.Do(t, errors.Join(os.Remove(index), os.Remove(name+".keep")))
+		names = append(names, name)
+	}
+	return names
+}
+
+// deletePacks deletes what git repack -d has on its list, whatever lies there by then.
+func deletePacks(names []string) {
+	for _, name := range names {
+		for _, extension := range []string{".pack", ".idx", ".keep"} {
+			_ = os.Remove(name + extension)
+		}
+	}
+}
+
+// TestAnIndexThatIsLostIsMadeAgain, and under another name: a git repack that is at work
+// listed the pack while it had no .keep, leaves out its objects once they are kept, and
+// deletes all files of that name.
 func TestAnIndexThatIsLostIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
 	o := must.Get(disk.Init(dir))(t)
@@ -95,11 +118,15 @@ func TestAnIndexThatIsLostIsMadeAgain(t *testing.T) {
 	putAll(t, o, texts...)
 	must.Get(o.Compact(ctx))(t) // so that there are differences
 	putAll(t, o, "alone")
-	want := map[string][]byte{}
-	for _, index := range must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.idx")))(t) {
-		want[index] = must.Get(os.ReadFile(index))(t)
-		must.Do(t, errors.Join(os.Remove(index), os.Remove(strings.TrimSuffix(index, ".idx")+".keep")))
+	indexes := func() (all [][]byte) {
+		for _, index := range must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*.idx")))(t) {
+			all = append(all, must.Get(os.ReadFile(index))(t))
+		}
+		slices.SortFunc(all, bytes.Compare)
+		return all
 	}
+	want := indexes()
+	listed := loseIndexes(t, dir)
 	reopened := must.Get(disk.Open(dir))(t)
 	for _, again := range []func() error{
 		func() error { return o.IndexAgain(ctx, false) }, // it may be on its way
@@ -108,16 +135,59 @@ func TestAnIndexThatIsLostIsMadeAgain(t *testing.T) {
 	} {
 		must.Do(t, again())
 	}
-	for index, text := range want {
-		if got, err := os.ReadFile(index); err != nil || !bytes.Equal(got, text) {
-			t.Errorf("%s: %v, of %d bytes, it had %d", index, err, len(got), len(text))
-		}
+	deletePacks(listed)
+	if got := indexes(); !slices.EqualFunc(got, want, bytes.Equal) {
+		t.Errorf("%d indexes are not the %d that there were", len(got), len(want))
+	}
+	if n := len(keeps(t, dir)); n != len(want) {
+		t.Errorf("%d of %d packs are kept from git", n, len(want))
 	}
 	for _, text := range append(texts, "alone") {
 		wantBlob(t, o, text)
 		wantBlob(t, reopened, text)
 	}
 	fsck(t, dir)
+}
+
+// What else lies beside a pack goes with it, and a .keep of somebody else's stays theirs.
+func TestAnIndexIsMadeAgainOfPacksOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	o := must.Get(disk.Init(dir))(t)
+	putAll(t, o, "text")
+	name := loseIndexes(t, dir)[0]
+	must.Do(t, errors.Join(os.WriteFile(name+".keep", []byte("mine\n"), 0o600), os.WriteFile(name+".promisor", nil, 0o600)))
+	must.Do(t, o.IndexAgain(ctx, true))
+	for extension, text := range map[string]string{".keep": "mine\n", ".promisor": ""} {
+		if all := must.Get(filepath.Glob(filepath.Join(dir, "objects/pack/*"+extension)))(t); len(all) != 1 || string(must.Get(os.ReadFile(all[0]))(t)) != text {
+			t.Errorf("%q of %q", all, extension)
+		} else if _, err := os.Stat(strings.TrimSuffix(all[0], extension) + ".idx"); err != nil {
+			t.Error(err)
+		}
+	}
+	wantBlob(t, o, "text")
+}
+
+// A pack that git has taken the index from, or deleted, while its commit was made is stored
+// anew before the commit is told to anybody.
+func TestAPackThatGitTookWhileItsCommitWasMade(t *testing.T) {
+	for name, take := range map[string]func(dir string, names []string){
+		"the index": func(string, []string) {},
+		"all":       func(_ string, names []string) { deletePacks(names) },
+	} {
+		dir := t.TempDir()
+		o := must.Get(disk.Init(dir))(t)
+		p := encode(t, "text")
+		must.Do(t, o.PutPack(ctx, p.Name, p.Bytes, p.Index))
+		listed := loseIndexes(t, dir)
+		take(dir, listed)
+		o.Release(p.Name)
+		deletePacks(listed)
+		wantBlob(t, must.Get(disk.Open(dir))(t), "text")
+		wantBlob(t, o, "text")
+		if text := must.Get(os.ReadFile(keeps(t, dir)[0]))(t); disk.IsUncommitted(text) {
+			t.Errorf("%s: the .keep says %q", name, text)
+		}
+	}
 }
 
 // TestAnIndexIsMadeAgainOnceTheDiskHasRoom: a failure to write it says nothing of the pack.

@@ -18,8 +18,10 @@
 //   - Compact deletes a pack after the pack that holds its objects was read back
 //     and is as durable as it was, index first, so that no reader ever sees an index
 //     without its pack.
-//   - A pack that has lost its index gets it again (IndexAgain): git gc deletes an index
-//     for garbage if it has not seen the pack beside it, and never the pack.
+//   - A pack that has lost its index gets it again, under another name (IndexAgain): git gc
+//     deletes an index and a .keep for garbage if it has not seen the pack beside them, and
+//     git repack deletes a pack that it has listed without a .keep, whatever it has by then.
+//     Release looks once more whether the pack of a commit is whole.
 //   - A pack that a multi-pack-index names is left to git, which finds objects through
 //     it alone. Git may still list packs, and write that file once Compact has deleted
 //     some of them: DropStaleMultiPack deletes it. Where no process is left to call that,

@@ -142,7 +142,7 @@ type store struct {
 	owner string // in the names of the files that are being written
 
 	guarding sync.Mutex
-	guarded  map[string]string // packs whose .keep is ours, and as what they were put
+	guarded  map[string]guarded // packs whose .keep is ours
 }
 
 // ReadFile implements odb.FS.

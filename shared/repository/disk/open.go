@@ -27,7 +27,7 @@ type Objects struct {
 }
 
 func objectsIn(files files) *Objects {
-	s := &store{files: files, owner: rand.Text(), guarded: map[string]string{}}
+	s := &store{files: files, owner: rand.Text(), guarded: map[string]guarded{}}
 	return &Objects{Objects: odb.New(s, nil), store: s, unmergeable: map[string]bool{}}
 }
 

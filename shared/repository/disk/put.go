@@ -7,15 +7,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math"
-	"math/rand/v2"
+	"log/slog"
 	"os"
 
 	"github.com/go-git/go-billy/v5"
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/odb"
-	"svc.example/svc/shared/repository/pack"
 )
 
 // temp is a file that is being written.
@@ -73,7 +71,7 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 	put := name
 	if !merged {
 		if _, free := s.Stat(odb.PackPath(name, ".pack")); !errors.Is(free, fs.ErrNotExist) {
-			name = pack.NameAt(name, 1+rand.Int64N(math.MaxInt64))
+			name = freshName(name)
 		}
 		if file, err = s.temp("pack"); err != nil {
 			return err
@@ -104,7 +102,7 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 		defer keep.Close()
 		written = append(written, keep)
 		if !merged {
-			s.guard(put, name)
+			s.guard(name, guarded{put, content, index})
 		}
 	}
 	if err = flushAll(written...); err == nil {
@@ -152,11 +150,19 @@ func (s *store) keep(name, text string) (billy.File, error) {
 	return f, nil
 }
 
+// guarded is a pack of a commit that is being made: the name that it was put under, and what
+// is in it.
+type guarded struct {
+	put     string
+	content io.ReadSeeker
+	index   []byte
+}
+
 // guard remembers that a pack belongs to a commit that is being made, until its Release.
-func (s *store) guard(put, name string) {
+func (s *store) guard(name string, g guarded) {
 	s.guarding.Lock()
 	defer s.guarding.Unlock()
-	s.guarded[name] = put
+	s.guarded[name] = g
 }
 
 // PutPack implements repository.Objects.
@@ -171,14 +177,45 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 	return err
 }
 
-// Release implements repository.Objects.
-func (o *Objects) Release(name string) { o.release(name, o.store.commit) }
+// Release implements repository.Objects. What git has taken of the pack since it was stored
+// is stored again: the commit has not been told to anybody yet.
+func (o *Objects) Release(name string) {
+	for _, g := range o.store.taken(name) {
+		again := freshName(name)
+		_, err := g.content.Seek(0, io.SeekStart)
+		if err == nil {
+			err = o.store.PutPack(context.Background(), again, g.content, g.index)
+		}
+		o.release(again, o.store.commit)
+		if err != nil {
+			slog.Error("storing a pack again whose index git has deleted", "pack", name, "error", err)
+		}
+	}
+	o.release(name, o.store.commit)
+}
+
+// taken are the packs put under a name of which git has deleted the index, which it takes
+// for garbage where it has not seen the pack beside it.
+func (s *store) taken(name string) (packs []guarded) {
+	s.guarding.Lock()
+	defer s.guarding.Unlock()
+	for stored, g := range s.guarded {
+		if g.put != name {
+			continue
+		}
+		_, noIndex := s.Stat(odb.PackPath(stored, ".idx"))
+		if _, noKeep := s.Stat(odb.PackPath(stored, ".keep")); noIndex != nil || noKeep != nil {
+			packs = append(packs, g)
+		}
+	}
+	return packs
+}
 
 func (o *Objects) release(name string, free func(keep string)) {
 	o.store.guarding.Lock()
 	defer o.store.guarding.Unlock()
-	for stored, put := range o.store.guarded {
-		if put == name {
+	for stored, g := range o.store.guarded {
+		if g.put == name {
 			delete(o.store.guarded, stored)
 			free(odb.PackPath(stored, ".keep"))
 		}

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
+	"math/rand/v2"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
@@ -36,7 +39,7 @@ func (o *Objects) IndexAgain(ctx context.Context, alone bool) error {
 		index, err := o.indexOf(name)
 		if err != nil {
 			o.unmergeable[name] = true // the pack is damaged, or gone by now
-		} else if err = o.putIndex(name, index); err == nil {
+		} else if err = o.putIndex(files, name, index); err == nil {
 			again = true
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -83,20 +86,55 @@ func (o *Objects) indexOf(name string) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// putIndex stores a pack's index, and keeps the pack from git again.
-func (o *Objects) putIndex(name string, index []byte) error {
+// putIndex gives a pack that has lost its index another name, keeps it from git again and
+// stores its index. Under the name that it had, a git at work may have it on its list of
+// packs to delete, from when it had no .keep, and leave its objects out of what it packs now
+// that it has one.
+func (o *Objects) putIndex(files []fs.FileInfo, name string, index []byte) error {
 	idx, err := o.store.temp("idx")
 	if err != nil {
 		return err
 	}
-	if keep, err := o.store.keep(name, keepText); err == nil && keep != nil {
-		_ = keep.Close() // without it, git has the pack
-	}
 	if _, err = idx.Write(index); err == nil {
 		err = flush(idx.File)
 	}
+	fresh := freshName(name)
 	if err = errors.Join(err, idx.finish()); err == nil {
-		err = idx.rename(odb.PackPath(name, ".idx"))
+		err = o.rename(files, name, fresh)
+	}
+	if err == nil {
+		err = idx.rename(odb.PackPath(fresh, ".idx"))
 	}
 	return errors.Join(err, idx.Close(), flushFolder(o.store.files, odb.PackFolder))
 }
+
+// rename gives a pack another name, with all that lies beside it: somebody else's .keep, and
+// how git treats it, first.
+func (o *Objects) rename(files []fs.FileInfo, from, to string) error {
+	for _, f := range files {
+		extension, beside := strings.CutPrefix(f.Name(), "pack-"+from)
+		if !beside || extension == ".pack" || extension == ".keep" && o.isOurs(odb.PackPath(from, ".keep")) {
+			continue
+		}
+		if err := o.store.Rename(odb.PackPath(from, extension), odb.PackPath(to, extension)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	keep, err := o.store.keep(to, keepText)
+	if err != nil {
+		return err
+	}
+	if keep != nil {
+		err = keep.Close()
+	}
+	if err == nil {
+		err = o.store.Rename(odb.PackPath(from, ".pack"), odb.PackPath(to, ".pack"))
+	}
+	if err == nil && o.isOurs(odb.PackPath(from, ".keep")) {
+		_ = o.store.Remove(odb.PackPath(from, ".keep"))
+	}
+	return err
+}
+
+// freshName is a name that no pack has had, so that it is on no list that git has made.
+func freshName(name string) string { return pack.NameAt(name, 1+rand.Int64N(math.MaxInt64)) }
