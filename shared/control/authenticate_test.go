@@ -150,7 +150,7 @@ func TestIdentityNeedsNoReading(t *testing.T) {
 	w := newWorld(t, nil)
 	s := w.enter("engineer")
 	p := s.Principal()
-	want := fmt.Sprintf(`{"workspaceId":"%s","keyId":"%s","principal":{"type":"user","id":"%s","name":"Grace"}}`, workspaceID, s.Key().ID, p.ID)
+	want := fmt.Sprintf(`{"workspaceId":"%s","keyId":"%s","principal":{"type":"user","id":"%s","name":"Grace"},"permissions":["config.edit.standard","config.edit.support"]}`, workspaceID, s.Key().ID, p.ID)
 	if got := wire(t, s.Whoami()); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
