@@ -46,22 +46,18 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 	if err := preparing.Wait(); err != nil {
 		return none, repository.Unwritten(errors.Join(cmp.Or(l.CheckLock(), err), l.branch.recover()))
 	}
-	release, kept := l.kept.take()
-	if !kept {
-		if release, err = l.files.lockForWriting(ctx, l.dir); err != nil {
-			return none, repository.Unwritten(fmt.Errorf("moving the head: %w", err))
-		}
+	done, err := l.registry.lock(ctx)
+	if err != nil {
+		return none, repository.Unwritten(fmt.Errorf("moving the head: %w", err))
 	}
-	defer func() { release() }()
+	keep := forNext
+	defer func() { done(keep) }()
 	found, err := l.registry.current()
 	if err != nil {
 		return none, repository.Unwritten(err)
 	}
 	if found.Version != from.Access {
-		if !kept {
-			l.kept.put(release)
-			release = func() {}
-		}
+		keep = forAgain
 		return none, repository.ErrMoved
 	}
 	if err := l.branch.swap(ctx, from.Commit, c.SHA); err != nil {

@@ -68,7 +68,7 @@ func Capture(ctx context.Context, dir string) (*Captured, error) {
 }
 
 func (c *Captured) fill(ctx context.Context, registry *Registry, dir, git string) error {
-	release, err := registry.files.lockForWriting(ctx, dir)
+	release, err := registry.files.lockForWriting(ctx, dir, time.Now().Add(writeWait))
 	if err != nil {
 		return fmt.Errorf("waiting for writers: %w", err)
 	}

@@ -55,13 +55,18 @@
 //     releases them when a process is killed; write.turn is let go as soon as
 //     write.lock is held. The one who waits for write.lock holds write.turn,
 //     so that a process that writes without pause cannot keep it from others.
+//     Those of one process share write.lock, in the order in which they came (sharedLock).
 //  3. refs/heads/main.lock
 //
 // Advance compares the access version under write.lock and holds that until
 // the head has moved. An edit of the registry holds it too. So a revocation is
 // either before a write, which is then refused, or after it: never between its
-// check and its landing. An Advance that finds another version keeps write.lock for the
-// next one, for a second at most, or edits without pause would keep all writers waiting.
+// check and its landing.
+//
+// A server whose commit has landed, or has to be decided again because the registry was
+// edited meanwhile, keeps write.lock for its next one. Otherwise the edits of others would
+// come between all its commits, and have each decided twice. Others are let in after a
+// fifth of a second, or as soon as no commit has come for a moment.
 //
 // # The history
 //

@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/backoff"
@@ -51,10 +52,9 @@ func (s filesystem) lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// lockForWriting takes the write lock of a data directory. The turn goes first:
-// see the package comment.
-func (s filesystem) lockForWriting(ctx context.Context, dir string) (release func(), err error) {
-	limit := time.Now().Add(writeWait)
+// lockForWriting takes the write lock of a data directory, until a limit. The turn goes
+// first: see the package comment.
+func (s filesystem) lockForWriting(ctx context.Context, dir string, limit time.Time) (release func(), err error) {
 	turn, err := s.awaitLock(ctx, filepath.Join(dir, writeTurn), limit)
 	if err != nil {
 		return nil, err
@@ -67,38 +67,66 @@ func (s filesystem) lockForWriting(ctx context.Context, dir string) (release fun
 	return func() { lock.Close() }, nil
 }
 
-// keptLock is a write lock for the next Advance. One that had to wait for the lock finds
-// that the registry was edited meanwhile, and its commit is decided again: unless edits wait
-// until then, it finds the same each time.
-type keptLock struct {
-	mu      sync.Mutex
-	release func()
-	until   *time.Timer
+const (
+	// turnTime is for how long a server's writers may have the lock in a row, before it goes
+	// to another process that waits.
+	turnTime = 200 * time.Millisecond
+	// forNext is how long it is kept for the next of them: who writes its objects meanwhile.
+	forNext = 50 * time.Millisecond
+	// forAgain is how long for one whose commit has to be decided again.
+	forAgain = time.Second
+)
+
+// sharedLock is the write lock of a data directory, as those of one process share it: who
+// is done keeps it for the next of them. Otherwise each commit would wait until other
+// processes have edited the registry, and be decided again for it.
+type sharedLock struct {
+	turnTime time.Duration       // 0: it is never kept
+	one      *semaphore.Weighted // held by who has the lock or waits for it, and for the rest
+	release  func()              // of the lock that is kept; nil where none is
+	since    time.Time           // when it was taken
+	unused   *time.Timer
 }
 
-// keeping is for how long, should no Advance come.
-const keeping = time.Second
-
-func (k *keptLock) put(release func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.release, k.until = release, time.AfterFunc(keeping, k.letGo)
-}
-
-func (k *keptLock) take() (release func(), kept bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.release == nil {
-		return nil, false
+// take takes the lock by lock, unless it is kept. Who is done says for how long it is to be
+// kept.
+func (k *sharedLock) take(ctx context.Context, lock func(limit time.Time) (release func(), err error)) (done func(keep time.Duration), err error) {
+	limit := time.Now().Add(writeWait)
+	waiting, stop := context.WithDeadline(ctx, limit)
+	defer stop()
+	if err := k.one.Acquire(waiting, 1); err != nil {
+		return nil, fmt.Errorf("waiting for other writers: %w", cmp.Or(ctx.Err(), repository.ErrBusy))
 	}
-	k.until.Stop()
-	release, k.release = k.release, nil
-	return release, true
+	if k.release != nil {
+		k.unused.Stop()
+	} else if k.release, err = lock(limit); err != nil {
+		k.one.Release(1)
+		return nil, err
+	} else {
+		k.since = time.Now()
+	}
+	return func(keep time.Duration) {
+		defer k.one.Release(1)
+		if keep == 0 || time.Since(k.since) >= k.turnTime {
+			k.drop()
+			return
+		}
+		k.unused = time.AfterFunc(keep, k.letGo)
+	}, nil
 }
 
-func (k *keptLock) letGo() {
-	if release, kept := k.take(); kept {
-		release()
+// letGo lets go of a lock that is kept and that nobody waits for.
+func (k *sharedLock) letGo() {
+	if k.one.TryAcquire(1) {
+		defer k.one.Release(1)
+		k.drop()
+	}
+}
+
+func (k *sharedLock) drop() {
+	if k.release != nil {
+		k.release()
+		k.release = nil
 	}
 }
 

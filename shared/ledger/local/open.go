@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -62,7 +63,6 @@ type Ledger struct {
 
 	// writing is held while the head moves, or the history catches up with it.
 	writing *semaphore.Weighted
-	kept    keptLock
 }
 
 // DatabaseIn is the file of a data directory that holds what is looked up one by one.
@@ -83,6 +83,7 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 	files := filesystem{step: l.step}
 	l.files = files
 	l.registry = newRegistry(files, dir)
+	l.registry.shared.turnTime = turnTime
 	l.branch = newBranch(files, filepath.Join(dir, RepositoryName))
 	l.cache = &cache{files: files, path: filepath.Join(dir, cacheName)}
 	if err := l.open(ctx); err != nil {
@@ -155,7 +156,7 @@ func (l *Ledger) openRepository(ctx context.Context) (err error) {
 	}
 	l.repository = opened
 	l.logWarn(l.objects.IndexAgain(ctx, true))
-	release, err := l.files.lockForWriting(ctx, l.dir)
+	release, err := l.files.lockForWriting(ctx, l.dir, time.Now().Add(writeWait))
 	if err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (l *Ledger) Close() error {
 	if l.objects != nil && l.CheckLock() == nil {
 		l.logWarn(l.objects.DropStaleMultiPack(context.Background()))
 	}
-	l.kept.letGo()
+	l.registry.shared.letGo()
 	l.cache.close()
 	err := errors.Join(l.registry.Close(), l.branch.loose.Close())
 	if l.serving != nil {

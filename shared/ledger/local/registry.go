@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/regularfile"
 )
@@ -28,7 +30,8 @@ type Registry struct {
 
 func newRegistry(files filesystem, dir string) *Registry {
 	store := &registryStore{files: files, dir: dir, file: &watchedFile[*registryFile]{
-		files: files, path: filepath.Join(dir, registryName), limit: maxRegistry, decode: decodeRegistry}}
+		files: files, path: filepath.Join(dir, registryName), limit: maxRegistry, decode: decodeRegistry},
+		shared: sharedLock{one: semaphore.NewWeighted(1)}}
 	return &Registry{access.NewRegistry(store, rand.Reader, time.Now), store}
 }
 
@@ -37,6 +40,13 @@ type registryStore struct {
 	files filesystem
 	dir   string
 	file  *watchedFile[*registryFile]
+
+	shared sharedLock
+}
+
+// lock takes the write lock. Who is done says for how long it is to be kept for the next.
+func (r *registryStore) lock(ctx context.Context) (done func(keep time.Duration), err error) {
+	return r.shared.take(ctx, func(limit time.Time) (func(), error) { return r.files.lockForWriting(ctx, r.dir, limit) })
 }
 
 // OpenRegistry opens the registry of a data directory that another process may
@@ -87,11 +97,11 @@ func (r *registryStore) Load(context.Context) (access.State, error) {
 // Update implements access.Store: it replaces the file by a changed one, under
 // the write lock. An edit that fails, or changes nothing, leaves it alone.
 func (r *registryStore) Update(ctx context.Context, edit func(access.State) (access.State, access.Entry, error)) error {
-	release, err := r.files.lockForWriting(ctx, r.dir)
+	done, err := r.lock(ctx)
 	if err != nil {
 		return fmt.Errorf("editing the registry: %w", err)
 	}
-	defer release()
+	defer done(forNext)
 	before, err := r.current()
 	if err != nil {
 		return err

@@ -19,7 +19,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/testing/ledgertest"
 	"svc.example/svc/shared/testing/must"
@@ -418,57 +417,4 @@ func FuzzEachAudit(f *testing.F) {
 			return nil
 		}))
 	})
-}
-
-// A writer for whose lock an edit of another process has to be waited for finds another
-// registry then, and decides again. The next edit waits until that has landed, or edits
-// without pause would keep all writers from ever landing.
-func TestEditsWithoutPauseLetAWriterLand(t *testing.T) {
-	l := started(t)
-	other := registryOf(t, l.dir)
-	edits := 0
-	l.options.Step = func(op Operation, path string) error {
-		if op == OpLock && filepath.Base(path) == writeTurn { // they come just before
-			edits++
-			must.Get(addUser(t, other, fmt.Sprint("user", edits)))(t)
-		}
-		return nil
-	}
-	tries := 0
-	for n := range 3 {
-		for {
-			tries++
-			at := head(t, l)
-			_, err := l.Advance(background, at, draft(t, l.branch.git, at.Commit, "flag", fmt.Sprint(n)))
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, repository.ErrMoved) || tries > 6 {
-				t.Fatalf("commit %d, try %d: %v", n, tries, err)
-			}
-		}
-	}
-	l.options.Step = nil
-	must.Get(addUser(t, other, "last"))(t) // nothing is kept from others for good
-	if edits != 3 {
-		t.Errorf("%d edits came between, want one a commit", edits)
-	}
-}
-
-// What is kept for a writer that does not come again is let go.
-func TestALockThatNobodyComesForIsLetGo(t *testing.T) {
-	l := started(t)
-	other := registryOf(t, l.dir)
-	stale := head(t, l)
-	must.Get(addUser(t, other, "ada"))(t)
-	if _, err := l.Advance(background, stale, draft(t, l.branch.git, stale.Commit, "flag", "1")); !errors.Is(err, repository.ErrMoved) {
-		t.Fatal(err)
-	}
-	must.Get(addUser(t, other, "bob"))(t)
-	if _, err := l.Advance(background, stale, draft(t, l.branch.git, stale.Commit, "flag", "1")); !errors.Is(err, repository.ErrMoved) {
-		t.Fatal(err)
-	}
-	must.Do(t, l.Close())
-	release := must.Get(filesystem{}.lockForWriting(background, l.dir))(t)
-	release()
 }
