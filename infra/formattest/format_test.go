@@ -60,7 +60,7 @@ type store interface {
 type recording struct {
 	Keys   map[string]string // by what they are for
 	Events int               // of the audit trail
-	// Webhooks are how many there are: in archives of backups since format 2.
+	// Webhooks are how many there are: in archives of backups since format 2, as change requests.
 	Webhooks int `json:",omitempty"`
 	Answers  []answer
 }
@@ -98,7 +98,7 @@ var questions = []struct{ path, key string }{
 	{"/v1/environments", "user"}, {"/v1/flags", "user"}, {"/v1/flags/new-checkout", "user"},
 	{"/v1/flags/new-checkout/history", "user"}, {"/v1/flags/dark-mode/document", "user"}, {"/v1/flags/search.suggestions", "user"},
 	{"/v1/configs", "user"}, {"/v1/log-levels", "user"}, {"/v1/segments", "user"}, {"/v1/schemas", "user"},
-	{"/v1/activity?limit=100", "user"}, {"/v1/export", "user"}, {"/v1/contexts?type=user&query=ada", "user"},
+	{"/v1/change-requests", "user"}, {"/v1/change-requests/1", "service"}, {"/v1/activity?limit=100", "user"}, {"/v1/export", "user"}, {"/v1/contexts?type=user&query=ada", "user"},
 	{"/api/v2/configs/eval-with-context/" + ada, "public"}, {"/api/v2/configs", "secret"},
 }
 
@@ -138,6 +138,8 @@ func fill(t *testing.T, s store) recording {
 		{"DELETE", "/v1/flags/search.suggestions", "user", ""},
 		{"PATCH", "/v1/log-levels/storefront", "service", `{"level": "DEBUG", "target": "com.acme"}`},
 		{"POST", "/api/v1/telemetry/", "public", telemetry},
+		{"POST", "/v1/change-requests", "service", `{"title": "To all", "operations": [{"op": "patch", "type": "feature_flag", "key": "dark-mode", "environment": "production", "body": {"value": true, "replaceTargeting": true}}]}`},
+		{"POST", "/v1/change-requests/1/comments", "user", `{"text": "Why?"}`},
 	} {
 		if a := ask(t, handler, write.method, write.path, told.Keys[write.key], write.body); a.Status >= 300 {
 			t.Fatalf("%s %s: %d %v", write.method, write.path, a.Status, a.Body)

@@ -138,7 +138,7 @@ func TestOneFormOfArchives(t *testing.T) {
 	want := tell(t, w)
 	dir := filepath.Join(t.TempDir(), "restored")
 	r, err := backup.Restore(ctx, bytes.NewReader(archive(t, w)), dir)
-	if err != nil || !r.Telemetry || r.Commit != want.Head || r.Keys != len(want.Keys) {
+	if err != nil || !r.Telemetry || r.Format != 2 || r.Commit != want.Head || r.Keys != len(want.Keys) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.jsonl")); err != nil || len(left) > 0 {

@@ -17,8 +17,8 @@ import (
 	"svc.example/svc/shared/telemetry/earlier"
 )
 
-// Format is the newest format of archives that this version writes and reads. One without
-// webhooks is of format 1.
+// Format is the newest format of archives that this version writes and reads. One with neither
+// webhooks nor change requests is of format 1.
 const Format = 2
 
 // Header is what an archive begins with.

@@ -11,6 +11,7 @@
 //	registry.json, audit.log, used.json   as in a data directory, see ledger/local
 //	answers.jsonl                         what requests under an Idempotency-Key were answered, see ledger/local
 //	repository.git/packed-refs            git's references
+//	requests.jsonl                        change requests, see request, if there are any
 //	telemetry.jsonl                       telemetry, see telemetry/rows; earlier versions have written telemetry.db
 //	webhooks.jsonl                        webhooks, without addresses and secrets, if there are any
 //	repository.git/objects/pack/pack-*    git's packs (version 2) and their indexes

@@ -30,9 +30,10 @@ import (
 )
 
 // Write writes a data directory, which another process may be serving, into an
-// archive; or one that was made of a hosted workspace for that, with its telemetry in
-// TelemetryName and its webhooks in WebhooksName. Telemetry is written into the folder scratch first, since an archive has
-// the size of a file before its content.
+// archive; or one that was made of a hosted workspace for that, with its telemetry,
+// webhooks and change requests in the files that archives have them in. What comes from the
+// database is written into the folder scratch first, since an archive has the size of a file
+// before its content.
 func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Header, error) {
 	// First: of one that is applied meanwhile git has the commit, and the answers tell.
 	requests, size, err := open(filepath.Join(dir, RequestsName))
@@ -66,7 +67,7 @@ func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Heade
 	if err != nil {
 		return h, err
 	}
-	if len(webhooks) == 0 {
+	if size == 0 && len(webhooks) == 0 {
 		h.Format = 1 // which older versions restore
 	}
 	w, err := newWriter(to, h)
