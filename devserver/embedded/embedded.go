@@ -115,6 +115,13 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 			options.Logger.Error("what is pushed is not checked", "cause", err)
 		}
 	}
+	requests, woken := request.Store{Table: table}, make(chan struct{}, 1)
+	requests.Changed = func() {
+		select {
+		case woken <- struct{}{}:
+		default: // it is awake, and looks after this
+		}
+	}
 	repo := repository.New(ledger, ledger.Objects())
 	written := counted{repo, options.Monitor.Counter("svc_commits_total", "Writes that landed."), options.Monitor.Counter("svc_lost_races_total", "Tries of writes that another write was before.")}
 	s := &Service{workspace: record.ID, ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), told: make(chan struct{}), uses: local.OpenUses(dir),
@@ -132,7 +139,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		Registry: func(_ string, by access.Principal) *access.Registry {
 			return ledger.Registry().Registry.By(by.Words())
 		},
-		Requests:    request.Store{Table: table},
+		Requests:    requests,
 		Contexts:    seen,
 		Evaluations: present{seen}, EvaluationsLocal: true,
 	})
@@ -141,8 +148,9 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		Sources: func(ctx context.Context, _ string) (map[string]webhook.Source, error) {
 			head, err := ledger.Head(ctx)
 			return map[string]webhook.Source{
-				webhook.SourceHistory: &webhook.History{Workspace: record.ID, Head: head, Commits: repo, Feed: feed},
-				webhook.SourceAudit:   webhook.Audit{Registry: ledger.Registry().Registry, Access: head.Access},
+				webhook.SourceHistory:  &webhook.History{Workspace: record.ID, Head: head, Commits: repo, Feed: feed},
+				webhook.SourceAudit:    webhook.Audit{Registry: ledger.Registry().Registry, Access: head.Access},
+				webhook.SourceRequests: webhook.Requests{Store: requests, Workspace: record.ID},
 			}, err
 		}}
 	if err := s.route(options); err != nil {
@@ -153,7 +161,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	go s.upkeep(background)
 	go func() {
 		defer close(s.told)
-		loop := webhook.Loop{Sender: s.webhooks, Workspace: s.workspace, Head: s.position}
+		loop := webhook.Loop{Sender: s.webhooks, Workspace: s.workspace, Head: s.position, Wake: woken}
 		loop.Run(background)
 	}()
 	return s, nil

@@ -115,6 +115,8 @@ type Event struct {
 	Sequence int64     `json:"sequence"` // that rises by one
 	Kind     Kind      `json:"kind"`
 	Number   int64     `json:"number"`
+	Title    string    `json:"title,omitempty"`     // of the request by then
+	Commit   string    `json:"commitSha,omitempty"` // that applied it
 	By       Person    `json:"by"`
 	At       time.Time `json:"at"`
 	Nonce    string    `json:"nonce"`
@@ -136,7 +138,11 @@ var (
 )
 
 // Store keeps the requests of workspaces.
-type Store struct{ Table table.Table }
+type Store struct {
+	Table table.Table
+	// Changed is called after something has happened; nil for nobody.
+	Changed func()
+}
 
 func partition(workspace string) string { return "requests/" + workspace }
 
@@ -245,7 +251,12 @@ func (s Store) Update(ctx context.Context, workspace string, number int64, kind 
 // ErrUnchanged is for an edit that finds all as it is to be.
 var ErrUnchanged = errors.New("this is so already")
 
-func (s Store) change(ctx context.Context, workspace string, number int64, kind Kind, by Person, at time.Time, once *Once, edit func(*Request, *count) error) error {
+func (s Store) change(ctx context.Context, workspace string, number int64, kind Kind, by Person, at time.Time, once *Once, edit func(*Request, *count) error) (err error) {
+	defer func() {
+		if err == nil && s.Changed != nil {
+			s.Changed()
+		}
+	}()
 	nonce, nonceAt := requestid.New(), ""
 	for range maxTries {
 		r, c, written, err := s.read(ctx, workspace, number, nonceAt)
@@ -259,7 +270,7 @@ func (s Store) change(ctx context.Context, workspace string, number int64, kind 
 		if err := edit(r, &c); err != nil {
 			return err
 		}
-		writes, err := c.writes(workspace, was, r, Event{Sequence: c.sequence + 1, Kind: kind, Number: r.Number, By: by, At: at, Nonce: nonce}, once)
+		writes, err := c.writes(workspace, was, r, Event{Sequence: c.sequence + 1, Kind: kind, Number: r.Number, Title: r.Title, Commit: r.Commit, By: by, At: at, Nonce: nonce}, once)
 		if err != nil {
 			return err
 		}
@@ -335,6 +346,12 @@ func (s Store) List(ctx context.Context, workspace string, open bool, below int6
 		}
 		return each(r)
 	})
+}
+
+// Last is the sequence of what happened last; 0 for nothing.
+func (s Store) Last(ctx context.Context, workspace string) (int64, error) {
+	_, c, _, err := s.read(ctx, workspace, 0, "")
+	return c.sequence, err
 }
 
 // Events calls each for what happened after a sequence, in order.

@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/turns"
 	"svc.example/svc/shared/workspace"
 )
@@ -430,35 +431,43 @@ func (a Audit) After(ctx context.Context, _ *Webhook, position string) ([]Event,
 	return events, strconv.FormatInt(a.Access, 10), nil
 }
 
-// Requested is something that happened to a change request.
-type Requested struct {
-	Sequence int64     `json:"-"` // among all of the workspace, rising
-	Number   int64     `json:"number"`
-	Title    string    `json:"title"`
-	Kind     string    `json:"kind"` // such as created, approved, applied
-	At       time.Time `json:"-"`
-	Author   author    `json:"author"` // of what happened
+// Requests are what happened to a workspace's change requests.
+type Requests struct {
+	Store     request.Store
+	Workspace string
 }
 
-// By says whose doing it was.
-func (r Requested) By(name, email string, isServiceAccount bool) Requested {
-	r.Author = author{document.WordsWithin(name, 100), document.WordsWithin(email, 100), isServiceAccount}
-	return r
+// words are what somebody did, but for the number of the request.
+var words = map[request.Kind]string{request.WasCreated: "proposed", request.WasChanged: "changed", request.WasApproved: "approved", request.WasWithdrawn: "no longer approves",
+	request.WasCommented: "commented on", request.WasApplied: "applied", request.WasClosed: "closed"}
+
+// requested is the data of such an event.
+type requested struct {
+	Number int64        `json:"number"`
+	Title  string       `json:"title"`
+	Kind   request.Kind `json:"kind"`
+	Author author       `json:"author"` // of what happened
+	Commit *string      `json:"commit"` // of one that was applied
 }
 
-// Requests are what happened to change requests: those after a sequence, in order.
-type Requests func(ctx context.Context, after int64, each func(Requested) (more bool, err error)) error
-
-// After implements Source.
-func (list Requests) After(ctx context.Context, _ *Webhook, position string) (events []Event, reached string, err error) {
+// After implements Source. That somebody began to apply one is not told: it may come to nothing.
+func (r Requests) After(ctx context.Context, _ *Webhook, position string) (events []Event, reached string, err error) {
 	at, _ := strconv.ParseInt(position, 10, 64)
 	reached = position
-	err = list(ctx, at, func(r Requested) (bool, error) {
-		reached = strconv.FormatInt(r.Sequence, 10)
-		data, err := json.Marshal(r)
-		title := document.WordsWithin(r.Title, 100)
-		events = append(events, Event{Kind: KindRequest, ID: "request/" + reached, At: r.At, Items: []string{fmt.Sprint("request ", r.Number)}, Position: reached,
-			Title: fmt.Sprintf("%s, change request %d %s", r.Author.Name, r.Number, r.Kind), Lines: []string{title}, Link: fmt.Sprint("#/requests/", r.Number), Data: data})
+	err = r.Store.Events(ctx, r.Workspace, at, func(one request.Event) (bool, error) {
+		reached = strconv.FormatInt(one.Sequence, 10)
+		did, told := words[one.Kind]
+		if !told {
+			return true, nil
+		}
+		title, by := document.WordsWithin(one.Title, 100), author{document.WordsWithin(one.By.Name, 100), document.WordsWithin(one.By.Email, 100), one.By.Type == access.PrincipalServiceAccount}
+		data := requested{Number: one.Number, Title: title, Kind: one.Kind, Author: by}
+		if one.Commit != "" {
+			data.Commit = &one.Commit
+		}
+		text, err := json.Marshal(data)
+		events = append(events, Event{Kind: KindRequest, ID: "request/" + one.Nonce, At: one.At, Items: []string{"request " + request.ID(one.Number)}, Position: reached,
+			Title: fmt.Sprintf("%s %s change request %d", by.Name, did, one.Number), Lines: []string{title}, Link: "#/requests/" + request.ID(one.Number), Data: text})
 		return len(events) < perPage, err
 	})
 	return events, reached, err

@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/database"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/request"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/testing/memoryrepository"
 	"svc.example/svc/shared/testing/must"
@@ -109,30 +112,82 @@ func TestACommitIsTold(t *testing.T) {
 	}
 }
 
-// TestRequestsAreTold in order, page by page.
+// TestRequestsAreTold from when the webhook was made, in order, page by page, and in words.
 func TestRequestsAreTold(t *testing.T) {
-	w := newWorld(t, bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db"))), webhook.FormStandard)
-	last := int64(70)
-	w.sender.Sources = func(context.Context, string) (map[string]webhook.Source, error) {
-		return map[string]webhook.Source{webhook.SourceRequests: webhook.Requests(func(_ context.Context, after int64, each func(webhook.Requested) (bool, error)) error {
-			for n := after + 1; n <= last; n++ {
-				r := webhook.Requested{Sequence: n, Number: n % 7, Title: "Dark mode <!channel>", Kind: "approved", At: ada.When}
-				if more, err := each(r.By("Grace", "grace@example.com", false)); !more || err != nil {
-					return err
-				}
+	tables(t, func(t *testing.T, rows table.Table) {
+		store, changed := request.Store{Table: rows}, 0
+		store.Changed = func() { changed++ }
+		person := func(kind access.PrincipalType, name string) request.Person {
+			return request.Person{Type: kind, ID: "0000000000000001", Name: name, Email: strings.ToLower(name) + "@example.com"}
+		}
+		create := func() *request.Request {
+			r := &request.Request{State: request.Open, Title: "Dark mode <!channel>", Author: person(access.PrincipalServiceAccount, "ci"), CreatedAt: ada.When, Operations: "[]"}
+			must.Do(t, store.Create(t.Context(), "w", r, nil))
+			return r
+		}
+		happens := func(number int64, kind request.Kind, edit func(*request.Request)) {
+			must.Get(store.Update(t.Context(), "w", number, kind, request.Mark{By: person(access.PrincipalUser, "Grace"), At: ada.When}, nil, func(r *request.Request) error {
+				edit(r)
+				return nil
+			}))(t)
+		}
+		nothing := func(*request.Request) {}
+		create() // before there is a webhook
+		w := newWorld(t, rows, webhook.FormStandard)
+		w.sender.Sources = func(context.Context, string) (map[string]webhook.Source, error) {
+			return map[string]webhook.Source{webhook.SourceRequests: webhook.Requests{Store: store, Workspace: "w"}}, nil
+		}
+		r := create()
+		for range 40 { // more than a page of what is not told
+			happens(r.Number, request.WasBegun, nothing)
+		}
+		for _, kind := range []request.Kind{request.WasCommented, request.WasChanged, request.WasApproved, request.WasWithdrawn} {
+			happens(r.Number, kind, nothing)
+		}
+		happens(r.Number, request.WasApplied, func(r *request.Request) { r.State, r.Commit = request.Applied, "abc" })
+		happens(create().Number, request.WasClosed, func(r *request.Request) { r.State = request.Closed })
+		for range 30 {
+			happens(1, request.WasCommented, nothing)
+		}
+		for range 3 {
+			w.send(0)
+		}
+		if changed != 3+40+5+1+30 {
+			t.Errorf("%d changes were told at once", changed)
+		}
+		var kinds []string
+		ids := map[string]bool{}
+		for _, g := range w.got[:min(8, len(w.got))] {
+			var sent struct {
+				Link string
+				Data struct{ Kind string }
 			}
-			return nil
-		})}, nil
-	}
-	for range 3 {
-		w.send(0)
-	}
-	if len(w.got) != 70 {
-		t.Fatalf("%d were sent", len(w.got))
-	}
-	if want := `"link":"https://flags.example.com/console/#/requests/1","previousParked":false,"data":{"number":1,"title":"Dark mode \u003c!channel\u003e","kind":"approved","author":{"name":"Grace","email":"grace@example.com","isServiceAccount":false}}}`; !strings.HasSuffix(w.got[0].body, want) {
-		t.Errorf("sent %s, want %s", w.got[0].body, want)
-	}
+			must.Do(t, json.Unmarshal([]byte(g.body), &sent))
+			kinds, ids[g.id] = append(kinds, sent.Data.Kind+" "+sent.Link[strings.LastIndex(sent.Link, "/")+1:]), true
+		}
+		if got := strings.Join(kinds, ", "); got != "created 2, commented 2, changed 2, approved 2, withdrawn 2, applied 2, created 3, closed 3" || len(w.got) != 8+30 || len(ids) != 8 {
+			t.Fatalf("%d were sent: %s", len(w.got), got)
+		}
+		for i, want := range map[int]string{
+			0: `"link":"https://flags.example.com/console/#/requests/2","previousParked":false,"data":{"number":2,"title":"Dark mode \u003c!channel\u003e","kind":"created","author":{"name":"ci","email":"ci@example.com","isServiceAccount":true},"commit":null}}`,
+			5: `"kind":"applied","author":{"name":"Grace","email":"grace@example.com","isServiceAccount":false},"commit":"abc"}}`,
+		} {
+			if !strings.HasSuffix(w.got[i].body, want) {
+				t.Errorf("sent %s, want %s", w.got[i].body, want)
+			}
+		}
+		for form, want := range map[string]string{
+			webhook.FormSlack: `{"text":"*Grace no longer approves change request 1*\n• Dark mode \u0026lt;!channel\u0026gt;\n\u003chttps://flags.example.com/console/#/requests/1|Open in the console\u003e","unfurl_links":false}`,
+			webhook.FormTeams: `"text":"Grace no longer approves change request 1","type":"TextRun","weight":"Bolder"`,
+		} {
+			w.hook = must.Get(w.manager.Change(t.Context(), w.hook.ID, webhook.Edit{Form: &form}))(t)
+			happens(1, request.WasWithdrawn, nothing)
+			w.send(0)
+			if got := w.got[len(w.got)-1].body; !strings.Contains(got, want) {
+				t.Errorf("%s: sent %s, want %s", form, got, want)
+			}
+		}
+	})
 }
 
 // TestALargeCommit is one entry, and everything waits for it.

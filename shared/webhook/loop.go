@@ -39,13 +39,12 @@ func (l *Loop) Run(ctx context.Context) {
 	hooks, done, seen, known := map[access.ID]*told{}, make(chan ended), Position{}, false
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	running := 0
+	running, woken := 0, false
 	for ctx.Err() == nil || running > 0 {
 		stopping := ctx.Done()
 		if ctx.Err() != nil {
 			stopping = nil
 		}
-		woken := false
 		select {
 		case <-stopping:
 			continue
@@ -69,7 +68,7 @@ func (l *Loop) Run(ctx context.Context) {
 			for _, h := range hooks {
 				h.again, h.due = h.busy, l.Now()
 			}
-			seen, known = head, true
+			seen, known, woken = head, true, false
 		}
 		for id, h := range hooks {
 			if h.busy || h.due.IsZero() || h.due.After(l.Now()) || !h.retry.Due(l.Now()) {

@@ -33,6 +33,7 @@ type looping struct {
 	rows *asked
 	mu   sync.Mutex
 	head webhook.Position
+	lost error // when the head is asked for
 	wake chan struct{}
 }
 
@@ -44,7 +45,7 @@ func startLoop(t *testing.T) (l *looping, stop func()) {
 	loop := webhook.Loop{Sender: &sender, Workspace: "w", Wake: l.wake, Head: func(context.Context) (webhook.Position, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.head, nil
+		return l.head, l.lost
 	}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -97,6 +98,23 @@ func TestAnIdleLoopAsksForNothing(t *testing.T) {
 	if n := l.rows.n.Load(); n != before {
 		t.Errorf("commits without webhooks take %d requests", n-before)
 	}
+}
+
+// TestALoopThatIsWokenLooks, also where the head could not be read just then.
+func TestALoopThatIsWokenLooks(t *testing.T) {
+	l, _ := startLoop(t)
+	l.waits("the loop begins", func() bool { return l.rows.n.Load() == 2 })
+	fails := func(err error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lost = err
+	}
+	fails(errKilled)
+	l.events.add("a")
+	l.wake <- struct{}{}
+	l.wake <- struct{}{} // the first has been looked at
+	fails(nil)
+	l.waits("what it was woken for is told", func() bool { return l.count() == 1 })
 }
 
 // TestALoopEndsWhenWhatItSendsHas, and notes that it was taken.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/table"
 )
 
@@ -21,7 +22,8 @@ type Manager struct {
 	*Sender
 	Workspace string
 	Registry  *access.Registry
-	// Head is where the workspace is now: from there on a new webhook is told.
+	// Head is where the workspace is now, but for change requests: from there on a new webhook
+	// is told.
 	Head func(ctx context.Context) (Position, error)
 }
 
@@ -37,6 +39,14 @@ func (m *Manager) find(ctx context.Context, id access.ID) (*Registered, *everyth
 		return hook, all, nil
 	}
 	return nil, nil, fmt.Errorf("there is no such webhook: %w", access.ErrNotFound)
+}
+
+func (m *Manager) head(ctx context.Context) (Position, error) {
+	head, err := m.Head(ctx)
+	if err == nil {
+		head.Requests, err = request.Store{Table: m.Table}.Last(ctx, m.Workspace)
+	}
+	return head, err
 }
 
 // List are the webhooks, those that were made first first.
@@ -93,7 +103,7 @@ func (m *Manager) Create(ctx context.Context, e Edit) (*Registered, string, erro
 	if err := m.tell(ctx, access.WebhookCreated, &hook.Webhook, nil, hook.words()); err != nil {
 		return nil, "", err
 	}
-	head, err := m.Head(ctx)
+	head, err := m.head(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -139,7 +149,7 @@ func (m *Manager) Change(ctx context.Context, id access.ID, e Edit) (*Registered
 	begun := table.Write{Key: m.store().at("hook", string(id), "state"), Set: table.Attributes{}}
 	for _, name := range sourcesOf(&hook.Webhook) { // what is added is told from now on
 		if !slices.Contains(told, name) {
-			head, err := m.Head(ctx)
+			head, err := m.head(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -178,7 +188,7 @@ func (m *Manager) Rotate(ctx context.Context, id access.ID, overlap time.Duratio
 		if address == "" {
 			return nil, "", wrong(errors.New("this webhook was restored without its address: name it"))
 		}
-		head, err := m.Head(ctx)
+		head, err := m.head(ctx)
 		if err != nil {
 			return nil, "", err
 		}

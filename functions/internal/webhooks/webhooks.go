@@ -1,5 +1,5 @@
 // Package webhooks tells the webhooks of all workspaces what has changed, by a queue with a
-// message for each change of a head.
+// message for each change of a head, and for each event of a change request.
 //
 // What must stay true:
 //
@@ -26,6 +26,7 @@ import (
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/request"
 	"svc.example/svc/shared/table/dynamo"
 	"svc.example/svc/shared/webhook"
 )
@@ -48,7 +49,7 @@ const EndpointVariable = "AWS_ENDPOINT_URL_SQS"
 
 // New is the function over AWS.
 func New(connect table.AWS, s settings.Settings, logger *slog.Logger) *Function {
-	rows := connect.OpenWithoutSecret(s)
+	rows, plain := connect.OpenWithoutSecret(s), dynamo.New(connect.Client(), s.Table)
 	all, feed := repositories.Open(connect, s, rows), webhook.Feed()
 	sources := func(ctx context.Context, workspace string) (map[string]webhook.Source, error) {
 		head, err := rows.Ledger(access.ID(workspace)).Head(ctx)
@@ -57,12 +58,13 @@ func New(connect table.AWS, s settings.Settings, logger *slog.Logger) *Function 
 		}
 		repo, err := all.Find(ctx, workspace)
 		return map[string]webhook.Source{
-			webhook.SourceHistory: &webhook.History{Workspace: workspace, Head: head, Commits: repo, Feed: feed},
-			webhook.SourceAudit:   webhook.Audit{Registry: rows.Registry(access.ID(workspace)), Access: head.Access},
+			webhook.SourceHistory:  &webhook.History{Workspace: workspace, Head: head, Commits: repo, Feed: feed},
+			webhook.SourceAudit:    webhook.Audit{Registry: rows.Registry(access.ID(workspace)), Access: head.Access},
+			webhook.SourceRequests: webhook.Requests{Store: request.Store{Table: plain}, Workspace: workspace},
 		}, err
 	}
 	return &Function{
-		Sender: &webhook.Sender{Table: dynamo.New(connect.Client(), s.Table), Client: webhook.Client(s.Allowed(), nil), PublicURL: s.PublicURL, Now: time.Now, Logger: logger,
+		Sender: &webhook.Sender{Table: plain, Client: webhook.Client(s.Allowed(), nil), PublicURL: s.PublicURL, Now: time.Now, Logger: logger,
 			Sources: sources, Turn: rand.Text()},
 		Messages: sqs.NewFromConfig(connect(EndpointVariable)), Queue: s.WebhookQueue, Logger: logger,
 	}
