@@ -303,6 +303,45 @@ func TestAFunctionEndsBeforeTheGatewayGivesUp(t *testing.T) {
 	}
 }
 
+// TestWhatThePipeTellsWebhooksOf: a message for each commit and each event of a change request,
+// and none for what the function itself writes.
+func TestWhatThePipeTellsWebhooksOf(t *testing.T) {
+	type prefixes []struct{ Prefix string }
+	var patterns []map[string]struct{ S prefixes }
+	filters, _ := template.At(read(t).Resources["WebhooksPipe"].Properties, "SourceParameters", "FilterCriteria", "Filters").([]any)
+	for _, f := range filters {
+		var pattern struct {
+			DynamoDB struct {
+				Keys map[string]struct{ S prefixes }
+			}
+		}
+		text, _ := template.At(f, "Pattern").(string)
+		must.Do(t, json.Unmarshal([]byte(text), &pattern))
+		patterns = append(patterns, pattern.DynamoDB.Keys)
+	}
+	for _, c := range []struct {
+		pk, sk string
+		told   bool
+	}{
+		{"head/w", "head", true}, {"requests/w", "event/0000000001", true},
+		{"requests/w", "count", false}, {"requests/w", "open/0000000001", false}, {"requests/w", "once/x", false},
+		{"webhook/w", "hook/x/state", false}, {"access/w", "head/x", false}, {"log/w/i", "event/1", false},
+	} {
+		told := slices.ContainsFunc(patterns, func(keys map[string]struct{ S prefixes }) bool {
+			for name, of := range keys {
+				value := map[string]string{"pk": c.pk, "sk": c.sk}[name]
+				if !slices.ContainsFunc(of.S, func(p struct{ Prefix string }) bool { return p.Prefix != "" && strings.HasPrefix(value, p.Prefix) }) {
+					return false
+				}
+			}
+			return len(keys) > 0
+		})
+		if told != c.told {
+			t.Errorf("%s %s: told %v, want %v", c.pk, c.sk, told, c.told)
+		}
+	}
+}
+
 var names = iam.Names{"Table": "table", "Bucket": "bucket", "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead", "WebhooksQueue": "webhooks", "WebhooksDeadLetters": "dead"}
 
 // about is a request about rows of some partitions.
@@ -395,7 +434,7 @@ var rightsOf = []struct {
 	{"read the history", about("Query", "log/w/i"), but("reference")},
 	{"read the history of a file", about("Query", "item/w/i/feature-flags/a.json"), but("telemetry", "reference", "delivery")},
 	{"read change requests", about("BatchGetItem", "requests/w"), tellers},
-	{"list change requests", about("Query", "requests/w"), tellers},
+	{"list change requests", about("Query", "requests/w"), append(slices.Clone(tellers), "webhooks")},
 	{"write a change request with what happened", inTransaction(about("PutItem", "requests/w")), tellers},
 	{"write a change request by itself", about("PutItem", "requests/w"), nil},
 	{"change a change request", inTransaction(about("UpdateItem", "requests/w")), nil},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -252,6 +253,7 @@ func (e *everything) signedIn() {
 	e.ask("rotateKey", request{path: "/console/api/settings/keys/" + made.ID + "/rotation", body: `{"overlapHours": 1}`})
 	e.ask("revokeKey", request{path: "/console/api/settings/keys/" + made.ID})
 	e.webhooks(func() {
+		e.ask("createChangeRequest", request{path: "/console/api/v1/change-requests", body: `{"title": "Hear of it", "operations": [{"op": "create", "type": "feature_flag", "body": {"key": "heard-of"}}]}`})
 		e.ask("addEnvironment", request{body: `{"name": "preview"}`})
 		e.ask("changeEnvironment", request{path: "/console/api/settings/environments/preview", body: `{"protected": true}`})
 	})
@@ -545,22 +547,25 @@ func longKeys() string {
 // anything at first.
 func (e *everything) webhooks(happens func()) {
 	var down atomic.Bool
-	got := map[string]int{}
+	got, proposed := map[string]int{}, false
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if got[r.Header.Get("Webhook-Id")]++; down.Load() {
 			w.WriteHeader(http.StatusBadGateway)
+			return
 		}
+		text, _ := io.ReadAll(r.Body)
+		proposed = proposed || strings.Contains(string(text), `"title":"Hear of it","kind":"created"`)
 	}))
 	defer receiver.Close()
 	var made struct{ ID, Secret string }
-	must.Do(e, json.Unmarshal([]byte(e.ask("createWebhook", request{body: fmt.Sprintf(`{"name": "receiver", "address": "%s/hidden", "kinds": ["change", "audit"]}`, receiver.URL)})), &made))
+	must.Do(e, json.Unmarshal([]byte(e.ask("createWebhook", request{body: fmt.Sprintf(`{"name": "receiver", "address": "%s/hidden", "kinds": ["change", "audit", "request"]}`, receiver.URL)})), &made))
 	at := "/console/api/settings/webhooks/" + made.ID
 	e.ask("changeWebhook", request{path: at, body: `{"tags": [], "form": "standard"}`})
 	e.ask("rotateWebhook", request{path: at + "/rotation", body: `{"overlapHours": 1}`})
 	if a := e.ask("testWebhook", request{path: at + "/test"}); !strings.Contains(a, `"status":200`) {
 		e.Errorf("a test: %s", a)
 	}
-	message := must.Get(json.Marshal(map[string]any{"Records": []map[string]string{{"messageId": "m", "body": fmt.Sprintf(`{"workspace":"head/%s"}`, e.workspace.ID)}, {"messageId": "n", "body": "not understood"}}}))(e)
+	message := must.Get(json.Marshal(map[string]any{"Records": []map[string]string{{"messageId": "m", "body": fmt.Sprintf(`{"workspace":"requests/%s"}`, e.workspace.ID)}, {"messageId": "n", "body": "not understood"}}}))(e)
 	tell := func() {
 		e.Helper()
 		if answer, err := e.invoke(background(e), "webhooks", message); err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"n"}]}` {
@@ -580,8 +585,8 @@ func (e *everything) webhooks(happens func()) {
 	if list := e.ask("listWebhooks", request{}); !strings.Contains(list, `"waiting":0,"parked":0`) {
 		e.Errorf("a receiver that is back: %s", list)
 	}
-	if len(got) < 5 {
-		e.Errorf("%d were sent", len(got))
+	if len(got) < 6 || !proposed {
+		e.Errorf("%d were sent, a change request: %v", len(got), proposed)
 	}
 	e.ask("redeliver", request{path: at + "/deliveries/msg_none", status: 404})
 	down.Store(true)
