@@ -421,9 +421,9 @@ func (a Audit) After(ctx context.Context, _ *Webhook, position string) ([]Event,
 	}
 	var events []Event
 	for _, entry := range entries {
-		if entry.Version > at && entry.Version <= a.Access && len(entry.Changes) > 0 {
+		if entry.Version > at && entry.Version <= a.Access && len(entry.Changes) > 0 { // a workspace that was restored counts anew
 			number := strconv.FormatInt(entry.Version, 10)
-			e := auditEvent("audit/"+number, audit.Events([]access.Entry{entry}, nil, 0))
+			e := auditEvent(fmt.Sprint("audit/", number, "/", entry.At.UnixNano()), audit.Events([]access.Entry{entry}, nil, 0))
 			e.Position = number
 			events = append(events, e)
 		}

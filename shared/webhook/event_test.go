@@ -190,6 +190,38 @@ func TestRequestsAreTold(t *testing.T) {
 	})
 }
 
+// trail is a registry whose audit trail is given.
+type trail struct {
+	registry
+	entries []access.Entry
+}
+
+func (r *trail) Trail(context.Context, int) ([]access.Entry, error) { return r.entries, nil }
+
+// TestARestoredWorkspaceCountsAnew: what happens after a restore has the numbers of what
+// happened after the backup, and is something else to a receiver.
+func TestARestoredWorkspaceCountsAnew(t *testing.T) {
+	ids := map[string]bool{}
+	for n := range 2 {
+		at := ada.When.Add(time.Duration(n) * time.Second)
+		kept := &trail{entries: []access.Entry{{Version: 7, At: at, By: "Ada", Changes: []access.Change{{Action: access.WebhookDeleted, Subject: "x"}}}}}
+		store := request.Store{Table: bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db")))}
+		must.Do(t, store.Create(t.Context(), "w", &request.Request{State: request.Open, Title: "t", CreatedAt: at, Operations: "[]"}, nil))
+		for _, source := range []webhook.Source{webhook.Audit{Registry: access.NewRegistry(kept, nil, nil), Access: 7}, webhook.Requests{Store: store, Workspace: "w"}} {
+			for range 2 { // the same both times
+				events, _, err := source.After(t.Context(), &webhook.Webhook{}, "0")
+				if err != nil || len(events) != 1 {
+					t.Fatal(events, err)
+				}
+				ids[events[0].ID] = true
+			}
+		}
+	}
+	if len(ids) != 4 {
+		t.Errorf("4 events have the ids %v", ids)
+	}
+}
+
 // TestALargeCommit is one entry, and everything waits for it.
 func TestALargeCommit(t *testing.T) {
 	s := newShop(t, webhook.Edit{})
