@@ -143,7 +143,7 @@ func (s filesystem) awaitLock(ctx context.Context, path string, limit time.Time)
 }
 
 // polls are the waits between looks at a lock.
-var polls = backoff.Backoff{First: 400 * time.Microsecond, Max: 40 * time.Millisecond}
+var polls = backoff.Backoff{First: 400 * time.Microsecond, Max: 10 * time.Millisecond}
 
 // poll tries until the answer is something else than filelock.ErrHeld, or time is up.
 func poll(ctx context.Context, limit time.Time, try func() error) error {
