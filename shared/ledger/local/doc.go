@@ -66,7 +66,7 @@
 // A server whose commit has landed, or has to be decided again because the registry was
 // edited meanwhile, keeps write.lock for its next one. Otherwise the edits of others would
 // come between all its commits, and have each decided twice. Others are let in after a
-// fifth of a second, or as soon as no commit has come for a moment.
+// third of a second, or as soon as no commit has come for a moment.
 //
 // # The history
 //

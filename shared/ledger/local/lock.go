@@ -70,7 +70,7 @@ func (s filesystem) lockForWriting(ctx context.Context, dir string, limit time.T
 const (
 	// turnTime is for how long a server's writers may have the lock in a row, before it goes
 	// to another process that waits.
-	turnTime = 200 * time.Millisecond
+	turnTime = 300 * time.Millisecond
 	// forNext is how long it is kept for the next of them: who writes its objects meanwhile.
 	forNext = 50 * time.Millisecond
 	// forAgain is how long for one whose commit has to be decided again.
