@@ -153,6 +153,7 @@ export interface Impact {
 }
 
 export interface ItemOutcome {
+  type?: string;
   key: string;
   changed: boolean;
   messages: Message[];
@@ -168,6 +169,8 @@ export interface Outcome {
   warnings?: Issue[];
   impact?: Record<string, Impact>;
   document?: Json;
+  /** the environments of which it has to be approved first */
+  reviewRequired?: string[];
   preservedTargetingRuleCount?: number;
   replacedTargetingRuleCount?: number;
 }
@@ -226,4 +229,53 @@ export interface EvaluatedDay {
   day: string;
   total: number;
   values: { value: Json; count: number }[];
+}
+
+export interface Person {
+  type: string;
+  id: string;
+  name: string;
+}
+
+/** A change set that waits for others; what is optional is told where it is read alone. */
+export interface ChangeRequest {
+  id: string;
+  state: string;
+  title: string;
+  author: Person;
+  createdAt: string;
+  updatedAt: string;
+  expiresAt: string | null;
+  items: ItemName[];
+  itemCount: number;
+  approvals: { by: Person; at: string; counts?: boolean; why?: string }[];
+  commentCount: number;
+  endedBy: Person | null;
+  endedAt: string | null;
+  commitSha: string | null;
+  description?: string;
+  operations?: any[];
+  comments?: { by: Person; at: string; text: string }[];
+  preview?: RequestPreview;
+}
+
+/** What an open change request would do now. */
+export interface RequestPreview {
+  digest: string | null;
+  conflict: { error: string; message: string; details?: any } | null;
+  results: ItemOutcome[];
+  warnings: Issue[];
+  impact?: Record<string, Impact>;
+  requirements: Requirement[];
+  approved: boolean;
+  changedSince: ItemName[];
+}
+
+/** By how many a change of an environment has to be approved. */
+export interface Requirement {
+  environment: string;
+  approvals: number;
+  given: number;
+  roles: string[];
+  authorMayApprove: boolean;
 }

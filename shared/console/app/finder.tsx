@@ -28,7 +28,10 @@ function commands(): Choice[] {
           ["problems", "Problems"],
           ["clients", "Clients"],
         ]
-      : [["contexts", "Contexts"]]),
+      : [
+          ["contexts", "Contexts"],
+          ["requests", "Requests"],
+        ]),
     ["activity", "Activity"],
   ].map(([name, title]) => ({
     icon: name,

@@ -10,6 +10,8 @@ const paths = {
   overrides: "M4 12a8 8 0 0 1 14-5.3L20 9m0-5v5h-5M20 12a8 8 0 0 1-14 5.3L4 15m0 5v-5h5",
   problems: "M12 4 2.5 20h19zM12 10v4.5m0 2.5v.2",
   clients: "M3 5h18v11H3zM9 20h6m-3-4v4",
+  requests:
+    "M7 20V9m0 0a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Zm0 11M12 6.5h3a2 2 0 0 1 2 2V15m0 0a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5Z",
   activity: "M3 12h4l3-8 4 16 3-8h4",
   compare: "M8 4 4 8l4 4M4 8h13m-1 4 4 4-4 4m4-4H7",
   settings:

@@ -17,6 +17,8 @@ export { History } from "./history";
 export { InCode } from "./in-code";
 export { OneContext } from "./one-context";
 export { Overrides } from "./overrides";
+export { OneRequest } from "./request";
 export { Problems } from "./problems";
+export { Requests } from "./requests";
 export { Saved } from "./saved";
 export { Settings } from "./settings";

@@ -31,21 +31,37 @@ const views = [
         { name: "problems", title: "Problems" },
         { name: "clients", title: "Clients" },
       ]
-    : [{ name: "contexts", title: "Contexts" }]),
+    : [
+        { name: "contexts", title: "Contexts" },
+        { name: "requests", title: "Requests" },
+      ]),
   { name: "compare", title: "Compare" },
   { name: "activity", title: "Activity" },
 ];
 
 /** What somebody may have forgotten, or not seen yet, wherever they are. */
 function Number({ view }: { view: string }) {
-  const { data } = useGet(servedHere && view === "overrides" ? "overrides" : "");
+  const path =
+    view === "requests"
+      ? "change-requests?state=open&limit=100"
+      : servedHere && view === "overrides"
+        ? "overrides"
+        : "";
+  const { data } = useGet(path, view === "requests" ? 30 : 0);
   const n =
     view === "overrides"
       ? data?.overrides.length
       : view === "problems"
         ? workspace.value.broken?.length
-        : 0;
-  return n ? <span class="number">{n.toLocaleString("en")}</span> : null;
+        : data?.changeRequests?.length;
+  if (!n) return null;
+  return (
+    <span class="number">
+      {n.toLocaleString("en")}
+      {data?.nextCursor && "+"}
+      {view === "requests" && <span class="hidden"> open</span>}
+    </span>
+  );
 }
 
 function App() {

@@ -1,5 +1,7 @@
 // What the person may edit, as far as their permissions tell: what the server would refuse is
 // not offered. It decides by itself all the same.
+import type { Refusal } from "./api";
+import { sentence } from "./words";
 import { environments, who } from "./workspace";
 
 /** What an item of a tier needs, where its rules in a scope are edited. */
@@ -49,3 +51,15 @@ export const Act = ({ refused, ...rest }: any) => (
 /** Why, where it can be read. */
 export const WhyNot = ({ refused }: { refused: string | undefined }) =>
   refused ? <p class="note why-not">{refused}</p> : null;
+
+/** Whether the person makes what has to be reviewed without approvals. */
+export const bypasses = () => Boolean(who.value?.permissions?.includes("config.review.bypass"));
+
+/** What was refused, in a sentence, with each thing that is wrong. */
+export const refuses = ({ status, message, details }: Refusal) =>
+  status === 0 || status >= 500
+    ? "The answer got lost, so it may have arrived. Trying again is safe: it is done once."
+    : [message, ...(details.issues ?? []).map((one: any) => one.message)]
+        .filter((text, i, all) => all.indexOf(text) === i)
+        .map(sentence)
+        .join(" ");

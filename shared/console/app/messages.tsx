@@ -2,12 +2,22 @@
 import type { Detail, ItemOutcome, Message } from "./answers";
 import { count } from "./words";
 import { useState } from "./lib";
+import { Key } from "./key";
 import { said } from "./said";
 
 const mostItems = 50;
 
 /** What a change set does, item by item. */
-export function ByItem({ results, was }: { results: ItemOutcome[]; was?: (key: string) => any }) {
+export function ByItem({
+  results,
+  was,
+  linked,
+}: {
+  results: ItemOutcome[];
+  was?: (key: string) => any;
+  /** whether a key leads to its item: over a dialog it would lead away from what is begun */
+  linked?: boolean;
+}) {
   const [most, show] = useState(mostItems);
   const done = results.filter((one) => one.changed),
     same = results.length - done.length;
@@ -15,7 +25,12 @@ export function ByItem({ results, was }: { results: ItemOutcome[]; was?: (key: s
     <ul class="messages by-item">
       {done.slice(0, most).map((one) => (
         <li>
-          <code>{one.key}</code> {was && <span class="note">now {was(one.key)}</span>}
+          {linked && one.type ? (
+            <Key of={{ type: one.type, key: one.key }} />
+          ) : (
+            <code>{one.key}</code>
+          )}{" "}
+          {was && <span class="note">now {was(one.key)}</span>}
           <Messages messages={one.messages} />
         </li>
       ))}

@@ -25,7 +25,8 @@ export function Refused({
   shown,
 }: {
   refusal: Refusal;
-  again: () => void;
+  /** goes on after a conflict; without it, nothing is offered */
+  again?: () => void;
   whole: boolean;
   unsure: boolean;
   several: boolean;
@@ -64,7 +65,7 @@ export function Refused({
           ) : (
             <p>{sentence(refusal.message)}</p>
           )}
-          {refusal.code === "STALE_COMMIT_SHA" && (
+          {refusal.code === "STALE_COMMIT_SHA" && again && (
             <>
               <p>
                 {whole
@@ -86,10 +87,16 @@ export function Refused({
       <div class="box" role="alert">
         <Icon name="lock" />
         <div>
-          <h3>You don't have permission</h3>
+          <h3>
+            {refusal.code === "REVIEW_REQUIRED"
+              ? "Others approve this first"
+              : "You don't have permission"}
+          </h3>
           <p>{sentence(refusal.message)}</p>
           <p class="note">
-            {who.value?.principal.name} can ask an admin for a role, or sign in with another key.
+            {refusal.code === "REVIEW_REQUIRED"
+              ? "Propose it to them."
+              : `${who.value?.principal.name} can ask an admin for a role, or propose it to others.`}
           </p>
         </div>
       </div>

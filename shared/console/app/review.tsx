@@ -1,14 +1,17 @@
 // Every change is seen before it is made: a dry run tells its words, its warnings
-// and whom it reaches. A conflict tells who did what meanwhile.
-import { query, epoch, change, newIdempotencyKey, servedHere } from "./api";
+// and whom it reaches. A conflict tells who did what meanwhile. What others have to approve,
+// or are to, is proposed to them.
+import { query, epoch, change, newIdempotencyKey, servedHere, tokenGiven } from "./api";
 import type { Refusal } from "./api";
-import type { Outcome, Issue } from "./answers";
+import type { ChangeRequest, Outcome, Issue } from "./answers";
 import { loadLists, families } from "./workspace";
 import type { Family } from "./workspace";
 import { useState, useRef, useEffect } from "./lib";
 import { issuesOf, Refused } from "./refused";
 import { notice } from "./notice";
-import { address } from "./router";
+import { address, instead } from "./router";
+import { bypasses } from "./may";
+import { Propose, titleOf } from "./propose";
 import { ByItem, Messages } from "./messages";
 import { saidInLine } from "./said";
 import { count } from "./words";
@@ -47,6 +50,8 @@ function request(proposal: Proposal, dry: boolean) {
     body && JSON.stringify(token && !tokenInQuery ? { ...body, expectedCommitSha: token } : body),
   ] as const;
 }
+
+const listed = (names: string[]) => names.join(" and ");
 
 /** A change set tells its words item by item. */
 const flat = (outcome: any): Outcome =>
@@ -91,6 +96,7 @@ export function Review({
   const [compared, compare] = useState(false); // two long documents take a while
   const [shown, setShown] = useState(false); // what is wrong, where it is
   const [applying, setApplying] = useState(false);
+  const [proposing, propose] = useState(false);
   const [unsure, setUnsure] = useState(""); // what was applied, perhaps: its answer got lost
   const applied = useRef(false); // what is shown of it goes in a moment
   const attempt = useRef({ of: "", key: "" } as { of: string; key: string });
@@ -162,10 +168,25 @@ export function Review({
     }
   };
 
+  // The request takes the place of the dialog, which then closes without leading back.
+  const proposed = ({ id }: ChangeRequest) => {
+    applied.current = true;
+    instead(address(["requests", id]));
+    cancel();
+    notice.value = { text: "Proposed. Others can approve it." };
+    epoch.value++;
+  };
+
   const current = dry.of === wanted && wanted !== "";
   const { outcome, refusal } = dry;
   const mayRetry = refusal && unsure === wanted;
   const nothing = outcome && outcome.changed === false;
+  const reviewed = (outcome?.changed && outcome.reviewRequired) || [],
+    goesPast = reviewed.length > 0 && bypasses(),
+    mustPropose = reviewed.length > 0 && !goesPast,
+    // Who may not make a change may ask others to.
+    mayPropose =
+      !tokenGiven && current && (outcome ? !nothing : refusal?.status === 403 && !mayRetry);
   return (
     <>
       <section class="review" aria-live="polite" aria-busy={!current}>
@@ -219,6 +240,16 @@ export function Review({
                   <p>{warning.message}</p>
                 </div>
               ))}
+              {reviewed.length > 0 && (
+                <div class={goesPast ? "box warn" : "box"}>
+                  <Icon name={goesPast ? "warning" : "lock"} />
+                  <p>
+                    {goesPast
+                      ? `Changes of ${listed(reviewed)} are approved by others first. Your role goes past that, and the audit trail tells it.`
+                      : `Changes of ${listed(reviewed)} are approved by others first: propose this one to them.`}
+                  </p>
+                </div>
+              )}
               {!nothing &&
                 before !== undefined &&
                 (outcome.document || proposal.method !== "POST") && (
@@ -231,21 +262,48 @@ export function Review({
           )
         )}
       </section>
-      <div class="dialog-foot">
-        <button type="button" onClick={cancel}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class={proposal.danger ? "danger" : "primary"}
-          disabled={
-            applying || !current || nothing || (refusal && !mayRetry) || (!outcome && !mayRetry)
-          }
-          onClick={apply}
-        >
-          {applying ? "Applying…" : mayRetry ? "Try again" : proposal.verb}
-        </button>
-      </div>
+      {proposing ? (
+        <Propose
+          proposal={proposal}
+          title={titleOf(proposal, itemKey, outcome)}
+          back={() => propose(false)}
+          made={proposed}
+        />
+      ) : (
+        <div class="dialog-foot">
+          <button type="button" onClick={cancel}>
+            Cancel
+          </button>
+          {!tokenGiven && (
+            <button
+              type="button"
+              class={mustPropose ? "primary" : ""}
+              disabled={applying || !mayPropose}
+              onClick={() => propose(true)}
+            >
+              Propose…
+            </button>
+          )}
+          {!mustPropose && (
+            <button
+              type="button"
+              class={proposal.danger || goesPast ? "danger" : "primary"}
+              disabled={
+                applying || !current || nothing || (refusal && !mayRetry) || (!outcome && !mayRetry)
+              }
+              onClick={apply}
+            >
+              {applying
+                ? "Applying…"
+                : mayRetry
+                  ? "Try again"
+                  : goesPast
+                    ? `${proposal.verb} without approvals`
+                    : proposal.verb}
+            </button>
+          )}
+        </div>
+      )}
     </>
   );
 }

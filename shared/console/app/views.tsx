@@ -17,7 +17,9 @@ const Activity = apartView("Activity"),
   Create = apart("Create"),
   OneContext = apartView("OneContext"),
   Overrides = apartView("Overrides"),
+  OneRequest = apartView("OneRequest"),
   Problems = apartView("Problems"),
+  Requests = apartView("Requests"),
   Settings = apartView("Settings");
 
 /** A view, or that it could not be drawn: a document may be anything that somebody has pushed. */
@@ -74,6 +76,8 @@ function Views() {
   if (tokenGiven && view === "clients") return <Clients />;
   if (view === "compare") return <Compare />;
   if (view === "activity") return <Activity />;
+  if (!tokenGiven && view === "requests")
+    return key === undefined ? <Requests /> : <OneRequest key={key} id={key} />;
   if (!tokenGiven && view === "settings") return <Settings part={key} id={tab} />;
   return (
     <>

@@ -2,7 +2,7 @@
 import { signal, batch, useState, useEffect } from "./lib";
 import type { Signal } from "./lib";
 import type { Who, Environment, Row } from "./answers";
-import { Refusal, getRows, epoch, useKey, get, refusedKey, remembered } from "./api";
+import { Refusal, away, getRows, epoch, useKey, get, refusedKey, remembered } from "./api";
 
 /** What the workspace has, by the name of its view. */
 export const families = {
@@ -164,8 +164,9 @@ export function signOut() {
 /**
  * What a GET answers: at once what it answered last, then what it answers now.
  * @param path "" for nothing
+ * @param seconds after which it is asked again, while somebody looks; 0 for not of itself
  */
-export function useGet(path: string): { data: any; problem: Refusal | null } {
+export function useGet(path: string, seconds = 0): { data: any; problem: Refusal | null } {
   const [, draw] = useState(0);
   const [answer, set] = useState({ path: "", data: undefined, problem: null } as {
     path: string;
@@ -173,6 +174,15 @@ export function useGet(path: string): { data: any; problem: Refusal | null } {
     problem: Refusal | null;
   });
   const now = epoch.value;
+  const [round, again] = useState(0);
+  useEffect(() => {
+    if (!path || !seconds) return;
+    const timer = setInterval(
+      () => document.hidden || away.peek() || refusedKey.peek() || again((n) => n + 1),
+      1000 * seconds,
+    );
+    return () => clearInterval(timer);
+  }, [path, seconds]);
   useEffect(() => {
     if (!path) return;
     const abort = new AbortController();
@@ -194,7 +204,7 @@ export function useGet(path: string): { data: any; problem: Refusal | null } {
       )
       .then(() => draw((n) => n));
     return () => abort.abort();
-  }, [path, now]);
+  }, [path, now, round]);
   if (!path) return { data: undefined, problem: null };
   if (answer.path === path) return answer;
   return { data: remembered(path), problem: null };
