@@ -257,7 +257,28 @@ function Does({ request }: { request: ChangeRequest }) {
     impact = whom?.digest === preview?.digest ? Object.entries<any>(whom?.impact ?? {}) : [];
   return (
     <section class="day review-request">
-      <h2>{preview ? "What it changes" : "What it was to change"}</h2>
+      <h2>
+        {preview
+          ? "What it changes"
+          : request.state === "applied"
+            ? "What it changed"
+            : "What it was to change"}
+      </h2>
+      {preview?.conflict && (
+        <>
+          <Refused
+            refusal={new Refusal(409, preview.conflict)}
+            whole={false}
+            unsure={false}
+            several
+          />
+          <p class="note why-not">
+            {isMine(request)
+              ? "Close it, and propose the change again on top of what there is now."
+              : `${request.author.name} can propose it again on top of what there is now.`}
+          </p>
+        </>
+      )}
       {preview?.digest ? (
         <ByItem results={preview.results} linked />
       ) : (
@@ -491,21 +512,6 @@ export function OneRequest({ id }: { id: string }) {
           </div>
         )}
         {!open && <Ended request={request} />}
-        {preview?.conflict && (
-          <>
-            <Refused
-              refusal={new Refusal(409, preview.conflict)}
-              whole={false}
-              unsure={false}
-              several
-            />
-            <p class="note why-not">
-              {mine
-                ? "Close it, and propose the change again on top of what there is now."
-                : `${request.author.name} can propose it again on top of what there is now.`}
-            </p>
-          </>
-        )}
         {preview && preview.changedSince.length > 0 && !preview.conflict && (
           <Changed items={preview.changedSince} />
         )}

@@ -244,9 +244,10 @@ export function Review({
                 <div class={goesPast ? "box warn" : "box"}>
                   <Icon name={goesPast ? "warning" : "lock"} />
                   <p>
+                    Changes of {listed(reviewed)} are approved by others first
                     {goesPast
-                      ? `Changes of ${listed(reviewed)} are approved by others first. Your role goes past that, and the audit trail tells it.`
-                      : `Changes of ${listed(reviewed)} are approved by others first: propose this one to them.`}
+                      ? ". Your role goes past that, and the audit trail tells it."
+                      : ": propose this one to them."}
                   </p>
                 </div>
               )}
