@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +31,7 @@ const switchesOn = `{"op": "patch", "type": "feature_flag", "key": "search.sugge
 func TestConsoleProposesAndApproves(t *testing.T) {
 	t.Parallel()
 	w := reviewed(t)
-	ada, grace := w.key(t, "Ada", "protected_engineer"), w.key(t, "Grace", "protected_engineer")
+	ada := w.key(t, "Ada", "protected_engineer")
 	p := openConsole(t, w, desk, "#/flags", ada)
 	p.wait(t, ".row")
 	p.visit(t, "#/flags/search.suggestions?edit=production&kind=value&set=true")
@@ -54,7 +55,7 @@ func TestConsoleProposesAndApproves(t *testing.T) {
 	p.says(t, "h1", "Flags")
 	p.gone(t, "dialog")
 
-	other := openConsole(t, w, desk, "#/requests", grace)
+	other := openSignedIn(t, w, desk, "#/requests", "Grace", "protected_engineer")
 	other.says(t, ".requests li", "search.suggestions: production: ")
 	other.says(t, ".requests li", "Ada · production · 0 of 1 approval")
 	other.click(t, ".requests .title")
@@ -127,6 +128,12 @@ func TestConsoleRequestsAreAccessible(t *testing.T) {
 	w.send(t, ada, "PATCH", "/v1/flags/search.suggestions/environments/staging", `{"enabled": false}`)
 	w.propose(t, grace, "Not that one", switchesOn)
 	w.send(t, grace, "POST", "/v1/change-requests/3/close", "")
+	seen := get[struct {
+		CommitSha string
+		Document  json.RawMessage
+	}](t, w.base+"/v1/flags/new-checkout/document", ada)
+	w.propose(t, ada, "Another name", `{"op": "put", "type": "feature_flag", "key": "new-checkout", "expectedCommitSha": "`+seen.CommitSha+`", "document": `+strings.Replace(string(seen.Document), `"default":{"rules":[`, `"default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["pro"]}}],"value":{"type":"bool","value":true}},`, 1)+`}`)
+	w.send(t, grace, "PATCH", "/v1/flags/new-checkout/environments/development", `{"enabled": false}`)
 	p := openConsole(t, w, desk, "#/flags", grace)
 	p.withAxe(t)
 	for _, view := range []struct{ name, place, drawn string }{
@@ -135,6 +142,7 @@ func TestConsoleRequestsAreAccessible(t *testing.T) {
 		{"request", "#/requests/1", ".deeds"},
 		{"request-own", "#/requests/2?do=edit", "dialog .form"},
 		{"request-closed", "#/requests/3", "main .box"},
+		{"request-conflict", "#/requests/4", "main .box.warn .feed"},
 		{"request-close", "#/requests/2?do=close", "dialog p"},
 		{"propose", "#/flags/search.suggestions?edit=production&kind=value&set=true", "dialog .review h3"},
 	} {
