@@ -33,14 +33,14 @@ function useDetails(rows: ChangeRequest[]) {
   return details;
 }
 
-/** By how many it is approved, of those that it takes. */
+/** By how many it is approved, of those that it takes where most are lacking. */
 function approvedBy(row: ChangeRequest, detail: ChangeRequest | undefined) {
-  const needs = detail?.preview?.requirements;
-  if (!needs) return count(row.approvals.length, "approval");
-  if (!needs.length) return "needs no approval";
-  const given = Math.min(...needs.map((one) => one.given)),
-    needed = Math.max(...needs.map((one) => one.approvals));
-  return `${given} of ${count(needed, "approval")}`;
+  const preview = detail?.preview;
+  if (!preview || preview.conflict) return count(row.approvals.length, "approval");
+  const [most] = [...preview.requirements].sort(
+    (a, b) => b.approvals - b.given - (a.approvals - a.given),
+  );
+  return most ? `${most.given} of ${count(most.approvals, "approval")}` : "needs no approval";
 }
 
 function Row({ row, detail }: { row: ChangeRequest; detail?: ChangeRequest }) {
