@@ -40,6 +40,9 @@ export function titleOf(proposal: Proposal, itemKey: string, outcome?: Outcome):
     key = itemKey || items[0]?.key || "",
     first = outcome?.messages?.[0],
     others = new Set(items.map((one) => one.key)).size - 1;
+  // Of what is refused there are no words but the dialog's own.
+  if (!outcome)
+    return (document.getElementById("dialog-title")?.textContent ?? "").slice(0, longest);
   const what = first ? saidInLine(first, outcome?.document) : proposal.verb,
     where = others > 0 ? `${key} and ${count(others, "other")}` : key;
   return (where ? `${where}: ${what}` : what).slice(0, longest);

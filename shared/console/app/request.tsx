@@ -349,27 +349,19 @@ function Deeds({
   return (
     <>
       <div class="actions deeds">
-        {counts ? (
-          <button
-            type="button"
-            key="approve"
-            disabled={Boolean(busy)}
-            onClick={() => run("DELETE", "approvals", "Your approval is taken back.")}
-          >
-            Take back my approval
-          </button>
-        ) : (
-          <Act
-            key="approve"
-            class={approved ? "" : "primary"}
-            refused={noApproval}
-            onClick={() => busy || run("POST", "approvals", "You have approved it.", { digest })}
-          >
-            {mine ? "Approve again" : "Approve"}
-          </Act>
-        )}
         <Act
-          key="apply"
+          class={approved || counts ? "" : "primary"}
+          refused={counts ? undefined : noApproval}
+          onClick={() =>
+            busy ||
+            (counts
+              ? run("DELETE", "approvals", "Your approval is taken back.")
+              : run("POST", "approvals", "You have approved it.", { digest }))
+          }
+        >
+          {counts ? "Take back my approval" : mine ? "Approve again" : "Approve"}
+        </Act>
+        <Act
           class={past ? "danger" : approved ? "primary" : ""}
           refused={noApply}
           onClick={() => busy || run("POST", "apply", "Applied: it is served now.")}
@@ -453,7 +445,13 @@ export function OneRequest({ id }: { id: string }) {
     look(undefined);
     epoch.value++;
   };
-  const what = place.value.query.get("do");
+  const what = place.value.query.get("do"),
+    stale = Boolean(latest?.preview) && !adopt;
+  useEffect(() => {
+    // what had the focus may be gone, such as the button that applied it
+    if (document.activeElement === document.body)
+      document.querySelector("h1")?.focus({ preventScroll: true });
+  }, [latest?.state, stale]);
   if (!latest)
     return (
       <>
@@ -461,8 +459,7 @@ export function OneRequest({ id }: { id: string }) {
         {problem ? <Problem problem={problem} /> : <Coming />}
       </>
     );
-  const stale = Boolean(latest.preview) && !adopt,
-    request = stale ? { ...latest, preview: looked.current } : latest,
+  const request = stale ? { ...latest, preview: looked.current } : latest,
     { preview } = request,
     open = request.state === "open",
     mine = isMine(request);

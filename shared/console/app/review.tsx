@@ -97,6 +97,7 @@ export function Review({
   const [shown, setShown] = useState(false); // what is wrong, where it is
   const [applying, setApplying] = useState(false);
   const [proposing, propose] = useState(false);
+  const opener = useRef(null as HTMLButtonElement | null);
   const [unsure, setUnsure] = useState(""); // what was applied, perhaps: its answer got lost
   const applied = useRef(false); // what is shown of it goes in a moment
   const attempt = useRef({ of: "", key: "" } as { of: string; key: string });
@@ -267,7 +268,10 @@ export function Review({
         <Propose
           proposal={proposal}
           title={titleOf(proposal, itemKey, outcome)}
-          back={() => propose(false)}
+          back={() => {
+            propose(false);
+            requestAnimationFrame(() => opener.current?.focus());
+          }}
           made={proposed}
         />
       ) : (
@@ -279,6 +283,7 @@ export function Review({
             <button
               type="button"
               class={mustPropose ? "primary" : ""}
+              ref={opener}
               disabled={applying || !mayPropose}
               onClick={() => propose(true)}
             >
