@@ -78,15 +78,21 @@ func TestConsoleProposesAndApproves(t *testing.T) {
 	other.button(t, "Approve again")
 	other.button(t, "Take back my approval")
 	other.says(t, ".needs", "production: 0 of 1 approval")
-	other.button(t, "Approve")
-	other.button(t, "Apply")
+	other.tabTo(t, ".deeds button:not([disabled])")
+	other.press(t, "\r")
+	other.says(t, ".deeds button:focus", "Take back my approval")
+	other.tabTo(t, ".deeds button:nth-child(2):not([disabled])")
+	other.press(t, "\r")
 	other.says(t, "main .box", "Applied by Grace")
+	other.wait(t, "h1:focus")
 	if served := w.fileOf(t, "feature-flags/search.suggestions.json"); !strings.Contains(served, `"production"`) {
 		t.Errorf("it is not applied: %s", served)
 	}
 
 	// What was applied is taken back by a request too.
-	other.click(t, `main .box a[href*="undo="]`)
+	other.wait(t, `main .box a[href*="undo="]`)
+	history := get[struct{ History []struct{ Sha string } }](t, w.base+"/v1/flags/search.suggestions/history", ada).History
+	other.visit(t, "#/flags/search.suggestions/history?undo="+history[0].Sha)
 	other.says(t, "dialog .review", "Changes of production are approved by others first")
 	other.button(t, "Propose…")
 	other.button(t, "Propose")
@@ -112,6 +118,17 @@ func TestConsoleProposesAndApproves(t *testing.T) {
 	past.says(t, "dialog .review", "Your role goes past that, and the audit trail tells it.")
 	past.says(t, "dialog .dialog-foot", "without approvals")
 	past.says(t, "dialog .dialog-foot", "Propose…")
+
+	// Who may not make a change may propose it.
+	asks := openConsole(t, w, desk, "#/flags/new-checkout?edit=production&kind=value&set=true", w.key(t, "Linus", "engineer_nonprotected"))
+	asks.says(t, "dialog .box", "You don't have permission")
+	asks.button(t, "Propose…")
+	asks.button(t, "Back")
+	asks.says(t, "dialog .dialog-foot button:focus", "Propose…")
+	asks.button(t, "Propose…")
+	asks.button(t, "Propose")
+	asks.says(t, "h1", "Change new-checkout in production")
+	asks.says(t, ".why-not", "production is protected: your role does not edit there.")
 }
 
 // Requests are read and worked by everybody, on each screen. SVC_PICTURES names a folder for
