@@ -59,6 +59,7 @@ func TestEachFunctionInSAM(t *testing.T) {
 		{"GET", "/v1/segments", "", editor, `"segments"`},
 		{"GET", "/v1/log-levels", "", editor, `"logLevels"`},
 		{"POST", "/v1/changes", `{"operations":[{"op":"create","type":"feature_flag","body":{"key":"made"}}]}`, editor, `"commitSha"`},
+		{"GET", "/v1/change-requests", "", editor, `"changeRequests"`},
 		{"GET", "/v1/activity", "", editor, apiload.FlagKey(1)},
 		{"GET", "/v1/contexts", "", editor, `"contexts"`},
 		{"GET", "/api/v2/configs/eval-with-context/e30=", "", reader, `"` + apiload.FlagKey(1) + `"`},
