@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,58 +30,12 @@ import (
 
 var ctx = context.Background()
 
-// wire is the connection to the table: it counts the requests, and loses
-// requests or their answers as it is told.
-type wire struct {
-	mu    sync.Mutex
-	sent  map[string]int // by operation
-	table string
-	lose  func(operation string) (before, after bool)
-}
-
-var errLost = errors.New("the connection broke")
-
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	w.mu.Lock()
-	w.sent[operation]++
-	before, after := false, false
-	if w.lose != nil {
-		before, after = w.lose(operation)
-	}
-	w.mu.Unlock()
-	if before {
-		return nil, errLost
-	}
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil && after {
-		answer.Body.Close()
-		return nil, errLost
-	}
-	return answer, err
-}
-
-// requests is what some work sends.
-func (w *wire) requests(work func()) string {
-	w.mu.Lock()
-	w.sent = map[string]int{}
-	w.mu.Unlock()
-	work()
-	var said []string
-	for _, operation := range []string{"GetItem", "BatchGetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"} {
-		if n := w.sent[operation]; n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", n, operation))
-		}
-	}
-	return strings.Join(said, ", ")
-}
-
 // open makes a store over a wire.
-func open(t *testing.T) (*rows.Store, *wire) {
+func open(t *testing.T) (s *rows.Store, table string, w *standin.Wire) {
 	t.Helper()
-	w := &wire{sent: map[string]int{}, table: newTable(t, standin.DynamoDBClient(t))}
-	client := standin.DynamoDBClient(t, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: w} })
-	return rows.New(dynamo.New(client, w.table), 0), w
+	w = &standin.Wire{}
+	table = newTable(t, standin.DynamoDBClient(t))
+	return rows.New(dynamo.New(standin.DynamoDBClient(t, w.Client), table), 0), table, w
 }
 
 func report(number int, keys ...string) telemetry.Batch {
@@ -119,7 +71,7 @@ func ofTypes(number, n int) telemetry.Batch {
 // stored, and nothing scans. In a file a batch is one transaction, which is flushed, and one
 // more where evaluations are counted at once.
 func TestRequests(t *testing.T) {
-	hosted, w := open(t)
+	hosted, name, w := open(t)
 	path := filepath.Join(t.TempDir(), "svc.db")
 	stores := []*rows.Store{hosted, inFile(path)}
 	record := func(b telemetry.Batch) func(*rows.Store) {
@@ -140,7 +92,7 @@ func TestRequests(t *testing.T) {
 	unseen.Contexts = nil
 	// An hour that is full.
 	full := telemetrytest.Now.Add(2 * time.Hour)
-	for _, in := range []table.Table{dynamo.New(standin.DynamoDBClient(t), w.table), bolt.New(database.New(path))} {
+	for _, in := range []table.Table{dynamo.New(standin.DynamoDBClient(t), name), bolt.New(database.New(path))} {
 		must.Do(t, in.Batch(ctx, []table.Write{{Key: table.Key{Partition: fmt.Sprintf("telemetry/ws/new/%d", full.Unix()/3600), Sort: "new"}, Put: table.Attributes{"n": table.Number(telemetry.MaxNewKeys)}}}))
 	}
 	var flood []string
@@ -181,7 +133,7 @@ func TestRequests(t *testing.T) {
 		{"the same again", func(s *rows.Store) { _, _ = s.Evaluated(ctx, "ws") }, "", 0},
 		{"usage", func(s *rows.Store) { _, _ = s.Usage(ctx, "ws", telemetrytest.Month) }, "1 Query", 0},
 	} {
-		if got := w.requests(func() { test.work(stores[0]) }); got != test.want {
+		if got := w.Requests(func() { test.work(stores[0]) }); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 		before := transactions(t, path)
@@ -205,9 +157,9 @@ func TestLostRequestsAndAnswers(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	s, w := open(t)
+	s, name, w := open(t)
 	outage := 0 // requests that are lost in a row: more than are repeated
-	w.lose = func(string) (before, after bool) {
+	w.Lose = func(string) (before, after bool) {
 		if outage--; outage < 0 && random.IntN(25) == 0 {
 			outage = 10
 		}
@@ -240,7 +192,7 @@ func TestLostRequestsAndAnswers(t *testing.T) {
 	if failed == 0 {
 		t.Error("nothing was lost")
 	}
-	w.lose = nil
+	w.Lose = nil
 	want := 0
 	for key := range distinct {
 		if strings.HasPrefix(key, "u-") {
@@ -264,7 +216,7 @@ func TestLostRequestsAndAnswers(t *testing.T) {
 			t.Errorf("flag-%d: %v in %d batches; %v", i, all, batches+1, err)
 		}
 	}
-	e, err := rows.New(dynamo.New(standin.DynamoDBClient(t), w.table), 0).Evaluated(ctx, "ws")
+	e, err := rows.New(dynamo.New(standin.DynamoDBClient(t), name), 0).Evaluated(ctx, "ws")
 	if err != nil || len(e.Days) != items || e.Since != "2026-11-20" {
 		t.Errorf("%v %v", e, err)
 	}
