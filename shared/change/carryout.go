@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/served"
 )
 
 // MaxTries bounds how often a request starts over. Each time somebody else's
@@ -85,6 +86,14 @@ func writeFault(err error) error {
 	return f
 }
 
+// open reads the head of a state, and how it is served.
+func (s *Service) open(ctx context.Context, state *State) (base *repository.Snapshot, head *served.Head, err error) {
+	if base, err = state.Repository.Snapshot(ctx, state.Head); err == nil {
+		head, err = s.served.Open(ctx, state.Workspace.ID, state.Repository, base)
+	}
+	return base, head, err
+}
+
 // try is one try of a request: it plans at a head, and commits.
 func (w *Writer) try(ctx context.Context, state *State, r Request, turn *repository.Turn, message string, writes []write, tell func(*result) any) (*result, error) {
 	if !r.DryRun {
@@ -92,11 +101,7 @@ func (w *Writer) try(ctx context.Context, state *State, r Request, turn *reposit
 			return nil, err
 		}
 	}
-	base, err := state.Repository.Snapshot(ctx, state.Head)
-	if err != nil {
-		return nil, err
-	}
-	head, err := w.service.served.Open(ctx, state.Workspace.ID, state.Repository, base)
+	base, head, err := w.service.open(ctx, state)
 	if err != nil {
 		return nil, err
 	}

@@ -3,15 +3,14 @@ package change
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
+	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/refusal"
@@ -166,13 +165,7 @@ func (t *template) remembered(previous string) []byte {
 		kept.body, _ = json.Marshal(Written{true, t.commit(), previous}) // which cannot fail either
 	}
 	head, _ := json.Marshal(kept) // strings only: it cannot fail
-	var text bytes.Buffer
-	w := gzip.NewWriter(&text)
-	for _, part := range [][]byte{head, {'\n'}, kept.body} {
-		_, _ = w.Write(part) // a buffer takes all
-	}
-	_ = w.Close()
-	return text.Bytes()
+	return encoding.Gzip(head, []byte("\n"), kept.body)
 }
 
 // maxTemplate is more than any template has.
@@ -180,11 +173,7 @@ const maxTemplate = 2 * MaxRemembered
 
 // readTemplate reads a template as it is kept.
 func readTemplate(kept []byte) (*template, error) {
-	r, err := gzip.NewReader(bytes.NewReader(kept))
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(r, maxTemplate))
+	text, err := encoding.Gunzip(kept, maxTemplate)
 	if err != nil {
 		return nil, err
 	}

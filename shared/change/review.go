@@ -143,8 +143,7 @@ func (w *Writer) approval(ctx context.Context, state *State, p *plan, r Request)
 	case len(p.reviewed) == 0:
 		return nil, nil
 	}
-	switch {
-	case !access.BypassesReview(state.Principal.EffectiveRoles()) || state.Bypassed == nil:
+	if !access.BypassesReview(state.Principal.EffectiveRoles()) || state.Bypassed == nil {
 		return nil, &repository.Unreviewed{Environments: p.reviewed}
 	}
 	named := strings.Join(p.reviewed, ", ")
@@ -183,11 +182,7 @@ func (w *Writer) Assess(ctx context.Context, c ChangeSet) (*Assessment, error) {
 }
 
 func (w *Writer) assess(ctx context.Context, state *State, c ChangeSet) (*Assessment, error) {
-	base, err := state.Repository.Snapshot(ctx, state.Head)
-	if err != nil {
-		return nil, err
-	}
-	head, err := w.service.served.Open(ctx, state.Workspace.ID, state.Repository, base)
+	base, head, err := w.service.open(ctx, state)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // Package encoding writes and reads what is stored as bytes: numbers as varints,
 // and texts behind their lengths. What is read may be damaged in any way. It writes
-// values as JSON too, as they are answered.
+// values as JSON too, as they are answered, and compresses what is kept.
 package encoding
 
 import (

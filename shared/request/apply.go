@@ -16,15 +16,16 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
+// settled is a request with what became of the last try to apply it.
 func (d *Desk) settled(ctx context.Context, r *Request) (*Request, error) {
 	if r.State == Applied || r.Begun == nil {
 		return r, nil
 	}
-	landed := applying(r)
-	if err := d.Writer(onceOf(r)).Replay(ctx, landed); err != nil || !landed.Replayed {
+	commit := applying(r)
+	if err := d.Writer(onceOf(r)).Replay(ctx, commit); err != nil || !commit.Replayed {
 		return r, err
 	}
-	return d.ended(ctx, r, *r.Begun, landed.Answer, nil)
+	return d.ended(ctx, r, *r.Begun, commit.Answer, nil)
 }
 
 // applying is the Idempotency-Key of a request's one commit.

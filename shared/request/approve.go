@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
 )
 
 // Approve approves what a digest stands for, if that is what the request would do now.
@@ -72,21 +73,27 @@ func (d *Desk) mayApprove(ctx context.Context, r *Request, at *change.Decided, b
 	if err := at.Permits(ctx, by); err != nil {
 		return err
 	}
-	why := fault.New(fault.Forbidden, "nobody approves what they have proposed themselves; somebody else does").With(map[string]any{"code": codeAuthor})
+	if len(at.Environments) == 0 {
+		return r.approver(by, "", workspace.Review{})
+	}
+	var why error
 	for _, environment := range at.Environments {
-		review := at.Reviews[environment]
-		if len(review.Roles) > 0 && !slices.ContainsFunc(by.EffectiveRoles(), func(role string) bool { return slices.Contains(review.Roles, role) }) {
-			why = fault.New(fault.Forbidden, "who approves changes of %s has the role %s", environment, strings.Join(review.Roles, " or ")).With(map[string]any{"code": refusal.CodePermission})
-			continue
-		}
-		if r.Author.ID != by.ID || review.AuthorMayApprove {
+		if why = r.approver(by, environment, at.Reviews[environment]); why == nil {
 			return nil
 		}
 	}
-	if r.Author.ID != by.ID && len(at.Environments) == 0 {
-		return nil
-	}
 	return why
+}
+
+// approver says why somebody who may make the change cannot approve it in an environment.
+func (r *Request) approver(by access.Principal, environment string, review workspace.Review) error {
+	if r.Author.ID == by.ID && !review.AuthorMayApprove {
+		return fault.New(fault.Forbidden, "nobody approves what they have proposed themselves; somebody else does").With(map[string]any{"code": codeAuthor})
+	}
+	if len(review.Roles) > 0 && !slices.ContainsFunc(by.EffectiveRoles(), func(role string) bool { return slices.Contains(review.Roles, role) }) {
+		return fault.New(fault.Forbidden, "who approves changes of %s has the role %s", environment, strings.Join(review.Roles, " or ")).With(map[string]any{"code": refusal.CodePermission})
+	}
+	return nil
 }
 
 // Withdraw takes one's own approval back.
@@ -164,22 +171,13 @@ func (d *Desk) count(ctx context.Context, r *Request, at *change.Decided) (*coun
 		review := at.Reviews[environment]
 		q := Requirement{Environment: environment, Approvals: review.Approvals, Roles: append([]string{}, review.Roles...), AuthorMayApprove: review.AuthorMayApprove}
 		for i, p := range valid {
-			only := *at
-			only.Environments = []string{environment}
-			if c.why[i] == "" && d.mayApproveIn(r, &only, p) {
+			if c.why[i] == "" && r.approver(p, environment, review) == nil {
 				q.Given++
 			}
 		}
 		c.requirements = append(c.requirements, q)
 	}
 	return c, nil
-}
-
-// mayApproveIn is mayApprove of somebody who may make the change, for one environment.
-func (d *Desk) mayApproveIn(r *Request, at *change.Decided, by access.Principal) bool {
-	review := at.Reviews[at.Environments[0]]
-	return (r.Author.ID != by.ID || review.AuthorMayApprove) &&
-		(len(review.Roles) == 0 || slices.ContainsFunc(by.EffectiveRoles(), func(role string) bool { return slices.Contains(review.Roles, role) }))
 }
 
 // differs says what of the parts of two digests differs.

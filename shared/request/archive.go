@@ -36,15 +36,7 @@ func (s Store) Archive(ctx context.Context, workspace string, to io.Writer) erro
 
 // Remove removes all of a workspace.
 func (s Store) Remove(ctx context.Context, workspace string) error {
-	var gone []table.Write
-	err := s.Table.Query(ctx, table.Query{Partition: partition(workspace), Only: []string{"sequence"}}, func(row table.Row) (bool, error) {
-		gone = append(gone, table.Write{Key: row.Key, Delete: true})
-		return true, nil
-	})
-	if err != nil {
-		return err
-	}
-	return s.Table.Batch(ctx, gone)
+	return table.Clear(ctx, s.Table, table.Query{Partition: partition(workspace), Only: []string{"sequence"}})
 }
 
 // Restore writes what Archive has written down, under a workspace that has no requests.
@@ -54,10 +46,23 @@ func (s Store) Restore(ctx context.Context, workspace string, from io.Reader) er
 	put := func(sort string, row table.Attributes) table.Write {
 		return table.Write{Key: table.Key{Partition: partition(workspace), Sort: sort}, Put: row}
 	}
+	var writes []table.Write
+	flush := func() error {
+		err := s.Table.Batch(ctx, writes)
+		writes = nil
+		return err
+	}
 	err := eachArchived(from, func(sort string, row table.Attributes) error {
 		folder, number, _ := strings.Cut(sort, "/")
 		n, _ := strconv.ParseInt(number, 10, 64)
-		writes := []table.Write{put(sort, row)}
+		// What is open may be deleted by what comes behind it.
+		held := len(writes)
+		if held >= restoredAtOnce || folder != openFolder && held > 0 && strings.HasPrefix(writes[held-1].Sort, openFolder+"/") {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		writes = append(writes, put(sort, row))
 		switch folder {
 		case openFolder:
 			r, err := requestOf(table.Row{Attributes: row})
@@ -80,10 +85,17 @@ func (s Store) Restore(ctx context.Context, workspace string, from io.Reader) er
 			row["sequence"], row["last"] = table.Number(max(c.sequence, row.Number("sequence"))), table.Number(max(c.last, row.Number("last")))
 			row["open"] = encode(c.open)
 		}
-		return s.Table.Batch(ctx, writes)
+		return nil
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return flush()
 }
+
+// restoredAtOnce is how many rows are collected before they are written: of the largest
+// there may be, some 10 MB.
+const restoredAtOnce = 25
 
 // CheckArchive says what is wrong with what Archive has written down.
 func CheckArchive(from io.Reader) error {

@@ -1,16 +1,14 @@
 package request
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/table"
 )
@@ -58,7 +56,7 @@ func (s Store) Answered(ctx context.Context, workspace string, once *Once) (answ
 	if err != nil || len(rows) == 0 {
 		return nil, true, err
 	}
-	answer, err = unzip(rows[0].Bytes("answer"))
+	answer, err = encoding.Gunzip(rows[0].Bytes("answer"), maxUnzipped)
 	return answer, rows[0].Text("request") == once.Request, err
 }
 
@@ -89,7 +87,7 @@ func (s Store) read(ctx context.Context, workspace string, number int64, nonceAt
 			found, e := requestOf(row)
 			if r, err = found, errors.Join(err, e); err == nil {
 				var operations []byte
-				operations, err = unzip(row.Bytes("operations"))
+				operations, err = encoding.Gunzip(row.Bytes("operations"), maxUnzipped)
 				r.Operations = string(operations)
 			}
 		}
@@ -193,7 +191,7 @@ func (c count) writes(workspace string, was State, r *Request, e Event, once *On
 	if c.row != nil {
 		counting.If = []table.Condition{table.Is("sequence", table.Number(c.sequence))}
 	}
-	row := table.Row{Key: at(place(folder, r.Number)), Attributes: table.Attributes{"request": encode(r), "operations": zip([]byte(r.Operations))}}
+	row := table.Row{Key: at(place(folder, r.Number)), Attributes: table.Attributes{"request": encode(r), "operations": table.Bytes(encoding.Gzip([]byte(r.Operations)))}}
 	if row.Size() > table.MaxRow {
 		return nil, ErrTooLarge
 	}
@@ -207,7 +205,7 @@ func (c count) writes(workspace string, was State, r *Request, e Event, once *On
 			return nil, err
 		}
 		writes = append(writes, table.Write{Key: at(onceFolder + "/" + once.ID), Put: table.Attributes{
-			"request": table.Text(once.Request), "answer": zip(answer), table.Expires: table.Until(once.Until)}})
+			"request": table.Text(once.Request), "answer": table.Bytes(encoding.Gzip(answer)), table.Expires: table.Until(once.Until)}})
 	}
 	return writes, nil
 }
@@ -252,32 +250,13 @@ func (s Store) Events(ctx context.Context, workspace string, after int64, each f
 
 func encode(v any) table.Bytes {
 	text, _ := json.Marshal(v) // of strings, numbers and times
-	return zip(text)
-}
-
-func zip(text []byte) table.Bytes {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = w.Write(text) // a buffer takes all
-	_ = w.Close()
-	return b.Bytes()
+	return encoding.Gzip(text)
 }
 
 const maxUnzipped = 8 << 20 // more than any row has
 
-func unzip(text []byte) ([]byte, error) {
-	if len(text) == 0 {
-		return nil, nil
-	}
-	r, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(r, maxUnzipped))
-}
-
 func decode(text []byte, into any) error {
-	plain, err := unzip(text)
+	plain, err := encoding.Gunzip(text, maxUnzipped)
 	if err != nil {
 		return err
 	}

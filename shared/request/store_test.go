@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/database"
@@ -27,42 +24,13 @@ import (
 
 var ctx = context.Background()
 
-// wire counts what is sent to DynamoDB, and loses some of it.
-type wire struct {
-	mu   sync.Mutex
-	sent []string
-	lose func(operation string) (before, after bool)
-}
-
-var errLost = errors.New("the connection broke")
-
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	w.mu.Lock()
-	w.sent = append(w.sent, operation)
-	before, after := false, false
-	if w.lose != nil {
-		before, after = w.lose(operation)
-	}
-	w.mu.Unlock()
-	if before {
-		return nil, errLost
-	}
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil && after {
-		answer.Body.Close()
-		return nil, errLost
-	}
-	return answer, err
-}
-
-func onAWS(t *testing.T) (request.Store, *wire) {
+func onAWS(t *testing.T) (request.Store, *standin.Wire) {
 	t.Helper()
 	plain := standin.DynamoDBClient(t)
 	name := standin.Table(t, plain)
 	must.Do(t, tables.New(plain, name, nil).Create(ctx))
-	w := &wire{}
-	return request.Store{Table: dynamo.New(standin.DynamoDBClient(t, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: w} }), name)}, w
+	w := &standin.Wire{}
+	return request.Store{Table: dynamo.New(standin.DynamoDBClient(t, w.Client), name)}, w
 }
 
 func inFile(t *testing.T) request.Store {
@@ -213,17 +181,19 @@ func TestWhatRequestsCost(t *testing.T) {
 	s, w := onAWS(t)
 	cost := func(want string, work func()) {
 		t.Helper()
-		w.sent = nil
-		if work(); strings.Join(w.sent, " ") != want {
-			t.Errorf("%q, want %q", w.sent, want)
+		if got := w.Requests(work); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	cost("BatchGetItem TransactWriteItems", func() { must.Do(t, s.Create(ctx, "ws", fresh(1), nil)) })
-	cost("BatchGetItem", func() { must.Get(s.Get(ctx, "ws", 1))(t) })
-	cost("BatchGetItem TransactWriteItems", func() {
+	cost("1 BatchGetItem, 1 TransactWriteItems", func() { must.Do(t, s.Create(ctx, "ws", fresh(1), nil)) })
+	cost("1 BatchGetItem", func() { must.Get(s.Get(ctx, "ws", 1))(t) })
+	cost("1 BatchGetItem, 1 TransactWriteItems", func() {
 		must.Get(s.Update(ctx, "ws", 1, request.WasClosed, request.Mark{By: person(1), At: noon}, nil, func(r *request.Request) error { r.State = request.Closed; return nil }))(t)
 	})
-	cost("Query", func() {
+	var archive bytes.Buffer
+	must.Do(t, s.Archive(ctx, "ws", &archive))
+	cost("1 BatchWriteItem", func() { must.Do(t, s.Restore(ctx, "copy", &archive)) })
+	cost("1 Query", func() {
 		must.Do(t, s.List(ctx, "ws", true, 0, func(*request.Request) (bool, error) { return true, nil }))
 	})
 }
@@ -233,7 +203,7 @@ func TestLostAnswers(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		s, w := onAWS(t)
 		lost := 0
-		w.lose = func(operation string) (bool, bool) {
+		w.Lose = func(operation string) (bool, bool) {
 			if operation != "TransactWriteItems" || lost >= 6 {
 				return false, false
 			}

@@ -88,3 +88,16 @@ func (r *Refused) Error() string { return ErrRefused.Error() }
 
 // Unwrap makes it ErrRefused.
 func (r *Refused) Unwrap() error { return ErrRefused }
+
+// Clear deletes the rows that a query finds, of which only names need be read.
+func Clear(ctx context.Context, t Table, q Query) error {
+	var gone []Write
+	err := t.Query(ctx, q, func(row Row) (bool, error) {
+		gone = append(gone, Write{Key: row.Key, Delete: true})
+		return true, nil
+	})
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	return t.Batch(ctx, gone)
+}

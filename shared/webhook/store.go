@@ -219,15 +219,7 @@ func (s Store) Clear(ctx context.Context) error { return s.clear(ctx, "!", "~") 
 
 // clear removes rows.
 func (s Store) clear(ctx context.Context, low, high string) error {
-	var rows []table.Write
-	err := s.Table.Query(ctx, table.Query{Partition: s.partition(), Low: low, High: high, Only: []string{"n"}}, func(row table.Row) (bool, error) {
-		rows = append(rows, table.Write{Key: row.Key, Delete: true})
-		return true, nil
-	})
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	return s.Table.Batch(ctx, rows)
+	return table.Clear(ctx, s.Table, table.Query{Partition: s.partition(), Low: low, High: high, Only: []string{"n"}})
 }
 
 // Restore puts what Archive has written into a table that has none of it. The webhooks are
