@@ -5,13 +5,11 @@ import type { ChangeRequest, Outcome } from "./answers";
 import { refuses } from "./may";
 import type { Proposal } from "./review";
 import { useEffect, useRef, useState } from "./lib";
+import { fits, longestTitle, RequestText } from "./request-text";
 import { saidInLine } from "./said";
-import { Field } from "./values";
 import { count } from "./words";
 import { families } from "./workspace";
 import type { Family } from "./workspace";
-
-const longest = 200;
 
 /** What a change is as operations of a change set. */
 export function operationsOf({ method, path, body = {}, token }: Proposal): any[] {
@@ -42,10 +40,10 @@ export function titleOf(proposal: Proposal, itemKey: string, outcome?: Outcome):
     others = new Set(items.map((one) => one.key)).size - 1;
   // Of what is refused there are no words but the dialog's own.
   if (!outcome)
-    return (document.getElementById("dialog-title")?.textContent ?? "").slice(0, longest);
+    return (document.getElementById("dialog-title")?.textContent ?? "").slice(0, longestTitle);
   const what = first ? saidInLine(first, outcome?.document) : proposal.verb,
     where = others > 0 ? `${key} and ${count(others, "other")}` : key;
-  return (where ? `${where}: ${what}` : what).slice(0, longest);
+  return (where ? `${where}: ${what}` : what).slice(0, longestTitle);
 }
 
 /** Asks what a change is to be called, and proposes it. */
@@ -87,25 +85,7 @@ export function Propose({
     <>
       <form class="form propose" ref={form} onSubmit={(event: Event) => event.preventDefault()}>
         <h3>Propose it to others</h3>
-        <Field
-          type="line"
-          label="Title"
-          text={title}
-          set={setTitle}
-          problem={
-            [...title.trim()].length > longest
-              ? `Up to ${longest} characters: the description has room for more.`
-              : undefined
-          }
-          autofocus
-        />
-        <Field
-          type="string"
-          label="Why (optional)"
-          note="For those who approve it."
-          text={description}
-          set={setDescription}
-        />
+        <RequestText {...{ title, setTitle, description, setDescription }} />
         {refusal && (
           <p class="problem" role="alert">
             {refuses(refusal)}
@@ -116,12 +96,7 @@ export function Propose({
         <button type="button" onClick={back}>
           Back
         </button>
-        <button
-          type="button"
-          class="primary"
-          disabled={busy || !title.trim() || [...title.trim()].length > longest}
-          onClick={send}
-        >
+        <button type="button" class="primary" disabled={busy || !fits(title)} onClick={send}>
           {busy ? "Proposing…" : "Propose"}
         </button>
       </div>

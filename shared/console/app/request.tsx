@@ -15,6 +15,7 @@ import { notice } from "./notice";
 import { Coming } from "./parts";
 import { Problem } from "./problem";
 import { Refused } from "./refused";
+import { fits, RequestText } from "./request-text";
 import { asked, State } from "./request-words";
 import { me } from "./session";
 import { Time } from "./time";
@@ -24,8 +25,7 @@ import { familyOf, useGet, who } from "./workspace";
 
 const seconds = 15;
 
-const longestTitle = 200,
-  longestComment = 2000;
+const longestComment = 2000;
 
 const isMine = (request: ChangeRequest) => request.author.id === who.value?.principal.id;
 
@@ -217,33 +217,18 @@ function Comments({ request }: { request: ChangeRequest }) {
 function Edit({ request }: { request: ChangeRequest }) {
   const [title, setTitle] = useState(request.title);
   const [description, setDescription] = useState(request.description ?? "");
-  const long = [...title.trim()].length > longestTitle;
   return (
     <Ask
       title="Edit the request"
       verb="Save"
-      waiting={!title.trim() || long}
+      waiting={!fits(title)}
       done="The request is changed."
       run={async () => {
         const text = JSON.stringify({ title: title.trim(), description });
         await change("PATCH", `change-requests/${request.id}`, text);
       }}
     >
-      <Field
-        type="line"
-        label="Title"
-        text={title}
-        set={setTitle}
-        problem={long ? `Up to ${longestTitle} characters.` : undefined}
-        autofocus
-      />
-      <Field
-        type="string"
-        label="Why (optional)"
-        note="For those who approve it."
-        text={description}
-        set={setDescription}
-      />
+      <RequestText {...{ title, setTitle, description, setDescription }} />
       <p class="note">Approvals stay: they are for what it does.</p>
     </Ask>
   );
