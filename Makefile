@@ -59,16 +59,16 @@ svcadmin: ## build bin/svcadmin, for who hosts svc on AWS
 	$(STATIC) -o bin/svcadmin ./infra/svcadmin
 
 test: check tools ## run every test, with the race detector
-	go test -race -vet=off -timeout 30m $(BESIDE) ./...
+	go test -race -vet=off -timeout 30m -p 3 $(BESIDE) ./...
 
 # Most tests wait for others more than they compute.
-BESIDE = -p 3 -parallel 8
+BESIDE = -parallel 8
 
 # What needs no browser, no stand-in for AWS, no engine and no second process.
 SLOW = /infra/|/devserver/(apitest|browsertest|contracttest|directory|mcpserver|releasetest)|/functions$$|/dynamo|/s3|/bucket|/admin$$|/archtest|/testing/
 
 quick: check ## vet and the unit tests, without the race detector: about a minute
-	go test -short -vet=off $(BESIDE) -p 4 $$(go list ./... | grep -vE '$(SLOW)')
+	go test -short -vet=off -p 4 $(BESIDE) $$(go list ./... | grep -vE '$(SLOW)')
 
 tools: $(TOOLS) ## install what tests drive: npm packages, Schemathesis, pre-commit, SAM
 
