@@ -76,7 +76,7 @@ func Client(allowed []netip.Prefix, resolver *net.Resolver) *http.Client {
 		return admit(address, ctx.Value(plainly{}) != nil, allowed)
 	}}
 	return &http.Client{
-		Transport: &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: connectWithin, ResponseHeaderTimeout: answerWithin,
+		Transport: &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: connectWithin,
 			MaxResponseHeaderBytes: 16 << 10, DisableKeepAlives: true, DisableCompression: true, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       answerWithin,

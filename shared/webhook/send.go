@@ -63,8 +63,7 @@ func (s *Sender) send(ctx context.Context, w *Registered, h *hidden, d *Delivery
 		a.Problem = err.Error()
 		return a, 0
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	if strings.HasPrefix(h.Address, "http://") {
 		ctx = context.WithValue(ctx, plainly{}, true)
 	}
@@ -80,7 +79,7 @@ func (s *Sender) send(ctx context.Context, w *Registered, h *hidden, d *Delivery
 	r.Header.Set("Webhook-Signature", h.signature(d.ID, now, body))
 	answer, err := s.Client.Do(r)
 	if err != nil {
-		a.Problem = why(err)
+		a.Problem = why(err, s.Client.Timeout)
 		return a, 0
 	}
 	defer answer.Body.Close()
@@ -97,7 +96,7 @@ func (s *Sender) send(ctx context.Context, w *Registered, h *hidden, d *Delivery
 }
 
 // why is an error without the address, which may be a secret.
-func why(err error) string {
+func why(err error, within time.Duration) string {
 	if e := (*refusedAddress)(nil); errors.As(err, &e) {
 		return e.message
 	}
@@ -106,7 +105,7 @@ func why(err error) string {
 	}
 	if e := (*url.Error)(nil); errors.As(err, &e) {
 		if e.Timeout() {
-			return fmt.Sprintf("no answer within %s", answerWithin)
+			return fmt.Sprintf("no answer within %s", within)
 		}
 		return e.Err.Error()
 	}
