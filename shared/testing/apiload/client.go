@@ -78,7 +78,7 @@ const freshEvery = 6
 
 func (c *client) run(ctx context.Context, operations int) {
 	defer c.part()
-	for c.done < operations && ctx.Err() == nil {
+	for (c.done < operations || !c.enough()) && ctx.Err() == nil {
 		c.tries++
 		who := c.number
 		if c.twin != nil {

@@ -41,9 +41,13 @@ type Load struct {
 	Base   string // of the API, with /v1
 	Client *http.Client
 	Began  time.Time
+	// Commits is how many have to be acknowledged before the clients end, who send as many
+	// operations as that takes.
+	Commits int
 
 	mu       sync.Mutex
 	Records  []Record
+	commits  int
 	problems []string // answers that the contract has nowhere
 
 	// authors are the e-mail addresses of whom the clients' keys are, by client.
@@ -91,8 +95,19 @@ func (l *Load) send(ctx context.Context, client int, key string, o *Operation) *
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Records = append(l.Records, Record{client, o, a, call, back})
+	r := Record{client, o, a, call, back}
+	l.Records = append(l.Records, r)
+	if r.wrote() && !a.Replayed {
+		l.commits++
+	}
 	return a
+}
+
+// enough reports whether so many commits were acknowledged as there have to be.
+func (l *Load) enough() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.commits >= l.Commits
 }
 
 // judge reads an answer. One that says to try again leaves all open.
@@ -154,7 +169,7 @@ func fetch(ctx context.Context, client *http.Client, method, url, key string, bo
 	return response.StatusCode, response.Header, text, err
 }
 
-// Run lets clients, one for each key, send so many operations each. Two
+// Run lets clients, one for each key, send so many operations each, or more. Two
 // clients in a row that have the same key are twins: one principal, who sends
 // each request twice at the same moment.
 func (l *Load) Run(ctx context.Context, seed uint64, keys []string, each int) {
