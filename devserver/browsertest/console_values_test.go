@@ -169,6 +169,7 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 	p.click(t, ".heading .actions button:nth-last-child(2)") // Edit details
 	p.write(t, "dialog .form .field:nth-of-type(1) input", "Theme")
 	p.write(t, "dialog .form .field:nth-of-type(2) textarea", "Colours of the page.")
+	p.write(t, "dialog .form .field:nth-of-type(3) input", "Ada's team")
 	p.write(t, "dialog .chips input", "design")
 	p.press(t, "\r")
 	p.click(t, "dialog .check input")
@@ -176,6 +177,7 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 	p.apply(t)
 	p.says(t, ".heading", "Colours of the page.")
 	p.says(t, ".facts", "design")
+	p.says(t, ".facts", "owned by Ada's team")
 	p.says(t, ".facts", "Clean up")
 	p.click(t, ".heading .actions button:nth-last-child(2)")
 	p.wait(t, "dialog .form .field:nth-of-type(1) input")

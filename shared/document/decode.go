@@ -104,6 +104,7 @@ func (d *decoder) document(tree *jsontree.Node) *Document {
 	doc.ValueType = ValueType(d.text(tree, "", "valueType", required, "valueType is one of bool, string, int, double, json, string_list, duration, log_level and schema", isValueType))
 	doc.Name = d.text(tree, "", "name", optional, "name is a string", nil)
 	doc.Description = d.text(tree, "", "description", optional, "description is a string", nil)
+	doc.Owner, _ = tree.Get("owner").Text() // another one is the author's own, as every field that nothing reads
 	doc.Access = d.text(tree, "", "access", optional, "access is one of support, standard, protected-env and protected-all-envs", isTier)
 	doc.SchemaKey = d.text(tree, "", "schemaKey", optional, "schemaKey is the key of a JSON Schema of the workspace", notEmpty)
 	doc.ReadyForCleanup = d.boolean(tree, "", "readyForCleanup")

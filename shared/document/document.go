@@ -71,6 +71,7 @@ type Document struct {
 	ValueType       ValueType
 	Name            string
 	Description     string
+	Owner           string // a team or a person; "" where nobody is named, or not by a text
 	Access          string // the access tier as stored; "" means standard
 	Tags            []string
 	ReadyForCleanup bool

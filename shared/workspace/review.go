@@ -206,7 +206,7 @@ func sameSettings(before *jsontree.Node, text []byte) bool {
 }
 
 // unserved are the fields of a document that describe it to people.
-var unserved = []string{"$schema", "name", "description", "access", "tags", "readyForCleanup", "schemaKey", "environments"}
+var unserved = []string{"$schema", "name", "description", "owner", "access", "tags", "readyForCleanup", "schemaKey", "environments"}
 
 // servedIn is all of a document that decides what an environment is served.
 func servedIn(document *jsontree.Node, environment string) []byte {

@@ -25,7 +25,7 @@ var (
 	criterionShape = shape{"operator": nil, "propertyName": nil, "valueToMatch": valueShape}
 	ruleShape      = shape{"criteria": criterionShape, "value": valueShape}
 	documentShape  = shape{
-		"$schema": nil, "id": nil, "key": nil, "type": nil, "valueType": nil, "name": nil, "description": nil, "access": nil,
+		"$schema": nil, "id": nil, "key": nil, "type": nil, "valueType": nil, "name": nil, "description": nil, "owner": nil, "access": nil,
 		"tags": nil, "readyForCleanup": nil, "sendToClientSdk": nil, "schemaKey": nil,
 		"default":      {"rules": ruleShape},
 		"environments": {"id": nil, "rules": ruleShape},

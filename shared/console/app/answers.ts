@@ -60,6 +60,7 @@ export interface Row {
   key: string;
   name?: string;
   description?: string;
+  owner?: string;
   valueType?: string;
   tags?: string[];
   readyForCleanup?: boolean;

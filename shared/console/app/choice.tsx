@@ -2,7 +2,7 @@
 import { place, refine } from "./router";
 
 /** What of a list's address narrows, sorts and shapes it. */
-export const filterNames = ["q", "tag", "status", "type", "in", "stale", "sort", "hide"];
+export const filterNames = ["q", "tag", "owner", "status", "type", "in", "stale", "sort", "hide"];
 
 export function Choice({
   label,

@@ -15,7 +15,7 @@ const tiers = [
 
 /** A document with other details; what is empty is left out. */
 export function withDetails(document: any, work: Record<string, any>) {
-  const { name, description, tags, access, readyForCleanup, sendToClientSdk } = work;
+  const { name, description, owner, tags, access, readyForCleanup, sendToClientSdk } = work;
   const next = { ...document };
   const put = (field: string, value: any, empty: boolean) => {
     if (!empty) next[field] = value;
@@ -23,6 +23,7 @@ export function withDetails(document: any, work: Record<string, any>) {
   };
   put("name", name.trim(), !name.trim());
   put("description", description.trim(), !description.trim());
+  if (owner !== undefined) put("owner", owner.trim(), !owner.trim());
   if (access) next.access = access;
   if (tags.length || "tags" in next) next.tags = tags;
   if (Boolean(document.readyForCleanup) !== readyForCleanup) next.readyForCleanup = readyForCleanup;
@@ -33,6 +34,9 @@ export function withDetails(document: any, work: Record<string, any>) {
 const detailsOf = (document: any) => ({
   name: (document.name ?? "") as string,
   description: (document.description ?? "") as string,
+  // An object that somebody keeps there for themselves is no text to be edited.
+  owner: (typeof (document.owner ?? "") === "string" ? (document.owner ?? "") : undefined) as
+    string | undefined,
   tags: (Array.isArray(document.tags) ? document.tags : []) as string[],
   access: (document.access ?? "") as string,
   readyForCleanup: Boolean(document.readyForCleanup),
@@ -93,6 +97,14 @@ export function Details({
           text={work.description}
           set={(description: string) => set({ description })}
         />
+        {family !== "segments" && work.owner !== undefined && (
+          <Field
+            type="line"
+            label="Owner (optional)"
+            text={work.owner}
+            set={(owner: string) => set({ owner })}
+          />
+        )}
         {family !== "segments" && (
           <div class="field">
             <span class="label" id="details-tags">

@@ -198,7 +198,7 @@ export function Finder() {
           ))}
         </ul>
         <p class="note none" role="status">
-          {found ? "" : "Nothing has this in its key, name, description or tags."}
+          {found ? "" : "Nothing has this in its key, name, description, owner or tags."}
         </p>
       </div>
     </dialog>

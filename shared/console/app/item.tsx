@@ -101,6 +101,11 @@ export function Item({
                 {tag}
               </a>
             ))}
+            {known.owner && (
+              <span>
+                owned by <a href={address([family], { owner: known.owner })}>{known.owner}</a>
+              </span>
+            )}
             {known.readyForCleanup && <Status status="ready_for_cleanup" />}
             {known.schemaKey && (
               <span>

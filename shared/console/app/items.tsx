@@ -32,13 +32,15 @@ const Bulk = apart("Bulk"),
 function filtered(rows: Row[], query: URLSearchParams) {
   const words = wordsOf(query.get("q") ?? "");
   const tag = query.get("tag"),
+    owner = query.get("owner"),
     status = query.get("status"),
     type = query.get("type"),
     where = query.get("in");
-  if (!words.length && !tag && !status && !type) return rows;
+  if (!words.length && !tag && !owner && !status && !type) return rows;
   return matching(rows, words).filter(
     (row) =>
       (!tag || row.tags?.includes(tag)) &&
+      (!owner || row.owner === owner) &&
       (!type || row.valueType === type) &&
       (!status ||
         (where
@@ -266,6 +268,10 @@ export function Items({ family }: { family: Family }) {
     () => [...new Set(rows.flatMap((row) => row.tags ?? []))].sort().slice(0, 500),
     [rows],
   );
+  const owners = useMemo(
+    () => [...new Set(rows.flatMap((row) => (row.owner ? [row.owner] : [])))].sort().slice(0, 500),
+    [rows],
+  );
   const types = useMemo(
     () => [...new Set(rows.map((row) => row.valueType))].filter(Boolean).sort(),
     [rows],
@@ -347,7 +353,7 @@ export function Items({ family }: { family: Family }) {
             <span class="hidden">Search {title.toLowerCase()}</span>
             <input
               type="search"
-              placeholder="Key, name, description or tag"
+              placeholder="Key, name, description, owner or tag"
               defaultValue={typed}
               value={typed}
               onInput={search}
@@ -381,6 +387,7 @@ export function Items({ family }: { family: Family }) {
           {(tags.length > 0 || (coming && family === "flags")) && (
             <Choice label="Tag" name="tag" all="Tag" options={tags} />
           )}
+          {owners.length > 0 && <Choice label="Owner" name="owner" all="Owner" options={owners} />}
           {flags && (
             <Choice
               label="Clean-up"

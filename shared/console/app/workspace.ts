@@ -71,7 +71,7 @@ export const lists = {
 };
 
 const searchable = (row: Row) =>
-  `${row.key}\n${row.name ?? ""}\n${row.description ?? ""}\n${(row.tags ?? []).join("\n")}`.toLowerCase();
+  `${row.key}\n${row.name ?? ""}\n${row.description ?? ""}\n${row.owner ?? ""}\n${(row.tags ?? []).join("\n")}`.toLowerCase();
 
 function sorted(rows: Row[]) {
   for (let i = 1; i < rows.length; i++)

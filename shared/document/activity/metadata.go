@@ -9,14 +9,14 @@ import (
 
 // metadata says what became of everything that is no rule.
 func (d *differ) metadata(before, after *jsontree.Node) {
-	for _, name := range []string{"key", "type", "valueType", "name", "schemaKey", "readyForCleanup", "sendToClientSdk"} {
+	for _, name := range []string{"key", "type", "valueType", "name", "owner", "schemaKey", "readyForCleanup", "sendToClientSdk"} {
 		before, after := before.Get(name), after.Get(name)
 		text, isText := after.Text()
 		switch {
 		case jsontree.Equal(before, after), before.Absent() && after.Absent():
 		case after.Absent():
 			d.say("", "%s removed", name)
-		case isText && name != "name":
+		case isText && name != "name" && name != "owner":
 			d.say("", "%s: set to %s", name, document.Words(text))
 		case isText:
 			d.say("", "%s: set to %s", name, quoted(text))
@@ -130,6 +130,6 @@ func differing(before, after *jsontree.Node) (names []string) {
 
 // unsaid is what of a document's metadata has no message of its own.
 func unsaid(tree *jsontree.Node) *jsontree.Node {
-	return metadataOf(tree).Without("key", "type", "valueType", "name", "description",
+	return metadataOf(tree).Without("key", "type", "valueType", "name", "description", "owner",
 		"schemaKey", "readyForCleanup", "sendToClientSdk", "access", "tags", "variants")
 }

@@ -111,7 +111,7 @@ func (s *openedScope) store(rules []*jsontree.Node) {
 
 // memberOrder is the order of a document's members as this code writes them.
 var memberOrder = []string{
-	"$schema", "key", "type", "valueType", "name", "description", "access", "tags",
+	"$schema", "key", "type", "valueType", "name", "description", "owner", "access", "tags",
 	"readyForCleanup", "sendToClientSdk", "schemaKey", "default", "environments", "variants",
 }
 

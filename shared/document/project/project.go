@@ -39,12 +39,13 @@ type Item struct {
 	Key         string             `json:"key"`
 	Name        string             `json:"name,omitempty"`
 	Description string             `json:"description,omitempty"`
+	Owner       string             `json:"owner,omitempty"`
 	ValueType   document.ValueType `json:"valueType"`
 	Tags        []string           `json:"tags"`
 }
 
 func itemOf(d *document.Document) Item {
-	return Item{d.Key, d.Name, d.Description, d.ValueType.Canonical(), some(d.Tags)}
+	return Item{d.Key, d.Name, d.Description, d.Owner, d.ValueType.Canonical(), some(d.Tags)}
 }
 
 // FlagSummary is a row of the list of flags.

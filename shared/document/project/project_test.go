@@ -27,7 +27,7 @@ func configRow(d *document.Document, environments []document.Active, commit Comm
 func TestProjections(t *testing.T) {
 	commit := Commit{"abc", &Modified{"2026-01-02T03:04:05Z", "Ada"}}
 	environments := []document.Active{{Name: "staging"}, {Name: "production", Production: true}}
-	rich := documents.Tree(t, `{"$schema":"s","key":"f","type":"feature_flag","valueType":"bool","name":"N","description":"D <b>","access":"support","tags":["a"],"readyForCleanup":false,`+
+	rich := documents.Tree(t, `{"$schema":"s","key":"f","type":"feature_flag","valueType":"bool","name":"N","description":"D <b>","owner":"team-a","access":"support","tags":["a"],"readyForCleanup":false,`+
 		`"default":{"rules":[`+documents.ServesFalse+`],"x":1},"environments":[{"id":"production","rules":[`+documents.TargetsPro+`,`+documents.ServesTrue+`],"x":1}],`+
 		`"variants":[{"name":"on","value":{"type":"bool","value":true,"x":1.0}},{"description":"d","value":{"type":"bool","value":false}}],"sendToClientSdk":true,"schemaKey":"k"}`)
 	bare := documents.Tree(t, `{"key":"c","type":"config","valueType":"int","default":null}`)
@@ -36,20 +36,20 @@ func TestProjections(t *testing.T) {
 		want string
 	}{
 		"flag row": {flagRow(document.View(rich), environments, commit),
-			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
+			`{"key":"f","name":"N","description":"D <b>","owner":"team-a","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
 				`"statuses":{"production":"live"},"environmentStatuses":{"production":"live","staging":"pre_rollout"},` +
 				`"serves":{"default":{"value":false},"production":{"value":true}},` +
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
 		"bare flag row": {flagRow(document.View(bare), environments, Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"statuses":{},"environmentStatuses":{},"serves":{"default":{}},"commitSha":"abc"}`},
 		"flag": {DetailFlag(rich, environments, commit),
-			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
+			`{"key":"f","name":"N","description":"D <b>","owner":"team-a","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
 				`"default":{"rules":[` + documents.ServesFalse + `]},"environments":[{"id":"production","rules":[` + documents.TargetsPro + `,` + documents.ServesTrue + `]}],` +
 				`"variants":[{"name":"on","value":{"type":"bool","value":true,"x":1.0}},{"description":"d","value":{"type":"bool","value":false}}],` +
 				`"environmentStatuses":{"production":"live","staging":"pre_rollout"},` +
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
 		"config row": {configRow(document.View(rich), environments, commit),
-			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"sendToClientSdk":true,"schemaKey":"k",` +
+			`{"key":"f","name":"N","description":"D <b>","owner":"team-a","valueType":"bool","tags":["a"],"sendToClientSdk":true,"schemaKey":"k",` +
 				`"serves":{"default":{"value":false},"production":{"value":true}},"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
 		"bare config row": {configRow(document.View(bare), environments, Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"sendToClientSdk":false,"serves":{"default":{}},"commitSha":"abc"}`},
