@@ -148,6 +148,11 @@ func TestConsoleComparesEnvironments(t *testing.T) {
 	p.cellOf(t, "api.timeout", "staging", "PT7S")
 	p.cellOf(t, "api.timeout", "If copied", `serve "PT7S" to everyone`)
 	p.cellOf(t, "storefront", "staging", "DEBUG +1")
+	p.visit(t, "#/compare?from=staging&to=production&q=api.timeuot")
+	p.cellOf(t, "api.timeout", "staging", "PT7S")
+	p.gone(t, `[aria-label="Select log-level.storefront"]`)
+	p.visit(t, "#/compare?from=staging&to=production")
+	p.cellOf(t, "storefront", "staging", "DEBUG +1")
 	p.sound(t, "compare")
 	for _, key := range []string{"api.timeout", "log-level.storefront"} {
 		p.click(t, `[aria-label="Select `+key+`"]`)

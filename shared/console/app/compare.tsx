@@ -22,7 +22,7 @@ import { Review } from "./review";
 import { Field } from "./values";
 import { count } from "./words";
 import { Icon } from "./icons";
-import { inOrder, wordsOf } from "./search";
+import { matching, wordsOf } from "./search";
 
 type Difference = { type: string; key: string; commitSha: string; messages: Message[] };
 
@@ -73,10 +73,9 @@ export function Compare() {
     type = query.get("type");
   const found = useMemo(
     () =>
-      state.rows.filter(
-        (one) =>
-          (!type || one.type === type) &&
-          words.every((word) => inOrder(word, one.key.toLowerCase())),
+      matching(
+        state.rows.filter((one) => !type || one.type === type),
+        words,
       ),
     [state.rows, type, query.get("q")],
   );

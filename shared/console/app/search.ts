@@ -31,8 +31,9 @@ export function almost(word: string): RegExp | null {
  * The rows with all words in them or, where none has, those whose key has their letters, or all of
  * them but one.
  */
-export function matching(rows: Row[], words: string[]): Row[] {
-  const exact = rows.filter((row) => words.every((word) => row.text?.includes(word)));
+export function matching<R extends Pick<Row, "key" | "text">>(rows: R[], words: string[]): R[] {
+  const text = (row: R) => row.text ?? row.key.toLowerCase();
+  const exact = rows.filter((row) => words.every((word) => text(row).includes(word)));
   if (exact.length || !words.length) return exact;
   const looked = words.map((word) => [word, almost(word)] as const);
   return rows.filter((row) => {
