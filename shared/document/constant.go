@@ -16,7 +16,7 @@ type Outcome struct {
 func (d *Document) OutcomeIn(scope string) Outcome {
 	own, _ := d.Own(scope)
 	rules := slices.Concat(own, d.Default)
-	same, canonical := true, ""
+	same, canonical, targeting := true, "", 0
 	for i, rule := range rules {
 		value, whole := rule.Value.whole()
 		if whole = whole && value.Content != nil; !whole {
@@ -27,14 +27,17 @@ func (d *Document) OutcomeIn(scope string) Outcome {
 			canonical = text
 		}
 		if len(rule.Criteria) > 0 && !rule.CatchAll() {
+			if rule.Schedule == "" {
+				targeting++
+			}
 			continue
 		}
 		if same {
-			i = 0
+			targeting = 0
 		}
-		return Outcome{i, &value, same}
+		return Outcome{targeting, &value, same}
 	}
-	return Outcome{Targeting: len(rules)}
+	return Outcome{Targeting: targeting}
 }
 
 // whole is the value that a rule serves to everyone it reaches. A split of which one

@@ -180,8 +180,29 @@ func (d *decoder) rules(scope *jsontree.Node, pointer string) []Rule {
 	rules := make([]Rule, 0, len(list))
 	for i, entry := range list {
 		rules = append(rules, d.rule(entry, d.in(pointer, "/rules", i)))
+		d.marks(entry, &rules[i], d.in(pointer, "/rules", i), i)
 	}
 	return rules
+}
+
+const inheritedHint = "inherited is rules, entry or environments: what goes again once the environment is resumed"
+
+// marks reads what a rule was made for, beside its criteria.
+func (d *decoder) marks(n *jsontree.Node, rule *Rule, pointer string, place int) {
+	if rule.Paused = d.boolean(n, pointer, "paused"); rule.Paused {
+		rule.Paused = isPause(n)
+		d.check(rule.Paused && place == 0, pointer, "paused", "a rule that is paused stands first in its list, and its only criterion is ALWAYS_TRUE")
+	}
+	if n.Get("inherited") != nil {
+		d.text(n, pointer, "inherited", optional, inheritedHint, func(text string) bool {
+			return slices.Contains([]string{AddedRules, AddedEntry, AddedEnvironments}, text)
+		})
+	}
+	const hint = "scheduled is change, rollout or hold, of a rule whose only criterion is PROP_AFTER on svc.current-time with a time as RFC 3339 has it"
+	if n.Get("scheduled") != nil && d.text(n, pointer, "scheduled", optional, hint, isScheduled) != "" {
+		rule.Schedule = StoredSchedule(n).Kind
+		d.check(rule.Schedule != "", pointer, "scheduled", hint)
+	}
 }
 
 func (d *decoder) rule(n *jsontree.Node, pointer string) Rule {

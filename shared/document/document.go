@@ -97,6 +97,8 @@ type Environment struct {
 type Rule struct {
 	Criteria []Criterion
 	Value    Value
+	Paused   bool   // of a pause: see StoredPause
+	Schedule string // what was made for a time: see StoredSchedule
 }
 
 // Criterion is one condition of a rule.

@@ -1,6 +1,10 @@
 package document
 
-import "svc.example/svc/shared/jsontree"
+import (
+	"slices"
+
+	"svc.example/svc/shared/jsontree"
+)
 
 // What an edit, a projection and the words of a change read of a document as it
 // is stored. Nothing here minds what else is wrong with the document.
@@ -13,8 +17,9 @@ func StoredRules(holder *jsontree.Node) []*jsontree.Node { return holder.Get("ru
 func ReadRules(rules []*jsontree.Node) []Rule {
 	var d decoder
 	read := make([]Rule, 0, len(rules))
-	for _, rule := range rules {
+	for i, rule := range rules {
 		read = append(read, d.rule(rule, ""))
+		d.marks(rule, &read[i], "", i)
 	}
 	return read
 }
@@ -28,8 +33,11 @@ func StoredFallback(rules []*jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// StoredCatchAll reports whether a rule's only criterion is ALWAYS_TRUE.
-func StoredCatchAll(rule *jsontree.Node) bool {
+// StoredCatchAll reports whether a rule's only criterion is ALWAYS_TRUE. The rule of a
+// pause is none: it goes again.
+func StoredCatchAll(rule *jsontree.Node) bool { return unconditional(rule) && !isPause(rule) }
+
+func unconditional(rule *jsontree.Node) bool {
 	criteria := rule.Get("criteria").Elements()
 	if len(criteria) != 1 {
 		return false
@@ -38,13 +46,20 @@ func StoredCatchAll(rule *jsontree.Node) bool {
 	return operator == AlwaysTrue
 }
 
-// TargetingCount counts the rules before the fallback.
-func TargetingCount(rules []*jsontree.Node) int {
+// Targeting are the rules before the fallback. What was made for a time is none, nor is
+// a pause.
+func Targeting(rules []*jsontree.Node) []*jsontree.Node {
 	if StoredFallback(rules) != nil {
-		return len(rules) - 1
+		rules = rules[:len(rules)-1]
 	}
-	return len(rules)
+	if StoredPause(rules) != nil {
+		rules = rules[1:]
+	}
+	return slices.DeleteFunc(slices.Clone(rules), func(rule *jsontree.Node) bool { return StoredSchedule(rule).Kind != "" })
 }
+
+// TargetingCount counts them.
+func TargetingCount(rules []*jsontree.Node) int { return len(Targeting(rules)) }
 
 // IsRollout reports whether a Value object splits its users among several values.
 func IsRollout(value *jsontree.Node) bool {

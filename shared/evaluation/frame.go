@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+
+	"svc.example/svc/shared/document"
 )
 
 // CurrentTime is the property that holds the time of the evaluation, in epoch
 // milliseconds, whatever the context says.
-const CurrentTime = "svc.current-time"
+const CurrentTime = document.CurrentTime
 
 // OlderCurrentTime reports whether rules of older systems mean CurrentTime by a name.
 func OlderCurrentTime(propertyName string) bool {

@@ -72,7 +72,10 @@ func newTargetPlace(rules []*jsontree.Node, shadow int) int {
 			return i + 1
 		}
 	}
-	return document.TargetingCount(rules)
+	if document.StoredFallback(rules) != nil {
+		return len(rules) - 1
+	}
+	return len(rules)
 }
 
 func targetRule(target string, level *jsontree.Node) *jsontree.Node {

@@ -1,0 +1,93 @@
+package document
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// CurrentTime is the property that holds the time of an evaluation, in epoch
+// milliseconds, whatever the context says.
+const CurrentTime = "svc.current-time"
+
+// After is the operator of a rule that begins to hold at a time.
+const After = "PROP_AFTER"
+
+// What a rule that was made for a time is, as its member "scheduled" says. To whoever
+// evaluates, it is a rule on the current time like any other.
+const (
+	ScheduledChange = "change"  // one change of what the scope serves
+	ScheduledStep   = "rollout" // a step of a rollout plan
+	ScheduledHold   = "hold"    // a rollout plan is held, and what it serves meanwhile
+)
+
+// Scheduled is a rule that begins to hold at a time.
+type Scheduled struct {
+	Kind string // ScheduledChange, ScheduledStep or ScheduledHold; "" for any other rule
+	At   time.Time
+	Rule *jsontree.Node
+}
+
+// StoredSchedule reads a stored rule as one that was made for a time. A rule on the
+// current time that does not say so is a targeting rule.
+func StoredSchedule(rule *jsontree.Node) Scheduled {
+	kind, _ := rule.Get("scheduled").Text()
+	criteria := rule.Get("criteria").Elements()
+	if !isScheduled(kind) || len(criteria) != 1 {
+		return Scheduled{}
+	}
+	operator, _ := criteria[0].Get("operator").Text()
+	property, _ := criteria[0].Get("propertyName").Text()
+	text, _ := criteria[0].Get("valueToMatch").Get("value").Text()
+	at, problem := Moment(text)
+	if operator != After || property != CurrentTime || problem != "" {
+		return Scheduled{}
+	}
+	return Scheduled{kind, at, rule}
+}
+
+func isScheduled(kind string) bool {
+	return kind == ScheduledChange || kind == ScheduledStep || kind == ScheduledHold
+}
+
+// StoredPause is the first of some rules where it says that the scope is paused: it
+// serves everybody one value, and the rules below it wait. It is nil for none.
+func StoredPause(rules []*jsontree.Node) *jsontree.Node {
+	if len(rules) > 0 && isPause(rules[0]) {
+		return rules[0]
+	}
+	return nil
+}
+
+// What a pause added for an environment that inherited the default rules, as its
+// member "inherited" says.
+const (
+	AddedRules        = "rules"        // to an entry whose list was empty
+	AddedEntry        = "entry"        // to environments
+	AddedEnvironments = "environments" // to the document, with the entry
+)
+
+// isPause reports whether a rule is marked as one of a pause.
+func isPause(rule *jsontree.Node) bool {
+	paused, _ := rule.Get("paused").Bool()
+	return paused && unconditional(rule)
+}
+
+// Moment reads a time as RFC 3339 has it, to the millisecond, or says what is wrong
+// with the text.
+func Moment(text string) (at time.Time, problem string) {
+	if err := at.UnmarshalText([]byte(text)); err == nil {
+		return at.UTC().Truncate(time.Millisecond), ""
+	} else if parsed := (*time.ParseError)(nil); errors.As(err, &parsed) && strings.Contains(parsed.Message, "out of range") {
+		if _, seconds, _ := strings.Cut(text, "T"); len(seconds) > 7 && seconds[5:8] == ":60" {
+			return at, "a leap second is no time that a clock here shows; take the second before or after it"
+		}
+		return at, "there is no such time: " + QuotedWords(text)
+	}
+	return at, "a time is a date, a time of day and a zone, such as 2026-12-24T18:00:00Z or 2026-12-24T19:00:00+01:00"
+}
+
+// MomentText is how a time is written.
+func MomentText(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
