@@ -50,7 +50,7 @@ func (s *Session) Flag(ctx context.Context, key string) (*project.FlagDetail, er
 	if err != nil {
 		return nil, err
 	}
-	detail := project.DetailFlag(p.Tree, v.Workspace().WithStatus(), served.LastCommit(p.file))
+	detail := project.DetailFlag(p.Tree, v.Workspace().WithStatus(), served.LastCommit(p.file), s.service.settings.Now())
 	detail.Key = p.Key
 	return &detail, nil
 }
@@ -61,7 +61,7 @@ func (s *Session) Config(ctx context.Context, key string) (*project.ConfigDetail
 	if err != nil {
 		return nil, err
 	}
-	detail := project.DetailConfig(p.Tree, served.LastCommit(p.file))
+	detail := project.DetailConfig(p.Tree, served.LastCommit(p.file), s.service.settings.Now())
 	detail.Key = p.Key
 	return &detail, nil
 }

@@ -49,6 +49,9 @@ func keptWith(work handler, evaluations bool) handler {
 		if err != nil {
 			return nil, err
 		}
+		if told, is := result.(interface{ Turns() bool }); is && told.Turns() {
+			return result, nil // another one in a moment
+		}
 		p, err := pageOf(result)
 		if err != nil {
 			return nil, err

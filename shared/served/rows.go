@@ -25,7 +25,7 @@ func (v *View) makeRows() {
 				alike[lifecycles] = known
 			}
 			row.Statuses, row.EnvironmentStatuses = known.Statuses, known.EnvironmentStatuses
-			row.Serves = stored.Servings.In(active)
+			row.Serves, row.Timed = stored.Servings.In(active), stored.Servings.Timed(active)
 			if everyone, is := stored.Servings.One(active); is {
 				row.Everyone = &everyone
 			}
@@ -38,7 +38,7 @@ func (v *View) makeRows() {
 		return projected(v.of(document.Config), func(p placed) ConfigRow {
 			stored := p.row.(*project.ConfigOutline)
 			row := ConfigRow{ConfigSummary: stored.ConfigSummary}
-			row.Serves = stored.Servings.In(active)
+			row.Serves, row.Timed = stored.Servings.In(active), stored.Servings.Timed(active)
 			row.Commit = LastCommit(p.file)
 			return row
 		})

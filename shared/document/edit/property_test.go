@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -330,7 +331,7 @@ func FuzzReads(f *testing.F) {
 			d := document.View(tree)
 			active := []document.Active{{Name: scope, Production: true}}
 			for _, v := range []any{
-				project.OutlineFlag(d), project.DetailFlag(tree, active, project.Commit{}), project.OutlineConfig(d), project.DetailConfig(tree, project.Commit{}),
+				project.OutlineFlag(d), project.DetailFlag(tree, active, project.Commit{}, time.Now()), project.OutlineConfig(d), project.DetailConfig(tree, project.Commit{}, time.Now()),
 				project.SummarizeSegment(d, ""), project.DetailSegment(tree, ""), project.SummarizeLogLevel(tree, "", ""),
 			} {
 				must.Get(json.Marshal(v))(t)

@@ -1,6 +1,8 @@
 package project
 
 import (
+	"time"
+
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
@@ -38,7 +40,7 @@ func SummarizeLogLevel(tree *jsontree.Node, commitSHA, lastModified string) LogL
 	d := document.View(tree)
 	row := LogLevelRow{Key: d.Key, Tags: some(d.Tags), CommitSHA: commitSHA, LastModified: lastModified}
 	row.Scopes = append(row.Scopes, levelsOf(document.DefaultScope, document.StoredRules(tree.Get("default"))))
-	for _, e := range storedEnvironments(tree) {
+	for _, e := range storedEnvironments(tree, time.Time{}) {
 		row.Scopes = append(row.Scopes, levelsOf(e.ID, e.Rules))
 	}
 	return row

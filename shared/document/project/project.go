@@ -4,6 +4,7 @@ package project
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"svc.example/svc/shared/document"
@@ -55,6 +56,7 @@ type FlagSummary struct {
 	Statuses            map[string]document.Lifecycle `json:"statuses"`
 	EnvironmentStatuses map[string]document.Lifecycle `json:"environmentStatuses"`
 	Serves              json.RawMessage               `json:"serves"` // a Serving by its scope
+	Timed
 	Commit
 }
 
@@ -85,6 +87,7 @@ type ConfigSummary struct {
 	SendToClientSDK bool            `json:"sendToClientSdk"`
 	SchemaKey       string          `json:"schemaKey,omitempty"`
 	Serves          json.RawMessage `json:"serves"`
+	Timed
 	Commit
 }
 
@@ -110,12 +113,14 @@ func OutlineConfig(d *document.Document) ConfigOutline {
 // RuleList is an object with rules as they are stored.
 type RuleList struct {
 	Rules []*jsontree.Node `json:"rules"`
+	TimedScope
 }
 
 // EnvironmentRules is one environment's own rules as they are stored.
 type EnvironmentRules struct {
 	ID    string           `json:"id"`
 	Rules []*jsontree.Node `json:"rules"`
+	TimedScope
 }
 
 // VariantDetail is one variant, its value as it is stored.
@@ -134,12 +139,18 @@ type FlagDetail struct {
 	Environments        []EnvironmentRules            `json:"environments"`
 	Variants            []VariantDetail               `json:"variants"`
 	EnvironmentStatuses map[string]document.Lifecycle `json:"environmentStatuses"`
+	Timed
 	Commit
 }
 
-// DetailFlag projects a flag onto its detail.
-func DetailFlag(tree *jsontree.Node, environments []document.Active, commit Commit) FlagDetail {
-	detail := detailOf(tree, document.View(tree), commit)
+// Turns reports whether the detail says what holds now, which changes with the time.
+func (d FlagDetail) Turns() bool {
+	return d.Default.turns() || slices.ContainsFunc(d.Environments, func(e EnvironmentRules) bool { return e.turns() })
+}
+
+// DetailFlag projects a flag onto its detail, as it is at a time.
+func DetailFlag(tree *jsontree.Node, environments []document.Active, commit Commit, now time.Time) FlagDetail {
+	detail := detailOf(tree, document.View(tree), commit, now)
 	_, detail.EnvironmentStatuses = document.LifecyclesOf(document.View(tree)).Statuses(environments)
 	return detail
 }
@@ -152,35 +163,52 @@ type ConfigDetail struct {
 }
 
 // DetailConfig projects a config onto its detail.
-func DetailConfig(tree *jsontree.Node, commit Commit) ConfigDetail {
+func DetailConfig(tree *jsontree.Node, commit Commit, now time.Time) ConfigDetail {
 	d := document.View(tree)
-	detail := detailOf(tree, d, commit)
+	detail := detailOf(tree, d, commit, now)
 	detail.EnvironmentStatuses = map[string]document.Lifecycle{}
 	return ConfigDetail{detail, d.SendToClientSDK, d.SchemaKey}
 }
 
-func detailOf(tree *jsontree.Node, d *document.Document, commit Commit) FlagDetail {
+func detailOf(tree *jsontree.Node, d *document.Document, commit Commit, now time.Time) FlagDetail {
 	variants := []VariantDetail{}
 	for _, variant := range tree.Get("variants").Elements() {
 		name, _ := variant.Get("name").Text()
 		description, _ := variant.Get("description").Text()
 		variants = append(variants, VariantDetail{name, description, variant.Get("value")})
 	}
-	return FlagDetail{
+	detail := FlagDetail{
 		Item:            itemOf(d),
 		ReadyForCleanup: d.ReadyForCleanup,
-		Default:         RuleList{some(document.StoredRules(tree.Get("default")))},
-		Environments:    storedEnvironments(tree),
+		Environments:    storedEnvironments(tree, now),
 		Variants:        variants,
 		Commit:          commit,
 	}
+	detail.Default.Rules = some(document.StoredRules(tree.Get("default")))
+	detail.Default.TimedScope = timedScope(detail.Default.Rules, now)
+	detail.note(document.DefaultScope, detail.Default.TimedScope)
+	for _, e := range detail.Environments {
+		detail.note(e.ID, e.TimedScope)
+	}
+	return detail
 }
 
-func storedEnvironments(tree *jsontree.Node) []EnvironmentRules {
+// note puts a scope among those that are paused, or in which something is scheduled.
+func (t *Timed) note(scope string, timed TimedScope) {
+	if timed.Paused {
+		t.Paused = append(t.Paused, scope)
+	}
+	if timed.turns() {
+		t.Scheduled = append(t.Scheduled, scope)
+	}
+}
+
+func storedEnvironments(tree *jsontree.Node, now time.Time) []EnvironmentRules {
 	environments := []EnvironmentRules{}
 	for _, entry := range tree.Get("environments").Elements() {
 		if id, ok := entry.Get("id").Text(); ok {
-			environments = append(environments, EnvironmentRules{id, some(document.StoredRules(entry))})
+			rules := some(document.StoredRules(entry))
+			environments = append(environments, EnvironmentRules{id, rules, timedScope(rules, now)})
 		}
 	}
 	return environments
@@ -211,7 +239,7 @@ type SegmentDetail struct {
 // DetailSegment projects a segment onto its detail.
 func DetailSegment(tree *jsontree.Node, commitSHA string) SegmentDetail {
 	d := document.View(tree)
-	return SegmentDetail{d.Key, d.Name, RuleList{some(document.StoredRules(tree.Get("default")))}, commitSHA}
+	return SegmentDetail{d.Key, d.Name, RuleList{Rules: some(document.StoredRules(tree.Get("default")))}, commitSHA}
 }
 
 // some is a list that JSON shows as [] when it is empty, not as null.

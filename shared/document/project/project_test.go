@@ -2,6 +2,7 @@ package project
 
 import (
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/testing/documents"
@@ -42,7 +43,7 @@ func TestProjections(t *testing.T) {
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
 		"bare flag row": {flagRow(document.View(bare), environments, Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"statuses":{},"environmentStatuses":{},"serves":{"default":{}},"commitSha":"abc"}`},
-		"flag": {DetailFlag(rich, environments, commit),
+		"flag": {DetailFlag(rich, environments, commit, time.Time{}),
 			`{"key":"f","name":"N","description":"D <b>","owner":"team-a","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
 				`"default":{"rules":[` + documents.ServesFalse + `]},"environments":[{"id":"production","rules":[` + documents.TargetsPro + `,` + documents.ServesTrue + `]}],` +
 				`"variants":[{"name":"on","value":{"type":"bool","value":true,"x":1.0}},{"description":"d","value":{"type":"bool","value":false}}],` +
@@ -53,7 +54,7 @@ func TestProjections(t *testing.T) {
 				`"serves":{"default":{"value":false},"production":{"value":true}},"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
 		"bare config row": {configRow(document.View(bare), environments, Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"sendToClientSdk":false,"serves":{"default":{}},"commitSha":"abc"}`},
-		"bare config": {DetailConfig(bare, Commit{SHA: "abc"}),
+		"bare config": {DetailConfig(bare, Commit{SHA: "abc"}, time.Time{}),
 			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"default":{"rules":[]},"environments":[],"variants":[],` +
 				`"environmentStatuses":{},"commitSha":"abc","sendToClientSdk":false}`},
 		"segment row":      {SummarizeSegment(document.View(rich), "abc"), `{"key":"f","name":"N","description":"D <b>","ruleCount":1,"commitSha":"abc"}`},

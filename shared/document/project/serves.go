@@ -14,7 +14,8 @@ import (
 // Serving is what a scope serves, in short: after so many targeting rules one value to
 // everyone else, or a split; neither where no rule holds for everyone.
 type Serving struct {
-	Rules int `json:"rules,omitempty"`
+	Rules  int  `json:"rules,omitempty"`
+	Paused bool `json:"paused,omitempty"`
 	*ShortValue
 	Split []Share `json:"split,omitempty"`
 }
@@ -46,6 +47,14 @@ type scopeServing struct {
 	text   json.RawMessage // a Serving
 	shown  ShortValue      // what everyone gets
 	digest string          // of that in full; "": not everyone gets the same
+	paused bool
+	timed  bool // something is scheduled
+}
+
+// Timed are the scopes of an item that are paused, and in which something is scheduled.
+type Timed struct {
+	Paused    []string `json:"paused,omitempty"`
+	Scheduled []string `json:"scheduled,omitempty"`
 }
 
 // ServingsOf sums up what a document serves.
@@ -60,6 +69,13 @@ func ServingsOf(d *document.Document) Servings {
 func servingOf(d *document.Document, scope string) scopeServing {
 	outcome := d.OutcomeIn(scope)
 	serving, s := Serving{Rules: outcome.Targeting}, scopeServing{scope: scope}
+	rules := d.Default
+	if scope != document.DefaultScope {
+		rules, _ = d.Own(scope)
+	}
+	s.paused = len(rules) > 0 && rules[0].Paused
+	s.timed = slices.ContainsFunc(rules, func(r document.Rule) bool { return r.Schedule != "" })
+	serving.Paused = s.paused
 	switch value := outcome.Else; {
 	case value == nil:
 	case value.Weighted != nil:
@@ -105,6 +121,22 @@ func shorten(value document.Value) ShortValue {
 	}
 	cut := string([]rune(text[:min(len(text), maxShown*utf8.UTFMax)])[:maxShown])
 	return ShortValue{Value: jsontree.NewString(cut).Compact(), Truncated: true}
+}
+
+// Timed are those of the default rules, and of these environments.
+func (s Servings) Timed(environments []document.Active) (t Timed) {
+	for _, one := range s {
+		if one.scope != document.DefaultScope && !slices.ContainsFunc(environments, func(e document.Active) bool { return e.Name == one.scope }) {
+			continue
+		}
+		if one.paused {
+			t.Paused = append(t.Paused, one.scope)
+		}
+		if one.timed {
+			t.Scheduled = append(t.Scheduled, one.scope)
+		}
+	}
+	return t
 }
 
 // In is what the default rules and those environments serve that have an entry, as an object.
