@@ -22,6 +22,8 @@ func (d *differ) rules(before, after *jsontree.Node) {
 		old, held := was[id]
 		now, holds := is[id]
 		switch {
+		case !holds && wasInherited(old.rules):
+			d.say(id, "%s", resumed)
 		case !holds:
 			d.say(id, "own rules removed; the default rules hold")
 		case !held:
@@ -46,10 +48,22 @@ func (s scopeDiff) diff(before, after []*jsontree.Node) {
 		return
 	}
 	count := len(s.messages)
-	was, is := before[:document.TargetingCount(before)], after[:document.TargetingCount(after)]
+	if len(after) == 0 && wasInherited(before) {
+		s.say(s.scope, "%s", resumed)
+		return
+	}
+	s.pause(before, after)
+	if len(before) == 0 && wasInherited(after) {
+		return // and the rest is what it inherits
+	}
+	settled := s.scheduled(before, after)
+	was, is := document.Targeting(before), document.Targeting(after)
+	if s.added && len(s.messages) > count && equalRules(was, is) && jsontree.Equal(document.StoredFallback(before), document.StoredFallback(after)) {
+		return // it has what it inherits, beside that
+	}
 	// Rules that are put before what an environment inherits leave that as it was: only
 	// where it is all that the environment now has, it has been pinned.
-	if !s.added || equalRules(was, is) || !jsontree.Equal(document.StoredFallback(before), document.StoredFallback(after)) {
+	if !settled && (!s.added || equalRules(was, is) || !jsontree.Equal(document.StoredFallback(before), document.StoredFallback(after))) {
 		s.fallback(before, after)
 	}
 	if s.kind == document.LogLevel {

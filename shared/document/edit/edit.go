@@ -12,6 +12,7 @@ package edit
 
 import (
 	"slices"
+	"time"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -24,6 +25,10 @@ type Place struct {
 	Scope string
 	// ReplaceTargeting puts the fallback in the place of the whole list.
 	ReplaceTargeting bool
+	// At is when it is to be so, as RFC 3339 has it; nil for at once.
+	At *string
+	// Now is what the time is.
+	Now time.Time
 }
 
 // Edited is what an edit made of a document.
@@ -64,14 +69,25 @@ type Edited struct {
 	// NowPlain: the fallback was encrypted, or provided by the environment of the
 	// applications, and is plain now.
 	NowPlain bool
-	// NewSplit: the fallback is a rollout where none stood; see StickBy.
+	// NewSplit: the scope has a rollout where none stood; see StickBy.
 	NewSplit bool
+	// Detached: an environment that inherited before it was paused keeps rules of its own,
+	// since these or the default rules have changed meanwhile.
+	Detached bool
+	// Paused: the scope is paused, and nobody gets what was written beneath yet.
+	Paused bool
+	// Ended says of what had been scheduled in the scope that this edit ended it, and Due
+	// of what still is, when it comes; in words.
+	Ended, Due []string
+
+	splits []*jsontree.Node // that are new
 }
 
 // StickBy makes a new split sticky by a property.
 func (e *Edited) StickBy(property string) {
-	split := e.Rules[len(e.Rules)-1].Get("value").Get("value")
-	split.Set("hashByPropertyName", jsontree.NewString(property))
+	for _, split := range e.splits {
+		split.Get("value").Set("hashByPropertyName", jsontree.NewString(property))
+	}
 	e.View = document.ReadRules(e.Rules)
 }
 
@@ -127,8 +143,25 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 	if err != nil {
 		return nil, err
 	}
-	rules := s.rules
-	fallback := document.StoredFallback(rules)
+	l := layoutOf(s.rules)
+	if place.At != nil {
+		split, err := l.schedule(place, makes)
+		if err != nil {
+			return nil, err
+		}
+		e, err := s.closeTimed(l, place)
+		if err == nil && e.Changed {
+			e.Paused = len(l.pause) > 0
+			if e.NewSplit = split != nil; e.NewSplit {
+				e.splits = []*jsontree.Node{split}
+			}
+		}
+		return e, err
+	}
+	replaced := document.Targeting(s.own)
+	// What has come by now is what is served, and what the edit begins with.
+	l.settle(place.Now.Add(Slack), true)
+	fallback := l.fallback
 	if fallback == nil {
 		fallback = unconditional(nil)
 		// The default rules' one has held here until now: of a secret that was served
@@ -136,7 +169,7 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 		if held := document.StoredFallback(document.StoredRules(tree.Get("default"))); held != nil && place.Scope != document.DefaultScope {
 			fallback = held.Clone()
 		}
-		rules = append(rules[:len(rules):len(rules)], fallback)
+		l.fallback = fallback
 	}
 	stored := fallback.Get("value")
 	value, err := makes(stored)
@@ -145,15 +178,34 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 	}
 	nowPlain := keptElsewhere(stored) && !keptElsewhere(value)
 	fallback.Set("value", value)
+	ended := l.end()
+	due := l.due(place.Now)
 	if place.ReplaceTargeting {
-		rules = rules[len(rules)-1:]
+		l.over, l.targeting, l.below = nil, nil, nil
 	}
-	e, err := s.close(rules, place.ReplaceTargeting)
-	if err == nil {
-		e.NowPlain = nowPlain
-		e.NewSplit = document.IsRollout(value) && !document.IsRollout(stored)
+	e, err := s.close(l.rules(), place.ReplaceTargeting)
+	if err != nil {
+		return e, err
 	}
-	return e, err
+	if !place.ReplaceTargeting {
+		replaced = replaced[:len(replaced)-min(len(replaced), len(l.targeting))]
+	}
+	e.ReplacedTargetingRuleCount = len(replaced)
+	e.NowPlain = nowPlain
+	if e.NewSplit = document.IsRollout(value) && !document.IsRollout(stored); e.NewSplit {
+		e.splits = []*jsontree.Node{value}
+	}
+	if ended {
+		e.Ended = append(e.Ended, "the rollout plan that stood here")
+	}
+	if e.Due = due; place.ReplaceTargeting {
+		for _, at := range due {
+			e.Ended = append(e.Ended, "what was scheduled for "+at)
+		}
+		e.Due = nil
+	}
+	e.Paused = len(l.pause) > 0
+	return e, nil
 }
 
 // keptElsewhere reports whether what a value, or an arm of it, comes to does not
@@ -163,13 +215,16 @@ func keptElsewhere(value *jsontree.Node) bool {
 		slices.ContainsFunc(document.StoredArms(value), func(arm *jsontree.Node) bool { return keptElsewhere(arm.Get("value")) })
 }
 
+// unchanged is what came of an edit that has nothing to do.
+func (s *openedScope) unchanged() *Edited {
+	return &Edited{Tree: s.given, Rules: s.own, View: document.ReadRules(s.own), Previously: s.previously, PreservedTargetingRuleCount: document.TargetingCount(s.own)}
+}
+
 // close puts the rules into the tree and says what came of it.
 func (s *openedScope) close(rules []*jsontree.Node, replaced bool) (*Edited, error) {
 	e := &Edited{Tree: s.tree, Changed: true, Rules: rules, Previously: s.previously}
 	s.store(rules)
-	if replaced {
-		e.ReplacedTargetingRuleCount = document.TargetingCount(s.own)
-	} else {
+	if !replaced {
 		e.PreservedTargetingRuleCount = document.TargetingCount(rules)
 	}
 	if jsontree.Equal(s.given, s.tree) {

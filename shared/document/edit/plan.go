@@ -1,0 +1,311 @@
+package edit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// MaxSteps is how many steps a rollout plan may have.
+const MaxSteps = 20
+
+// What can be done with a rollout plan that stands.
+const (
+	PlanHold   = "hold"   // at the step that holds
+	PlanResume = "resume" // with the steps that are left, later by the time that it was held
+	PlanBack   = "back"   // to the step before, and hold there
+)
+
+// step is one of a plan as sent.
+type step struct {
+	at     time.Time // zero for at once
+	weight int64
+}
+
+// planned is a plan as sent.
+type planned struct {
+	steps       []step
+	value, from *jsontree.Node // bare; from nil for the fallback's
+	property    string
+	do          string // one of PlanHold and its like, and nothing else
+}
+
+// readPlan reads a plan, and says all that is wrong with it whatever the document is.
+func readPlan(tree *jsontree.Node, now time.Time) (p planned, issues []document.Issue) {
+	const at = "/rolloutPlan"
+	issue := func(pointer, format string, args ...any) {
+		issues = append(issues, document.Issue{Pointer: at + pointer, Message: fmt.Sprintf(format, args...)})
+	}
+	if tree == nil || tree.Kind != jsontree.Object {
+		issue("", `a rollout plan is {"steps": [{"at", "percent"}], "value", "from", "hashByPropertyName"}, or {"do": "hold"} of one that runs`)
+		return p, issues
+	}
+	fields := []string{"steps", "value", "from", "hashByPropertyName", "do"}
+	for _, m := range tree.Members {
+		if !slices.Contains(fields, m.Name) {
+			issue(jsontree.Pointer(m.Name), "unknown field %s; a plan has steps, value, from and hashByPropertyName, or do", document.QuotedWords(m.Name))
+		}
+	}
+	if do := tree.Get("do"); do != nil {
+		p.do, _ = do.Text()
+		if !slices.Contains([]string{PlanHold, PlanResume, PlanBack}, p.do) {
+			issue("/do", "do is hold, resume or back")
+		}
+		if slices.ContainsFunc(fields[:4], func(name string) bool { return tree.Get(name) != nil }) {
+			issue("", "send either a plan or what to do with the one that stands (do), not both")
+		}
+		return p, issues
+	}
+	p.value, p.from = tree.Get("value"), tree.Get("from")
+	if p.value == nil {
+		issue("/value", "value is missing: what those get who are in")
+	}
+	if p.value != nil && p.from != nil && jsontree.Equal(p.value, p.from) {
+		issue("/from", "from is another value than value: what those get who are not in yet")
+	}
+	if by := tree.Get("hashByPropertyName"); by != nil {
+		if p.property, _ = by.Text(); p.property == "" {
+			issue("/hashByPropertyName", "hashByPropertyName is the name of a property, such as user.key; left out, it is that of the last rollout here")
+		}
+	}
+	steps := tree.Get("steps")
+	if steps == nil || steps.Kind != jsontree.Array || len(steps.Items) == 0 || len(steps.Items) > MaxSteps {
+		issue("/steps", `steps is an array of 1 to %d objects {"at", "percent"}`, MaxSteps)
+		if steps == nil || len(steps.Items) > 10*MaxSteps {
+			return p, issues
+		}
+	}
+	for i, entry := range steps.Elements() {
+		s, wrong := readStep(entry, at+"/steps/"+strconv.Itoa(i), i == 0, now)
+		if len(wrong) == 0 && i > 0 {
+			before := p.steps[i-1]
+			if !s.at.After(before.at) && !before.at.IsZero() {
+				words := "is at the time of the step before"
+				if s.at.Before(before.at) {
+					words = "is before the step before it"
+				}
+				wrong = append(wrong, document.Issue{Pointer: at + "/steps/" + strconv.Itoa(i) + "/at", Message: "the step " + words + "; steps are in the order of their times"})
+			}
+			if s.weight <= before.weight && before.weight > 0 {
+				wrong = append(wrong, document.Issue{Pointer: at + "/steps/" + strconv.Itoa(i) + "/percent", Message: "the percent of a step is more than that of the one before it, so that nobody who is in goes out"})
+			}
+		}
+		p.steps, issues = append(p.steps, s), append(issues, wrong...)
+	}
+	return p, issues
+}
+
+func readStep(entry *jsontree.Node, pointer string, first bool, now time.Time) (s step, issues []document.Issue) {
+	if entry.Kind != jsontree.Object {
+		return s, []document.Issue{{Pointer: pointer, Message: `a step is an object {"at", "percent"}, not ` + entry.Kind.String()}}
+	}
+	for _, m := range entry.Members {
+		if m.Name != "at" && m.Name != "percent" {
+			issues = append(issues, document.Issue{Pointer: pointer + jsontree.Pointer(m.Name), Message: "unknown field " + document.QuotedWords(m.Name) + "; a step has at and percent"})
+		}
+	}
+	if at := entry.Get("at"); at != nil || !first {
+		text, _ := at.Text()
+		if at == nil {
+			issues = append(issues, document.Issue{Pointer: pointer + "/at", Message: "at is missing; only the first step may leave it out, to begin at once"})
+		} else {
+			var wrong []document.Issue
+			s.at, wrong = future(text, pointer+"/at", now)
+			issues = append(issues, wrong...)
+		}
+	}
+	percent := entry.Get("percent")
+	problem := "percent is a number above 0, to 100"
+	if percent != nil && percent.Kind == jsontree.Number {
+		if s.weight, problem = parsePercent(percent.Literal()); problem == "" && s.weight == 0 {
+			problem = "percent is a number above 0, to 100"
+		}
+	}
+	if problem != "" {
+		issues = append(issues, document.Issue{Pointer: pointer + "/percent", Message: problem})
+	}
+	return s, issues
+}
+
+// PlanIssues are what is wrong with a plan whatever the document is. That a time is past
+// is among them only where something else is wrong too: by itself it is the document's
+// matter, so that a request can be repeated.
+func PlanIssues(plan *jsontree.Node, now time.Time) []document.Issue {
+	_, issues := readPlan(plan, time.Time{})
+	if len(issues) > 0 {
+		_, issues = readPlan(plan, now)
+	}
+	return issues
+}
+
+// SetPlan has a scope serve a value to more and more contexts, by a rule for each step; or
+// does what is asked with the plan that stands. A plan takes the place of another.
+func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, error) {
+	p, issues := readPlan(plan, place.Now)
+	s, err := openScope(tree, place.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if p.do != "" {
+		if err := refuse(issues...); err != nil {
+			return nil, err
+		}
+		return s.controlPlan(place, p.do)
+	}
+	l := layoutOf(s.rules)
+	property := ""
+	if standing, _ := planIn(slices.Concat(l.over, l.below)); len(standing) > 0 {
+		property, _ = standing[0].Rule.Get("value").Get("value").Get("hashByPropertyName").Text()
+	}
+	l.settle(place.Now.Add(Slack), true)
+	ended := l.end()
+	stored := l.fallback.Get("value")
+	if stored == nil && place.Scope != document.DefaultScope { // that of the default rules holds here
+		stored = document.StoredFallback(document.StoredRules(tree.Get("default"))).Get("value")
+	}
+	split := splitter{valueTypeOf(tree), document.SecrecyOf(stored), variantsOf(tree)}
+	from, at := p.from, "/rolloutPlan/from"
+	if from == nil && p.value != nil {
+		if from = otherThan(stored, p.value, split); from != nil && jsontree.Equal(from, p.value) {
+			issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: everyone is served the value already, so say what those get who are not in yet"})
+		}
+	}
+	if from == nil && p.value != nil {
+		issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: the environment has no one other value that it serves to everyone now"})
+	}
+	shares := []share{{"/rolloutPlan/value", p.value, 0}, {at, from, 0}}
+	if slices.ContainsFunc(issues, func(i document.Issue) bool { return i.Pointer == at }) {
+		shares = shares[:1]
+	}
+	if _, wrong := split.arms(shares); len(wrong) > 0 {
+		for _, issue := range wrong { // their pointers end in /value, as those of a rollout's entries do
+			issue.Pointer = issue.Pointer[:len(issue.Pointer)-len("/value")]
+			issues = append(issues, issue)
+		}
+	}
+	if err := refuse(issues...); err != nil {
+		return nil, err
+	}
+	var splits []*jsontree.Node
+	by := cmp.Or(p.property, property, SplitProperty(tree, place.Scope), SplitProperty(tree, document.DefaultScope))
+	sticky := p.property == "" && property == "" && !document.IsRollout(stored)
+	part := l.part(place.ReplaceTargeting)
+	for _, step := range p.steps {
+		shares[0].weight, shares[1].weight = step.weight, document.FullWeight-step.weight
+		arms, _ := split.arms(shares)
+		value := weightedOver(nil, arms, by)
+		splits = append(splits, value)
+		if step.at.IsZero() {
+			l.fallback = unconditional(value)
+			if place.ReplaceTargeting {
+				l.over, l.targeting, part = nil, nil, &l.below
+			}
+			continue
+		}
+		insert(part, scheduledRule(document.ScheduledStep, step.at, value))
+	}
+	closed, err := s.closeTimed(l, place)
+	if err != nil || !closed.Changed {
+		return closed, err
+	}
+	closed.splits, closed.NewSplit = splits, sticky
+	closed.ReplacedTargetingRuleCount = len(document.Targeting(s.own)) - min(len(document.Targeting(s.own)), len(l.targeting))
+	if ended {
+		closed.Ended = append(closed.Ended, "the rollout plan that stood here")
+	}
+	closed.Due, closed.Paused = l.due(place.Now), len(l.pause) > 0
+	return closed, nil
+}
+
+// otherThan is the value that everyone gets, or that those get of a split over two who
+// are not in; nil where there is none such.
+func otherThan(stored, value *jsontree.Node, split splitter) *jsontree.Node {
+	arms := document.StoredArms(stored)
+	if !document.IsRollout(stored) {
+		return stored.Get("value")
+	}
+	typed, _ := split.value(value)
+	if len(arms) != 2 || typed == nil {
+		return nil
+	}
+	for i, arm := range arms {
+		if document.Meaning(arm.Get("value")) == document.Meaning(typed) {
+			return arms[1-i].Get("value").Get("value")
+		}
+	}
+	return nil
+}
+
+// controlPlan holds a plan, has it go on, or takes it back by a step.
+func (s *openedScope) controlPlan(place Place, do string) (*Edited, error) {
+	l := layoutOf(s.rules)
+	part := &l.below
+	if slices.ContainsFunc(l.over, isPlanned) {
+		part = &l.over
+	}
+	steps, hold := planIn(*part)
+	if len(s.own) == 0 || len(steps) == 0 {
+		return nil, refuse(document.Issue{Pointer: "/rolloutPlan/do", Message: "there is no rollout plan here to " + map[string]string{PlanHold: "hold", PlanResume: "resume", PlanBack: "take back by a step"}[do]})
+	}
+	now := place.Now.Truncate(time.Second)
+	current := currentStep(steps, hold, place.Now)
+	if do == PlanHold && (hold != nil || current == len(steps)-1) || do == PlanResume && hold == nil || do == PlanBack && current < 0 {
+		return s.unchanged(), nil
+	}
+	*part = slices.DeleteFunc(*part, func(rule *jsontree.Node) bool { return hold != nil && rule == hold.Rule })
+	since := now
+	switch do {
+	case PlanResume:
+		later := now.Sub(hold.At)
+		for i := current + 1; i < len(steps); i++ {
+			(*part)[slices.Index(*part, steps[i].Rule)] = scheduledRule(document.ScheduledStep, steps[i].At.Add(later), steps[i].Rule.Get("value"))
+		}
+		slices.SortStableFunc(*part, func(a, b *jsontree.Node) int {
+			return document.StoredSchedule(b).At.Compare(document.StoredSchedule(a).At)
+		})
+		return s.closeTimed(l, place)
+	case PlanBack:
+		since = steps[max(0, current-1)].At
+		current--
+	}
+	value := l.fallback.Get("value")
+	if current >= 0 {
+		value = steps[current].Rule.Get("value")
+	}
+	if value == nil {
+		return nil, refuse(document.Issue{Pointer: "/rolloutPlan/do", Message: "nothing was served here before the plan's first step, so there is nothing to go back to"})
+	}
+	rule := scheduledRule(document.ScheduledHold, since, value.Clone())
+	*part = slices.Insert(*part, slices.IndexFunc(*part, isPlanned), rule)
+	return s.closeTimed(l, place)
+}
+
+// planIn are the steps among what is scheduled, in the order of their times, and where
+// the plan is held; nil for nowhere.
+func planIn(scheduled []*jsontree.Node) (steps []document.Scheduled, hold *document.Scheduled) {
+	for _, rule := range slices.Backward(scheduled) {
+		switch s := document.StoredSchedule(rule); s.Kind {
+		case document.ScheduledStep:
+			steps = append(steps, s)
+		case document.ScheduledHold:
+			hold = &s
+		}
+	}
+	return steps, hold
+}
+
+// currentStep is the step that holds, -1 before the first one.
+func currentStep(steps []document.Scheduled, hold *document.Scheduled, now time.Time) int {
+	current := -1
+	for i, s := range steps {
+		if hold == nil && s.At.Before(now) || hold != nil && jsontree.Equal(s.Rule.Get("value"), hold.Rule.Get("value")) {
+			current = i
+		}
+	}
+	return current
+}
