@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -141,6 +142,8 @@ type write struct {
 	// restores: the write brings back what was stored, or deletes; copies: its values are
 	// stored elsewhere in the document. The others set values of their own.
 	restores, copies bool
+	// stops: it has everybody served one value of its own, and resumes takes that away.
+	stops, resumes bool
 	// touches is what has to be authorized; nil is whatever differs.
 	touches func(a *attempt) access.Write
 	// edit makes the new document of the base.
@@ -263,13 +266,38 @@ func (a *attempt) itemWarnings() []document.Issue {
 	switch {
 	case a.edited.Tree == nil || a.write.t == workspace.SchemaType:
 		return a.lookups
-	case a.write.scoped && a.edited.Changed && a.edited.NowPlain:
-		return append(a.lookups, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.write.scope),
-			Message: "the value was encrypted or read from the environment of applications, and is plain now: everybody with a key can read it"})
+	case a.write.scoped && a.write.t != document.LogLevel && a.edited.Changed:
+		return append(a.lookups, a.scopeWarnings()...)
 	case a.write.scoped:
 		return a.lookups
 	}
 	return append(a.lookups, workspace.Warnings(&workspace.Item{View: document.View(a.edited.Tree), Tree: a.edited.Tree})...)
+}
+
+// scopeWarnings are what a write of a scope may not have been meant to do, and what keeps
+// it from doing all that it was meant to.
+func (a *attempt) scopeWarnings() (warnings []document.Issue) {
+	scope := terminal.Quote(a.write.scope)
+	if a.edited.NowPlain {
+		warnings = append(warnings, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.write.scope),
+			Message: "the value was encrypted or read from the environment of applications, and is plain now: everybody with a key can read it"})
+	}
+	warn := func(kind, format string, args ...any) {
+		warnings = append(warnings, document.Issue{Kind: kind, Message: fmt.Sprintf(format, args...)})
+	}
+	if a.edited.Paused {
+		warn("paused", "%s is paused: nobody is served this until it is resumed", scope)
+	}
+	if ended := a.edited.Ended; len(ended) > 0 {
+		warn("ended", "this ended %s in %s", strings.Join(ended, " and "), scope)
+	}
+	if due := a.edited.Due; len(due) > 0 {
+		warn("scheduled", "this holds until what is scheduled in %s for %s", scope, due[0])
+	}
+	if a.edited.Detached {
+		warn("detached", "%s keeps the rules that it had while it was paused, as rules of its own: these or the default rules have changed since it was paused", scope)
+	}
+	return warnings
 }
 
 // fallbackPointer leads to the value that a PATCH of a scope has set: to that of the default

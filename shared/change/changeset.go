@@ -54,7 +54,7 @@ func Create(c Creation) Operation { return Operation{write: c.write, inBody: tru
 
 // Patch sets the fallback of a flag or a config in a scope.
 func Patch(t document.Type, key, environment string, p ValuePatch) Operation {
-	return Operation{write: func(*Service) write { return p.write(t, key, environment) }, inBody: true, beside: []string{"/expectedCommitSha"}}
+	return Operation{write: func(s *Service) write { return p.write(s, t, key, environment) }, inBody: true, beside: []string{"/expectedCommitSha"}}
 }
 
 // PatchLevel sets a level of a service.

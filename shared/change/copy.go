@@ -42,12 +42,17 @@ func (c Copying) issues() []document.Issue {
 	if c.From == c.To && c.From != "" {
 		issues = append(issues, document.Issue{Pointer: "/to", Message: "to is another environment than from"})
 	}
-	named := len(c.Keys) > 0 || refusal.HasIssueAt(c.Malformed, "/keys")
-	if tagged := c.Tag != nil && *c.Tag != "" || refusal.HasIssueAt(c.Malformed, "/tag"); named == tagged {
+	return append(issues, selectionIssues(c.Malformed, c.Keys, c.Tag)...)
+}
+
+// selectionIssues are what is wrong with how an operation names its items.
+func selectionIssues(malformed []document.Issue, keys []string, tag *string) (issues []document.Issue) {
+	named := len(keys) > 0 || refusal.HasIssueAt(malformed, "/keys")
+	if tagged := tag != nil && *tag != "" || refusal.HasIssueAt(malformed, "/tag"); named == tagged {
 		issues = append(issues, document.Issue{Message: "send either keys, of one item or more, or a tag"})
 	}
 	seen := map[string]bool{}
-	for i, key := range c.Keys[:min(len(c.Keys), MaxOperations)] {
+	for i, key := range keys[:min(len(keys), MaxOperations)] {
 		if seen[key] {
 			issues = append(issues, document.Issue{Pointer: fmt.Sprintf("/keys/%d", i), Message: terminal.Quote(key) + " stands twice"})
 		}
@@ -66,31 +71,41 @@ func (c Copying) parts(_ context.Context, b *batch) ([]write, error) {
 			return nil, err
 		}
 	}
-	var parts []write
-	if c.Tag == nil {
-		for _, key := range c.Keys {
+	return b.selected(c.Keys, c.Tag, environmental, "copy", c.part)
+}
+
+// selected are the writes of those items of some types that have these keys or, where it
+// is not nil, this tag.
+func (b *batch) selected(keys []string, tag *string, of []document.Type, verb string, part func(t document.Type, key string) write) (parts []write, err error) {
+	nouns := "flag or config"
+	if slices.Contains(of, document.LogLevel) {
+		nouns = "flag, config or log level"
+	}
+	if tag == nil {
+		for _, key := range keys {
 			t, found := b.typeOf(key)
-			if !found {
-				return nil, fault.New(fault.NotFound, "there is no flag, config or log level %s", terminal.Quote(key))
+			if !found || !slices.Contains(of, t) {
+				return nil, fault.New(fault.NotFound, "there is no %s %s", nouns, terminal.Quote(key))
 			}
-			parts = append(parts, c.part(t, key))
+			parts = append(parts, part(t, key))
 		}
 		return parts, nil
 	}
 	if err := b.chargeBytes(searchCharge); err != nil {
 		return nil, err
 	}
-	paths, err := b.tagged(*c.Tag)
+	paths, err := b.tagged(*tag)
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
 		folder, key, _ := workspace.SplitPath(path)
-		t, _ := folder.Type()
-		parts = append(parts, c.part(t, key))
+		if t, _ := folder.Type(); slices.Contains(of, t) {
+			parts = append(parts, part(t, key))
+		}
 	}
 	if len(parts) == 0 {
-		return nil, fault.New(fault.Unprocessable, "there is nothing to copy: no flag, config or log level has the tag %s", terminal.Quote(*c.Tag))
+		return nil, fault.New(fault.Unprocessable, "there is nothing to %s: no %s has the tag %s", verb, nouns, terminal.Quote(*tag))
 	}
 	return parts, nil
 }

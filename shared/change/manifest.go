@@ -148,7 +148,7 @@ func (f ManifestFlag) change(ctx context.Context, a *attempt) (*jsontree.Node, e
 	if fallback := document.StoredFallback(document.StoredRules(a.base.Get("default"))); fallback != nil && holdsSecret(fallback) {
 		return nil, unchangeable("defaultValue", "the default rules serve a value that is confidential, encrypted or provided, which no manifest tells or replaces; change it with PATCH /v1/flags/%s/environments/default", a.write.key)
 	}
-	edited, err := edit.SetValue(tree, edit.Place{Scope: document.DefaultScope}, f.DefaultValue)
+	edited, err := edit.SetValue(tree, edit.Place{Scope: document.DefaultScope, Now: a.batch.now()}, f.DefaultValue)
 	if issues := requestIssues(err); len(issues) > 0 {
 		for i := range issues {
 			issues[i].Pointer = strings.Replace(issues[i].Pointer, "/value", "/defaultValue", 1)

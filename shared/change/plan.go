@@ -30,8 +30,9 @@ type plan struct {
 	// standalone: it rests on nothing but the documents that it replaces, beside segments,
 	// schemas, the workspace file, and which documents there are.
 	standalone bool
-	// reviewed are the environments of which the commit has to be reviewed.
-	reviewed []string
+	// reviewed are the environments of which the commit has to be reviewed, and exempt
+	// those of which it would have to be, were it not that it only stops something.
+	reviewed, exempt []string
 	// masked is what the marks of a dry run's documents stand for.
 	masked map[string]*jsontree.Node
 }
@@ -69,7 +70,9 @@ func (s *Service) plan(ctx context.Context, state *State, head *served.Head, dry
 		p.path = p.attempts[0].path
 	}
 	if len(p.refusals) == 0 && !s.settings.Files { // which nobody commits here
-		p.reviewed = p.toReview()
+		if err := p.review(ctx, b); err != nil {
+			return nil, err
+		}
 	}
 	p.standalone = b.isStandalone()
 	return p, nil

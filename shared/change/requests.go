@@ -3,7 +3,9 @@ package change
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
@@ -47,12 +49,17 @@ type Creation struct {
 }
 
 // ValuePatch is the body of a request to set the fallback of a flag or a config. One of
-// Enabled, Value and Rollout is there; of a config it is Value.
+// Enabled, Value, Rollout, RolloutPlan and Unschedule is there; of a config it is Value or
+// Unschedule.
 type ValuePatch struct {
 	Request
-	Enabled           *bool
-	Value             *jsontree.Node
-	Rollout           *jsontree.Node
+	Enabled     *bool
+	Value       *jsontree.Node
+	Rollout     *jsontree.Node
+	RolloutPlan *jsontree.Node
+	Unschedule  *string // the time that something was scheduled for
+	// At is when the fallback is to be so; nil for at once.
+	At                *string
 	ReplaceTargeting  bool
 	ExpectedCommitSHA *string
 }
@@ -144,9 +151,9 @@ type PutResult struct {
 
 // issues are what is wrong with a PATCH whatever the item is. A field
 // that was found wrong already was sent all the same.
-func (p ValuePatch) issues(t document.Type) []document.Issue {
-	issues := tokenIssues(p.ExpectedCommitSHA)
-	if t == document.Config {
+func (p ValuePatch) issues(t document.Type, now time.Time) []document.Issue {
+	issues := slices.Concat(tokenIssues(p.ExpectedCommitSHA), p.timeIssues())
+	if t == document.Config && p.Unschedule == nil {
 		if p.Value == nil {
 			issues = append(issues, document.Issue{Pointer: "/value", Message: "value is missing; any JSON value of the config's type"})
 		}
@@ -156,7 +163,8 @@ func (p ValuePatch) issues(t document.Type) []document.Issue {
 	for _, operation := range []struct {
 		name  string
 		given bool
-	}{{"enabled", p.Enabled != nil || refusal.HasIssueAt(p.Malformed, "/enabled")}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil}} {
+	}{{"enabled", p.Enabled != nil || refusal.HasIssueAt(p.Malformed, "/enabled")}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil},
+		{"rolloutPlan", p.RolloutPlan != nil || refusal.HasIssueAt(p.Malformed, "/rolloutPlan")}, {"unschedule", p.Unschedule != nil || refusal.HasIssueAt(p.Malformed, "/unschedule")}} {
 		if operation.given {
 			named = append(named, operation.name)
 		}
@@ -166,9 +174,34 @@ func (p ValuePatch) issues(t document.Type) []document.Issue {
 		if len(named) > 1 {
 			got = "got " + strings.Join(named, " and ")
 		}
-		issues = append(issues, document.Issue{Message: "send exactly one of enabled, value and rollout; " + got})
+		issues = append(issues, document.Issue{Message: "send exactly one of enabled, value, rollout, rolloutPlan and unschedule; " + got})
+	}
+	if p.RolloutPlan != nil {
+		issues = append(issues, edit.PlanIssues(p.RolloutPlan, now)...)
 	}
 	return append(issues, rolloutIssues(p.Rollout)...)
+}
+
+// timeIssues are what is wrong with the times of a PATCH.
+func (p ValuePatch) timeIssues() (issues []document.Issue) {
+	for _, field := range []struct {
+		name string
+		text *string
+	}{{"/at", p.At}, {"/unschedule", p.Unschedule}} {
+		if field.text == nil {
+			continue
+		}
+		if _, problem := document.Moment(*field.text); problem != "" {
+			issues = append(issues, document.Issue{Pointer: field.name, Message: problem})
+		}
+	}
+	switch {
+	case p.At != nil && p.RolloutPlan != nil:
+		issues = append(issues, document.Issue{Pointer: "/at", Message: "a rollout plan has the times of its steps; leave at out"})
+	case p.At != nil && p.Unschedule != nil:
+		issues = append(issues, document.Issue{Pointer: "/at", Message: "unschedule has the time itself; leave at out"})
+	}
+	return issues
 }
 
 func tokenIssues(token *string) []document.Issue {

@@ -132,9 +132,14 @@ func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 // approval are the trailers of a plan's commit that say why it may be made. Who may do
 // without approvals is told in the audit trail first: the head is another one then.
 func (w *Writer) approval(ctx context.Context, state *State, p *plan, r Request) (trailers []string, err error) {
+	if len(p.exempt) > 0 {
+		defer func() {
+			if err == nil {
+				trailers = append(trailers, feed.ReviewExempt+strings.Join(p.exempt, ", "))
+			}
+		}()
+	}
 	switch {
-	// What only stops something (a pause to the off value, a guard's undo) needs no approval:
-	// once there is such a write, it is let through here.
 	case r.approve != nil:
 		trailers, err = r.approve(ctx, state, p)
 		if unreviewed := (*repository.Unreviewed)(nil); !errors.As(err, &unreviewed) {

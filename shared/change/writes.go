@@ -60,10 +60,15 @@ func creates(t document.Type, r Request, key string, tree *jsontree.Node, proble
 // Patch sets the fallback of a flag or a config in an environment, or in the default
 // rules.
 func (s *Writer) Patch(ctx context.Context, t document.Type, key, environment string, p ValuePatch) (*PatchResult, error) {
-	return carryOutOne(ctx, s, p.Request, p.write(t, key, environment), func(out *outcome) *PatchResult {
+	return s.patch(ctx, p.Request, p.write(s.service, t, key, environment))
+}
+
+// patch carries a write of one scope out.
+func (s *Writer) patch(ctx context.Context, r Request, w write) (*PatchResult, error) {
+	return carryOutOne(ctx, s, r, w, func(out *outcome) *PatchResult {
 		return &PatchResult{
-			Key:                         key,
-			Environment:                 environment,
+			Key:                         w.key,
+			Environment:                 w.scope,
 			Written:                     out.written,
 			ReplacedTargetingRuleCount:  out.attempt.edited.ReplacedTargetingRuleCount,
 			PreservedTargetingRuleCount: out.attempt.edited.PreservedTargetingRuleCount,
@@ -74,14 +79,19 @@ func (s *Writer) Patch(ctx context.Context, t document.Type, key, environment st
 	})
 }
 
-func (p ValuePatch) write(t document.Type, key, environment string) write {
-	place := edit.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
+func (p ValuePatch) write(s *Service, t document.Type, key, environment string) write {
 	return patches(environment, write{
 		t: t, key: key,
-		issues: p.with(p.issues(t)),
+		issues: p.with(p.issues(t, s.settings.Now())),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {
+			place := edit.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting, At: p.At, Now: a.batch.now()}
 			switch {
+			case p.Unschedule != nil:
+				place.At = p.Unschedule
+				return edit.Unschedule(a.base, place)
+			case p.RolloutPlan != nil:
+				return edit.SetPlan(a.base, place, p.RolloutPlan)
 			case p.Enabled != nil:
 				return edit.SetEnabled(a.base, place, *p.Enabled)
 			case p.Rollout != nil:

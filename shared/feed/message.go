@@ -27,6 +27,9 @@ const (
 	RequestedBy    = "Svc-Requested-By: " // who contributed operations
 	ApprovedBy     = "Svc-Approved-By: "
 	ReviewBypassed = "Svc-Review-Bypassed: " // the environments
+	// Of a commit that needs no approval, since it only stops something or ends that: the
+	// environments.
+	ReviewExempt = "Svc-Review-Exempt: "
 )
 
 // MessageOfOne is the message of a commit that changes one item. It is as
@@ -173,7 +176,7 @@ func splitTrailers(text string) (rest string, trailers map[string]string) {
 }
 
 func trailerOf(line string) string {
-	for _, name := range []string{principalTrailer, changesTrailer, ChangeRequest, RequestedBy, ApprovedBy, ReviewBypassed} {
+	for _, name := range []string{principalTrailer, changesTrailer, ChangeRequest, RequestedBy, ApprovedBy, ReviewBypassed, ReviewExempt} {
 		if strings.HasPrefix(line, name) {
 			return name
 		}

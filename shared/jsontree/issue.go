@@ -15,6 +15,8 @@ type Issue struct {
 	Message string `json:"message"`
 	// Code is the rule that is broken, where verification has one for it.
 	Code problem.Code `json:"-"`
+	// Kind says what a warning is about, where programs go by it.
+	Kind string `json:"code,omitempty"`
 }
 
 // How many characters of an issue are told. Both parts quote names that may be as
@@ -28,7 +30,7 @@ const (
 // Cut is the issue with what is too long to be read cut. A pointer that is cut
 // still leads to the part of the text that the issue lies in.
 func (i Issue) Cut() Issue {
-	return Issue{Pointer: terminal.Cut(i.Pointer, maxPointer), Message: terminal.Cut(i.Message, maxMessage), Code: i.Code}
+	return Issue{Pointer: terminal.Cut(i.Pointer, maxPointer), Message: terminal.Cut(i.Message, maxMessage), Code: i.Code, Kind: i.Kind}
 }
 
 // MaxIssues are told of one text. One of nothing but mistakes gets a short
