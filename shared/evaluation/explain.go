@@ -36,6 +36,8 @@ type TriedRule struct {
 	Member     *bool            `json:"member,omitempty"` // what a segment's rule that matched says
 	Criteria   []TriedCriterion `json:"criteria"`
 	Split      *TriedSplit      `json:"split,omitempty"` // of a rule that matched, or that has no weight
+	Paused     bool             `json:"paused,omitempty"`
+	Scheduled  string           `json:"scheduled,omitempty"` // what it was made for: see document.StoredSchedule
 }
 
 // TriedCriterion is a criterion, and what it came to.
@@ -138,7 +140,7 @@ func (e *Explainer) Explain(item int, source Source, f *Frame, account *Account)
 		stored []document.Rule
 	}{{OverrideRules, source.Overrides}, {EnvironmentRules, own}, {DefaultRules, source.Document.Default}} {
 		for i := range list.stored {
-			rule := TriedRule{RuleSource: list.of, Index: i}
+			rule := TriedRule{RuleSource: list.of, Index: i, Paused: list.stored[i].Paused, Scheduled: list.stored[i].Schedule}
 			if !x.rule(&rule, &list.stored[i], e.testsOf(compiled), e.splitOf(serves[0]), 0) {
 				return tried, false
 			}
