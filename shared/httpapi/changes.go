@@ -49,6 +49,13 @@ func (c *call) operationOf(tree *jsontree.Node) (change.Operation, error) {
 	if err != nil {
 		return change.Operation{}, err
 	}
+	switch op {
+	case "pause", "resume":
+		in := change.Selection{Malformed: issues, Keys: texts(tree, "keys"), Tag: optional(tree.Get("tag").Text())}
+		return change.PauseMany(in, text(tree, "environment"), pausing(change.Request{}, tree, op == "resume")), nil
+	case "fold":
+		return change.FoldAll(issues, text(tree, "environment")), nil
+	}
 	if op == "copy" {
 		return change.Copy(change.Copying{Malformed: issues, From: text(tree, "from"), To: text(tree, "to"), Keys: texts(tree, "keys"), Tag: optional(tree.Get("tag").Text()), ExpectedCommitSHA: token(tree)}), nil
 	}

@@ -44,8 +44,9 @@ func TestBodiesAreCheckedAsDescribed(t *testing.T) {
 	values := rapid.SampledFrom([]string{"true", "false", "null", "0", "1.5", "-3", `""`, `"a"`, `"bool"`, `"int"`, `"PT1S"`, `"INFO"`, `"staging"`, `"red"`, `"blue"`,
 		"[]", `["a"]`, "[1]", "{}", `{"key": "colour", "type": "feature_flag"}`, timeout, colour,
 		`[{"value": "red", "percent": 50}, {"value": "blue", "percent": 50}]`, `[{"value": "red", "percent": 100}]`,
-		`[{"value": "red", "percent": 0.0001}, {"percent": 101, "x": 1}]`, `"` + unknownSHA + `"`, `"` + strings.Repeat("k", 201) + `"`})
-	names := rapid.SampledFrom([]string{"enabled", "value", "rollout", "expectedCommitSha", "replaceTargeting", "key", "type", "valueType", "description", "tags", "level", "target", "environment", "document", "unknown"})
+		`[{"value": "red", "percent": 0.0001}, {"percent": 101, "x": 1}]`, `"` + unknownSHA + `"`, `"` + strings.Repeat("k", 201) + `"`,
+		`"2036-01-02T03:04:05Z"`, `{"do": "hold"}`, `{"value": "red", "steps": [{"at": "2036-01-02T03:04:05Z", "percent": 10}]}`, `{"steps": 1, "at": 1, "do": 1}`})
+	names := rapid.SampledFrom([]string{"enabled", "value", "rollout", "expectedCommitSha", "replaceTargeting", "key", "type", "valueType", "description", "tags", "level", "target", "environment", "document", "rolloutPlan", "unschedule", "at", "serve", "unknown"})
 	rapid.Check(t, func(t *rapid.T) {
 		operation := rapid.SampledFrom(operations).Draw(t, "operation")
 		fields := map[string]string{}

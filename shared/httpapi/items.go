@@ -59,6 +59,12 @@ func operationsOf(t document.Type, name string, own map[string]handler) map[stri
 		"update" + name + "Environment": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Changes().Patch(ctx, t, c.request.PathValue("key"), c.request.PathValue("env"), valuePatch(c.write(), c.body, token(c.body)))
 		},
+		"pause" + name: func(ctx context.Context, c *call) (any, error) {
+			return c.session.Changes().Pause(ctx, t, c.request.PathValue("key"), c.request.PathValue("env"), pausing(c.write(), c.body, false))
+		},
+		"resume" + name: func(ctx context.Context, c *call) (any, error) {
+			return c.session.Changes().Pause(ctx, t, c.request.PathValue("key"), c.request.PathValue("env"), pausing(c.write(), c.body, true))
+		},
 		"get" + name + "History": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Feed().History(ctx, t, c.request.PathValue("key"), c.page())
 		},
@@ -99,7 +105,12 @@ func creation(t document.Type, r change.Request, body *jsontree.Node) change.Cre
 
 func valuePatch(r change.Request, body *jsontree.Node, token *string) change.ValuePatch {
 	return change.ValuePatch{Request: r, Enabled: optional(body.Get("enabled").Bool()), Value: body.Get("value"), Rollout: body.Get("rollout"),
+		RolloutPlan: body.Get("rolloutPlan"), At: optional(body.Get("at").Text()), Unschedule: optional(body.Get("unschedule").Text()),
 		ReplaceTargeting: boolean(body, "replaceTargeting"), ExpectedCommitSHA: token}
+}
+
+func pausing(r change.Request, body *jsontree.Node, resume bool) change.Pausing {
+	return change.Pausing{Request: r, Serve: body.Get("serve"), Resume: resume, ExpectedCommitSHA: token(body)}
 }
 
 func levelPatch(r change.Request, body *jsontree.Node, environment, token *string) change.LogLevelPatch {

@@ -162,7 +162,7 @@ func breaking(before, after []string) []string {
 	old, now := setOf(before), setOf(after)
 	var broken []string
 	for _, fact := range before {
-		if !now[fact] && !(strings.HasPrefix(fact, "> ") && slices.Contains(narrowing, word(fact))) {
+		if !now[fact] && !(strings.HasPrefix(fact, "> ") && (slices.Contains(narrowing, word(fact)) || offers(after, fact))) {
 			broken = append(broken, "gone: "+fact)
 		}
 	}
@@ -207,11 +207,27 @@ func knownOwner(before []string, fact string) bool {
 	return slices.ContainsFunc(before, func(old string) bool { return strings.HasPrefix(old, owner) })
 }
 
-// widens reports whether a bound has moved outwards.
+// offers reports whether a request may still be each of the forms that a fact names.
+func offers(after []string, fact string) bool {
+	if name := word(fact); name != "oneOf" && name != "discriminator" {
+		return false
+	}
+	start, forms, _ := strings.Cut(fact, word(fact)+" ")
+	return slices.ContainsFunc(after, func(now string) bool {
+		rest, same := strings.CutPrefix(now, start+word(fact)+" ")
+		return same && !slices.ContainsFunc(strings.FieldsFunc(forms, func(r rune) bool { return strings.ContainsRune("[]{},", r) }), func(form string) bool { return !strings.Contains(rest, form) })
+	})
+}
+
+// widens reports whether a bound has moved outwards. Which fields of a body exclude each
+// other, where some did already, is for people to look at.
 func widens(before []string, fact string) bool {
 	start, bound, _ := strings.Cut(fact, word(fact)+" ")
 	outwards, isBound := map[string]int{"minimum": -1, "minLength": -1, "minItems": -1, "maximum": 1, "maxLength": 1}[word(fact)]
 	i := slices.IndexFunc(before, func(old string) bool { return strings.HasPrefix(old, start+word(fact)+" ") })
+	if i >= 0 && slices.Contains([]string{"if", "then", "else"}, word(fact)) {
+		return true
+	}
 	if !isBound || i < 0 {
 		return false
 	}
