@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func evaluationTree(key string, answer *explanation.Evaluations) string {
 		evaluation.EnvironmentRules: "rule %d of " + strings.ReplaceAll(answer.Environment, "%", "%%"),
 	}}
 	t.line(0, "%s = %s (%s, %s)", key, value, e.ValueType, where)
-	t.rules(1, e.Explanation)
+	t.rules(1, "", e.Explanation)
 	if e.Truncated {
 		t.line(1, "and more than is told")
 	}
@@ -65,12 +66,9 @@ func mark(holds bool) string {
 	return "✗"
 }
 
-func (t *tree) rules(depth int, rules []evaluation.TriedRule) {
+func (t *tree) rules(depth int, segment string, rules []evaluation.TriedRule) {
 	for _, r := range rules {
-		name := t.names[r.RuleSource]
-		if depth > 1 {
-			name = "rule %d of the segment"
-		}
+		name := cmp.Or(segment, t.names[r.RuleSource])
 		if r.Member != nil && !*r.Member {
 			name += ": no member"
 		}
@@ -86,10 +84,17 @@ func (t *tree) rules(depth int, rules []evaluation.TriedRule) {
 
 func (t *tree) criterion(depth int, c evaluation.TriedCriterion) {
 	line := words(c)
+	_, asks := evaluation.FlagOf(document.Criterion{Operator: c.Operator})
 	if c.PropertyName != "" && c.Operator != document.AlwaysTrue {
 		line = c.PropertyName + " " + line
 		switch {
 		case c.Operator == "IS_PRESENT" || c.Operator == "IS_NOT_PRESENT":
+		case asks && !c.Present:
+			line += ", and it serves nothing"
+		case asks && c.Actual != nil:
+			line += ", where it serves " + shown(c.Actual)
+		case asks:
+			line += ", and what it serves is not shown"
 		case !c.Present:
 			line += ", and there is none"
 		case c.Actual != nil:
@@ -100,7 +105,8 @@ func (t *tree) criterion(depth int, c evaluation.TriedCriterion) {
 	if c.Segment != nil && len(c.Segment) == 0 {
 		t.line(depth+1, "it has no rules")
 	}
-	t.rules(depth+1, c.Segment)
+	t.rules(depth+1, "rule %d of the segment", c.Segment)
+	t.rules(depth+1, "", c.Flag)
 }
 
 func (t *tree) split(depth int, s *evaluation.TriedSplit) {
@@ -135,6 +141,7 @@ var operatorWords = map[string]string{
 	"PROP_SEMVER_LESS_THAN": "is a version below", "PROP_SEMVER_EQUAL": "is the version", "PROP_SEMVER_GREATER_THAN": "is a version above",
 	"IS_PRESENT": "is there", "IS_NOT_PRESENT": "is not there",
 	evaluation.InSegment: "in the segment", evaluation.NotInSegment: "not in the segment",
+	evaluation.FlagIsOneOf: "serves one of", evaluation.FlagIsNotOneOf: "serves none of",
 	document.AlwaysTrue: "always",
 }
 

@@ -10,15 +10,19 @@ import (
 
 // Operators lists the operators that have a meaning, by name.
 func Operators() []string {
-	names := append(slices.Collect(maps.Keys(operators)), document.AlwaysTrue, InSegment, NotInSegment)
+	names := append(slices.Collect(maps.Keys(operators)), document.AlwaysTrue, InSegment, NotInSegment, FlagIsOneOf, FlagIsNotOneOf)
 	slices.Sort(names)
 	return names
 }
 
 // Known reports whether an operator has a meaning; an unknown one never matches.
 func Known(operator string) bool {
+	switch operator {
+	case document.AlwaysTrue, InSegment, NotInSegment, FlagIsOneOf, FlagIsNotOneOf:
+		return true
+	}
 	_, ok := operators[operator]
-	return ok || operator == document.AlwaysTrue || operator == InSegment || operator == NotInSegment
+	return ok
 }
 
 // OperandProblem says what is wrong with a criterion's operand, when its
@@ -39,13 +43,19 @@ func Exclude(a, b document.Criterion) bool {
 		other, too := SegmentOf(b)
 		return too && segment == other && a.Operator != b.Operator
 	}
+	sameOperand := func() bool {
+		return keyOf(document.Criterion{ValueToMatch: a.ValueToMatch}) == keyOf(document.Criterion{ValueToMatch: b.ValueToMatch})
+	}
+	if flag, named := FlagOf(a); named {
+		other, too := FlagOf(b)
+		return too && flag == other && a.Operator != b.Operator && sameOperand()
+	}
 	one, two := operators[a.Operator], operators[b.Operator]
 	if a.PropertyName == "" || slotName(a.PropertyName) != slotName(b.PropertyName) || one.build == nil || two.build == nil {
 		return false
 	}
 	if one.excludes == b.Operator || two.excludes == a.Operator {
-		same := keyOf(document.Criterion{ValueToMatch: a.ValueToMatch}) == keyOf(document.Criterion{ValueToMatch: b.ValueToMatch})
-		if same || one.reads == presences {
+		if one.reads == presences || sameOperand() {
 			return true
 		}
 	}

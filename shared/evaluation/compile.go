@@ -64,6 +64,7 @@ func (c Compiler) Explainer(environment string) *Explainer {
 
 // Snapshot is what was compiled. It ends the use of the Compiler.
 func (c Compiler) Snapshot() *Snapshot {
+	c.compiler.meetPrerequisites()
 	out := c.compiler.out
 	out.lists = append(out.lists, int32(len(out.rules)))
 	out.rules = append(out.rules, int32(len(out.testIDs)))
@@ -81,6 +82,9 @@ type compiler struct {
 	testAt    map[*condition]int32
 	listAt    map[string]int32 // by the numbers of its rules' tests
 	list      []byte           // scratch
+	// items are the units of those, and prerequisites what they ask of each other.
+	items         []*Unit
+	prerequisites []*prerequisite
 }
 
 func (c *compiler) add(u *Unit) {
@@ -90,6 +94,7 @@ func (c *compiler) add(u *Unit) {
 		c.out.segments[n] = compiled
 		return
 	}
+	c.items = append(c.items, u)
 	c.out.Keys = append(c.out.Keys, u.key)
 	c.holdText(u.key)
 	c.out.items = append(c.out.items, item{list: c.listOf(u.rules), first: int32(len(c.out.serves))})
@@ -227,6 +232,8 @@ func (c *compiler) test(criterion *condition) test {
 		c.hold(testBytes)
 		wanted := criterion.wanted
 		return func(f *Frame) bool { return f.inSegment(i) == wanted }
+	case criterion.among != nil:
+		return c.prerequisite(criterion)
 	case criterion.always:
 		return func(*Frame) bool { return true }
 	}

@@ -56,6 +56,9 @@ type TriedCriterion struct {
 	// Segment is the rules of the segment that is asked for, where an explanation
 	// comes to it first.
 	Segment []TriedRule `json:"segment,omitzero"`
+	// Flag is the same of another flag. Actual is what it serves, left out where it
+	// must not be told.
+	Flag []TriedRule `json:"flag,omitzero"`
 }
 
 // TriedSplit is how a rule chose one of several values.
@@ -83,6 +86,8 @@ type TriedArm struct {
 type Account struct {
 	// Segment finds a segment's document; nil for none.
 	Segment func(key string) *document.Document
+	// Flag finds a flag; its document is nil for none.
+	Flag func(key string) Source
 	// Property finds what the context has as a property; nil for nothing.
 	Property func(name string) *jsontree.Node
 	// Now is the time of the frame.
@@ -128,11 +133,16 @@ const (
 // which it was evaluated. Complete is false where the account did not suffice.
 func (e *Explainer) Explain(item int, source Source, f *Frame, account *Account) (tried []TriedRule, complete bool) {
 	x := explanation{e, f, account, map[string]bool{}}
+	return x.item(item, source, 0)
+}
+
+// item tells of the rules of an item.
+func (x *explanation) item(item int, source Source, depth int) (tried []TriedRule, complete bool) {
 	tried = []TriedRule{}
-	own, _ := source.Document.Own(e.environment)
-	it := e.items[item]
-	compiled, serves := e.lists[it.list], e.serves[it.first:]
-	if int(e.lists[it.list+1]-compiled) != len(source.Overrides)+len(own)+len(source.Document.Default) {
+	own, _ := source.Document.Own(x.environment)
+	it := x.items[item]
+	compiled, serves := x.lists[it.list], x.serves[it.first:]
+	if int(x.lists[it.list+1]-compiled) != len(source.Overrides)+len(own)+len(source.Document.Default) {
 		return tried, false // the document is another one
 	}
 	for _, list := range []struct {
@@ -141,7 +151,7 @@ func (e *Explainer) Explain(item int, source Source, f *Frame, account *Account)
 	}{{OverrideRules, source.Overrides}, {EnvironmentRules, own}, {DefaultRules, source.Document.Default}} {
 		for i := range list.stored {
 			rule := TriedRule{RuleSource: list.of, Index: i, Paused: list.stored[i].Paused, Scheduled: list.stored[i].Schedule}
-			if !x.rule(&rule, &list.stored[i], e.testsOf(compiled), e.splitOf(serves[0]), 0) {
+			if !x.rule(&rule, &list.stored[i], x.testsOf(compiled), x.splitOf(serves[0]), depth) {
 				return tried, false
 			}
 			if tried = append(tried, rule); rule.Matched {
@@ -158,7 +168,7 @@ type explanation struct {
 	*Explainer
 	frame   *Frame
 	account *Account
-	told    map[string]bool // segments
+	told    map[string]bool // segments and flags
 }
 
 // room reports whether so many bytes may be told, and takes them.
@@ -203,7 +213,17 @@ func (x *explanation) criterion(told *TriedCriterion, operand *document.Value, d
 			told.Expected = tell(brief(operand.Served()))
 		}
 	}
-	if name := slotName(told.PropertyName); told.PropertyName != "" {
+	flag, asks := FlagOf(document.Criterion{Operator: told.Operator, PropertyName: told.PropertyName})
+	var asked Source
+	if asks {
+		asked = x.account.Flag(flag)
+		if served := x.servedOf(asked); served != nil {
+			told.Present = true
+			if !served.Secret() {
+				told.Actual = tell(brief(served.Served()))
+			}
+		}
+	} else if name := slotName(told.PropertyName); told.PropertyName != "" {
 		actual := x.account.property(name)
 		// A property that no rule reads has no slot.
 		slot, read := x.slotByName[name]
@@ -219,12 +239,44 @@ func (x *explanation) criterion(told *TriedCriterion, operand *document.Value, d
 	if !x.room(bytes) {
 		return false
 	}
+	if asks {
+		return asked.Document == nil || x.told[flag] || depth == maxNested || x.flag(told, asked, depth+1)
+	}
 	key, ok := SegmentOf(document.Criterion{Operator: told.Operator, ValueToMatch: operand})
 	if !ok || told.Confidential || x.told[key] || depth == maxNested {
 		return true
 	}
 	x.told[key] = true
 	return x.segment(told, key, depth+1)
+}
+
+// servedOf is what a flag serves; nil for nothing.
+func (x *explanation) servedOf(source Source) *document.Value {
+	item, known := x.Find(source.Key)
+	if source.Document == nil || !known {
+		return nil
+	}
+	own, _ := source.Document.Own(x.environment)
+	n := x.Evaluate(item, x.frame)
+	if n == None {
+		return nil
+	}
+	answers, n := answersOf(source.Overrides, own, source.Document.Default), n-int(x.serves[x.items[item].first].answer)
+	if n >= len(answers) {
+		return nil // the document is another one
+	}
+	return &answers[n].Value
+}
+
+// flag tells of the flag that is asked for.
+func (x *explanation) flag(told *TriedCriterion, source Source, depth int) (complete bool) {
+	x.told[source.Key] = true
+	item, known := x.Find(source.Key)
+	if !known {
+		return true
+	}
+	told.Flag, complete = x.item(item, source, depth)
+	return complete
 }
 
 func (x *explanation) segment(told *TriedCriterion, key string, depth int) bool {

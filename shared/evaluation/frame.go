@@ -69,8 +69,11 @@ func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
 
 // draw is the point at which chance lets a split fall.
 func (f *Frame) draw(s *split) float64 {
-	if f.drawn == nil {
+	if f.drawn == nil && !s.once {
 		return f.random()
+	}
+	if f.drawn == nil {
+		f.drawn = map[*split]float64{}
 	}
 	point, known := f.drawn[s]
 	if !known {
@@ -86,6 +89,7 @@ func (f *Frame) Release() {
 	clear(f.segments)
 	clear(f.matched)
 	clear(f.decided)
+	clear(f.drawn)
 	f.snapshot.frames.Put(f)
 }
 

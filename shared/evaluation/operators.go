@@ -53,7 +53,8 @@ const (
 	times                    // a time
 )
 
-// operators are all operators but those of segments, which need no property.
+// operators are all operators but those of segments and of other flags, which read no
+// property.
 var operators = map[string]operator{
 	"PROP_IS_ONE_OF":                  {scalars, oneOf(false), "PROP_IS_NOT_ONE_OF"},
 	"PROP_IS_NOT_ONE_OF":              {scalars, oneOf(true), "PROP_IS_ONE_OF"},
@@ -90,6 +91,14 @@ const (
 const (
 	InSegment    = "IN_SEG"
 	NotInSegment = "NOT_IN_SEG"
+)
+
+// The operators that ask what another flag serves to the same context: their
+// PropertyName is its key. Where it serves nothing, or what must not be told, neither
+// of them holds.
+const (
+	FlagIsOneOf    = "FLAG_IS_ONE_OF"
+	FlagIsNotOneOf = "FLAG_IS_NOT_ONE_OF"
 )
 
 // texts are the operand's alternatives: the elements of a list, or the one

@@ -163,6 +163,7 @@ type split struct {
 	slot    int // of the property to hash; -1 for none
 	weights []float64
 	total   float64
+	once    bool // others ask what it comes to: chance decides it once for a context
 }
 
 // Size is about how many bytes a snapshot takes, with a frame.

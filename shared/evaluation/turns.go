@@ -80,6 +80,24 @@ func SegmentOf(c document.Criterion) (key string, ok bool) {
 	return text(c.ValueToMatch)
 }
 
+// FlagOf is the flag that a criterion asks for: a prerequisite.
+func FlagOf(c document.Criterion) (key string, ok bool) {
+	return c.PropertyName, c.Operator == FlagIsOneOf || c.Operator == FlagIsNotOneOf
+}
+
+// FlagsOf are the flags that rules ask for.
+func FlagsOf(rules []document.Rule) []string {
+	var keys []string
+	for _, rule := range rules {
+		for _, criterion := range rule.Criteria {
+			if key, ok := FlagOf(criterion); ok {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
 // SegmentsOf are the segments that rules ask for.
 func SegmentsOf(rules []document.Rule) []string {
 	var keys []string

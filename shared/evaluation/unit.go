@@ -15,11 +15,12 @@ type Unit struct {
 	key     string
 	segment bool
 	rules   []unitRule
+	values  *values // of a flag
 }
 
 // Size is about how many bytes a unit takes; none when there is none.
 func (u *Unit) Size() int64 {
-	const unit, rule, criterion, split, arm = 48, 40, 8, 56, 8
+	const unit, rule, criterion, split, arm = 64, 40, 8, 56, 8
 	if u == nil {
 		return 0
 	}
@@ -54,8 +55,8 @@ type weights struct {
 	total  float64
 }
 
-// condition is what a criterion comes down to: a test over the slot of a property,
-// or a membership in a segment. With neither it never holds.
+// condition is what a criterion comes down to: a test over the slot of a property, a
+// membership in a segment, or what another flag serves. With none it never holds.
 type condition struct {
 	property string
 	reads    reading
@@ -64,6 +65,9 @@ type condition struct {
 	isMember, wanted bool
 	segment          string
 	always           bool
+
+	flag   string // its key; wanted says whether it serves one of these
+	among []string
 }
 
 var neverHolds = &condition{}
@@ -74,11 +78,12 @@ type Units struct {
 	environment string
 	mu          sync.Mutex
 	criteria    map[testKey]*condition
+	values      map[string]*values // that flags can serve, by all of them
 }
 
 // NewUnits makes Units for an environment.
 func NewUnits(environment string) *Units {
-	return &Units{environment: environment, criteria: map[testKey]*condition{}}
+	return &Units{environment: environment, criteria: map[testKey]*condition{}, values: map[string]*values{}}
 }
 
 // Size is about how many bytes it takes beside the units.
@@ -86,7 +91,7 @@ func (u *Units) Size() int64 {
 	const criterion = 300 // with its place among the others, and what it compares with
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return criterion * int64(len(u.criteria))
+	return criterion*int64(len(u.criteria)+len(u.values))
 }
 
 // Keep forgets the criteria that a Compiler has not met: those of documents that
@@ -96,6 +101,7 @@ func (u *Units) Keep(c Compiler) {
 	const worth = 1000
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.keepValues(c.compiler)
 	if len(u.criteria) < 2*len(c.compiler.testAt)+worth {
 		return
 	}
@@ -134,7 +140,11 @@ func (u *Units) Make(source Source) (*Unit, []Answer) {
 			m.rule(r)
 		}
 	}
-	return m.unit, answersOf(source.Overrides, own, doc.Default)
+	answers := answersOf(source.Overrides, own, doc.Default)
+	if doc.Type == document.Flag {
+		m.unit.values = u.valuesOf(answers)
+	}
+	return m.unit, answers
 }
 
 // making is the making of one unit.
@@ -225,7 +235,7 @@ func (m *making) criteria(list []document.Criterion) []*condition {
 			continue
 		}
 		key := keyOf(c)
-		if m.beyond(c) {
+		if _, asks := FlagOf(c); m.beyond(c) || asks && m.unit.segment {
 			key = testKey{} // not this document's, but perhaps another's
 		}
 		made = append(made, m.units.condition(key, c))
@@ -286,6 +296,10 @@ func conditionOf(c document.Criterion) (*condition, problem) {
 			return &condition{always: c.Operator == NotInSegment}, "valueToMatch must be a string: the key of a segment"
 		}
 		return &condition{isMember: true, segment: key, wanted: c.Operator == InSegment}, ""
+	}
+	if flag, ok := FlagOf(c); ok {
+		list, bad := texts(c.ValueToMatch)
+		return &condition{flag: flag, wanted: c.Operator == FlagIsOneOf, among: identities(list)}, bad
 	}
 	known, ok := operators[c.Operator]
 	if !ok {

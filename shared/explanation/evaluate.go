@@ -112,7 +112,10 @@ func (s *State) Evaluate(ctx context.Context, q Question) (*Evaluations, error) 
 		}
 	}
 	e.account = evaluation.Account{Left: MaxExplained, Property: q.property, Now: q.Now,
-		Segment: func(key string) *document.Document { return e.document(document.Segment, key) }}
+		Segment: func(key string) *document.Document { return e.document(document.Segment, key) },
+		Flag: func(key string) evaluation.Source {
+			return evaluation.Source{Key: key, Document: e.document(document.Flag, key), Overrides: e.overrides[key]}
+		}}
 	all := &Evaluations{Environment: s.Environment, Evaluations: map[string]*Evaluation{}, Missing: []string{}}
 	keys := q.Keys
 	if q.All {

@@ -122,7 +122,7 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 						overridden++
 					}
 				}
-				if problem := leadsThere(got, q.Context); problem != "" {
+				if problem := leadsThere(got, q.Context, answer.Evaluations); problem != "" {
 					fail(key, "%s", problem)
 				}
 				if len(got.Explanation) > 0 {
@@ -179,11 +179,11 @@ func delivered(t *testing.T, table *delivery.Table, context string, random func(
 }
 
 // leadsThere says why an explanation does not lead to its evaluation, or "".
-func leadsThere(e *explanation.Evaluation, context *jsontree.Node) string {
+func leadsThere(e *explanation.Evaluation, context *jsontree.Node, all map[string]*explanation.Evaluation) string {
 	if e.Truncated {
 		return "the explanation is not complete"
 	}
-	if problem := consistent(e.Explanation, context); problem != "" {
+	if problem := consistent(e.Explanation, context, all); problem != "" {
 		return problem
 	}
 	if len(e.Explanation) == 0 || !e.Explanation[len(e.Explanation)-1].Matched {
@@ -216,7 +216,7 @@ func leadsThere(e *explanation.Evaluation, context *jsontree.Node) string {
 }
 
 // consistent says what is wrong with rules that were tried, or "".
-func consistent(rules []evaluation.TriedRule, context *jsontree.Node) string {
+func consistent(rules []evaluation.TriedRule, context *jsontree.Node, evaluations map[string]*explanation.Evaluation) string {
 	for i, rule := range rules {
 		all := true
 		for _, c := range rule.Criteria {
@@ -224,10 +224,19 @@ func consistent(rules []evaluation.TriedRule, context *jsontree.Node) string {
 			if c.Confidential && c.Expected != nil {
 				return "a confidential operand is told"
 			}
-			if problem := seen(c, context); problem != "" {
-				return problem
+			problem := ""
+			if strings.HasPrefix(c.Operator, "FLAG_") {
+				problem = asks(c, evaluations)
+			} else {
+				problem = seen(c, context)
 			}
-			if problem := consistent(c.Segment, context); problem != "" {
+			if problem == "" {
+				problem = consistent(c.Flag, context, evaluations)
+			}
+			if problem == "" {
+				problem = consistent(c.Segment, context, nil)
+			}
+			if problem != "" {
 				return problem
 			}
 			if n := len(c.Segment); c.Segment != nil {
@@ -242,6 +251,37 @@ func consistent(rules []evaluation.TriedRule, context *jsontree.Node) string {
 		if rule.Matched != all || rule.Matched && i < len(rules)-1 {
 			return fmt.Sprintf("rule %d matched: %v", i, rule.Matched)
 		}
+	}
+	return ""
+}
+
+// asks says what is wrong with what is told of another flag, or "". There are no
+// evaluations for a segment, which may not ask.
+func asks(c evaluation.TriedCriterion, evaluations map[string]*explanation.Evaluation) string {
+	e := evaluations[c.PropertyName]
+	there := e != nil && strings.HasPrefix(c.PropertyName, "flag-")
+	if evaluations != nil && (c.Present != (there && e.RuleSource != nil) || c.Flag != nil && c.Present != (len(c.Flag) > 0 && c.Flag[len(c.Flag)-1].Matched)) {
+		return fmt.Sprintf("%s is present: %v", c.PropertyName, c.Present)
+	}
+	if evaluations == nil || !there || e.RuleSource == nil || e.Confidential || e.ValueType == "json" {
+		if c.Holds {
+			return c.Operator + " holds for " + c.PropertyName
+		}
+		return ""
+	}
+	value, _ := jsontree.Parse(e.Value)
+	if !c.Truncated && !jsontree.Equal(c.Actual, value) {
+		return fmt.Sprintf("%s is told as %s, and serves %s", c.PropertyName, encode(c.Actual), e.Value)
+	}
+	if c.Confidential || c.Truncated {
+		return ""
+	}
+	text := evaluation.FromNode(value).Text
+	among := slices.ContainsFunc(append(c.Expected.Elements(), c.Expected), func(n *jsontree.Node) bool {
+		return n != nil && n.Kind != jsontree.Array && evaluation.FromNode(n).Text == text
+	})
+	if c.Expected != nil && c.Holds != (among == (c.Operator == evaluation.FlagIsOneOf)) {
+		return fmt.Sprintf("%s of %s holds: %v", c.Operator, e.Value, c.Holds)
 	}
 	return ""
 }

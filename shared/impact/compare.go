@@ -76,7 +76,11 @@ func Compare(ctx context.Context, before, after *workspace.Workspace, tried ...s
 			environments = append(environments, name)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(items)) {
+	reached, asked := map[string]map[string]bool{}, map[string]map[string][]string{} // by environment, by key
+	for _, environment := range environments {
+		reached[environment], asked[environment] = map[string]bool{}, map[string][]string{}
+	}
+	for key := range items {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -87,8 +91,24 @@ func Compare(ctx context.Context, before, after *workspace.Workspace, tried ...s
 		for _, environment := range environments {
 			if isServed(earlier) != isServed(later) || !c.sameRules(earlier, later, environment) ||
 				refers(earlier, environment, segments) || refers(later, environment, segments) {
-				c.reached[environment] = append(c.reached[environment], key)
+				reached[environment][key] = true
+			} else if flags := append(flagsOf(earlier, environment), flagsOf(later, environment)...); len(flags) > 0 {
+				asked[environment][key] = flags
 			}
+		}
+	}
+	for _, environment := range environments {
+		in := reached[environment]
+		for more := true; more; {
+			more = false
+			for key, flags := range asked[environment] {
+				if !in[key] && slices.ContainsFunc(flags, func(flag string) bool { return in[flag] }) {
+					in[key], more = true, true
+				}
+			}
+		}
+		if len(in) > 0 {
+			c.reached[environment] = slices.Sorted(maps.Keys(in))
 		}
 	}
 	c.Environments = slices.DeleteFunc(environments, func(name string) bool { return c.reached[name] == nil })
@@ -120,12 +140,15 @@ func (c *Change) differing() (items, segments map[string]bool) {
 	return items, segments
 }
 
-// follow adds whatever refers to the segments, in either state: other segments, and
-// the flags and configs that refer to any of them somewhere.
+// follow adds whatever refers to the segments and flags, in either state: other segments,
+// and the flags and configs that refer to any of them somewhere.
 func (c *Change) follow(ctx context.Context, before, after *workspace.Workspace, items, segments map[string]bool) error {
 	var fresh []string // paths
 	for key := range segments {
 		fresh = append(fresh, workspace.Path(document.Segment, key))
+	}
+	for key := range items {
+		fresh = append(fresh, workspace.Path(document.Flag, key))
 	}
 	for len(fresh) > 0 && ctx.Err() == nil {
 		found := slices.Concat(slices.Collect(maps.Values(workspace.References(before, fresh...))),
@@ -134,6 +157,9 @@ func (c *Change) follow(ctx context.Context, before, after *workspace.Workspace,
 		for _, by := range slices.Concat(found...) {
 			switch {
 			case by.Type != document.Segment:
+				if !items[by.Key] && by.Type == document.Flag {
+					fresh = append(fresh, workspace.Path(document.Flag, by.Key))
+				}
 				items[by.Key] = true
 			case !segments[by.Key]:
 				segments[by.Key] = true
@@ -154,6 +180,15 @@ func refers(item *workspace.Item, environment string, segments map[string]bool) 
 func segmentsOf(doc *document.Document, environment string) []string {
 	own, _ := doc.Own(environment)
 	return append(evaluation.SegmentsOf(own), evaluation.SegmentsOf(doc.Default)...)
+}
+
+// flagsOf are the flags that the rules ask for which an environment serves.
+func flagsOf(item *workspace.Item, environment string) []string {
+	if item == nil {
+		return nil
+	}
+	own, _ := item.View.Own(environment)
+	return append(evaluation.FlagsOf(own), evaluation.FlagsOf(item.View.Default)...)
 }
 
 // rulesOf are an environment's own rules and the default ones; none of no document.

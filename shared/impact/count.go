@@ -141,6 +141,27 @@ func (c *Change) In(ctx context.Context, environment string, now, most int64) (*
 	return n, nil
 }
 
+// withAsked are keys in order, with the flags that they ask for, and these.
+func (s state) withAsked(keys []string, environment string) []string {
+	all, seen := slices.Clone(keys), map[string]bool{}
+	for _, key := range keys {
+		seen[key] = true
+	}
+	for i := 0; i < len(all); i++ {
+		if s[all[i]] == nil || !workspace.MayAsk(s[all[i]].Text) {
+			continue
+		}
+		for _, flag := range flagsOf(s.read(all[i]), environment) {
+			if !seen[flag] {
+				seen[flag] = true
+				all = append(all, flag)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // compile compiles some flags and configs with the segments that they refer to.
 func (n *Count) compile(ctx context.Context, from state, keys []string, environment string, most int64) (side, error) {
 	units, compiler, made := evaluation.NewUnits(environment), evaluation.NewCompiler(), side{}
@@ -161,7 +182,7 @@ func (n *Count) compile(ctx context.Context, from state, keys []string, environm
 		}
 		return ctx.Err()
 	}
-	for _, key := range keys {
+	for _, key := range from.withAsked(keys, environment) {
 		if item := from.read(key); isServed(item) {
 			add(item)
 		}

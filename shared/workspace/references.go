@@ -16,7 +16,7 @@ type Reference struct {
 	Pointer string // into the document
 }
 
-// References finds where documents name the items in files: a segment in
+// References finds where documents name the items in files: a segment or a flag in
 // criteria, a config to decrypt with, a schema of configs. They come by the file,
 // in the order of the documents' paths; what a document says of itself is none.
 // The documents are looked through once, and only those decoded that may name one.
@@ -25,7 +25,7 @@ func References(ws *Workspace, paths ...string) map[string][]Reference {
 	keys := map[string]bool{}
 	for _, path := range paths {
 		folder, key, _ := SplitPath(path)
-		if folder == Flags || folder == LogLevels {
+		if folder == LogLevels {
 			continue
 		}
 		if wanted[folder] == nil {
@@ -39,7 +39,7 @@ func References(ws *Workspace, paths ...string) map[string][]Reference {
 	}
 	for i := range ws.Items {
 		stored := &ws.Items[i]
-		if !mayName(stored.Text, keys) {
+		if flags := wanted[Flags]; flags != nil && len(wanted) == 1 && !MayAsk(stored.Text) || !mayName(stored.Text, keys) {
 			continue
 		}
 		item := stored.Read()
@@ -81,13 +81,19 @@ func SegmentsOver(ws *Workspace, paths ...string) []string {
 	return all
 }
 
-// Shares are the paths of what a document has in common with others: the segments and
-// the schema that it names.
+// Shares are the paths of what a document has in common with others: the segments, the
+// flags and the schema that it names.
 func Shares(doc *document.Document) (paths []string) {
-	for _, folder := range []Folder{Segments, Schemas} {
+	for _, folder := range []Folder{Segments, Flags, Schemas} {
 		eachReference(doc, folder, func(_, key string) { paths = append(paths, string(folder)+"/"+key+extension) })
 	}
 	return paths
+}
+
+// MayAsk reports whether a document may ask for other flags. Few do, and most need not
+// be decoded to know.
+func MayAsk(text []byte) bool {
+	return bytes.Contains(text, []byte("FLAG_IS_")) || bytes.Contains(text, []byte(`\u`))
 }
 
 // mayName reports whether one of the keys stands in a text. A key can be hidden behind
@@ -114,6 +120,12 @@ func eachReference(doc *document.Document, folder Folder, visit func(pointer, ke
 		for spot, criterion := range doc.Criteria() {
 			if named, ok := evaluation.SegmentOf(criterion); ok {
 				visit(spot.Pointer()+"/valueToMatch", named)
+			}
+		}
+	case Flags:
+		for spot, criterion := range doc.Criteria() {
+			if named, ok := evaluation.FlagOf(criterion); ok {
+				visit(spot.Pointer()+"/propertyName", named)
 			}
 		}
 	case Configs:

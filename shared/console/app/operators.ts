@@ -63,6 +63,18 @@ const menu: Record<string, Record<string, [verb: string, kind: Kind, meaning: st
     IS_PRESENT: ["is set", "nothing", "Whatever it is, but not null."],
     IS_NOT_PRESENT: ["is not set", "nothing", "Or is null."],
   },
+  "Another flag": {
+    FLAG_IS_ONE_OF: [
+      "serves",
+      "texts",
+      "The key of a flag stands in the place of the property. Never true while it serves nothing.",
+    ],
+    FLAG_IS_NOT_ONE_OF: [
+      "does not serve",
+      "texts",
+      "The key of a flag stands in the place of the property. Never true while it serves nothing.",
+    ],
+  },
   "The whole context": {
     IN_SEG: ["in segment", "segment", ""],
     NOT_IN_SEG: ["not in segment", "segment", ""],

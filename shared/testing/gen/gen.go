@@ -91,14 +91,21 @@ func (d Random) operand() map[string]any {
 	return map[string]any{"type": "string_list", "value": list}
 }
 
-// criterion asks for segments of lower numbers alone: a circle is not served.
-func (d Random) criterion(segments int) map[string]any {
-	switch d.IntN(6) {
+// criterion asks for segments and flags of lower numbers alone: a circle is not served.
+func (d Random) criterion(segments, flags int) map[string]any {
+	switch d.IntN(7) {
 	case 0:
 		return map[string]any{"operator": "ALWAYS_TRUE"}
 	case 1:
 		return map[string]any{"operator": pick(d, "IN_SEG", "NOT_IN_SEG"), "valueToMatch": map[string]any{"type": "string", "value": fmt.Sprint("segment-", d.IntN(segments+1)-1)}}
 	case 2:
+		asked := pick(d, fmt.Sprint("flag-", d.IntN(flags+1)-1), "config-0")
+		if flags == 0 {
+			asked = "flag-0" // of segments, which may not ask
+		}
+		return map[string]any{"operator": pick(d, evaluation.FlagIsOneOf, evaluation.FlagIsNotOneOf), "propertyName": asked,
+			"valueToMatch": map[string]any{"type": "string_list", "value": pick(d, []string{"true"}, []string{"a", "false"}, []string{"1", "9007199254740993", "b"}, []string{strings.Repeat("x", 2000)})}}
+	case 3:
 		return map[string]any{"operator": "OF_A_LATER_DAY", "propertyName": pick(d, properties...), "valueToMatch": d.operand()}
 	}
 	c := map[string]any{"operator": pick(d, evaluation.Operators()...), "propertyName": pick(d, properties...)}
@@ -134,12 +141,12 @@ func (d Random) value(kind string) map[string]any {
 	return v
 }
 
-func (d Random) rules(kind string, segments int) map[string]any {
+func (d Random) rules(kind string, segments, flags int) map[string]any {
 	rules := []any{}
 	for range d.IntN(4) {
 		criteria := []any{}
 		for range d.IntN(4) {
-			criteria = append(criteria, d.criterion(segments))
+			criteria = append(criteria, d.criterion(segments, flags))
 		}
 		value := d.value(kind)
 		if d.IntN(4) == 0 {
@@ -163,10 +170,10 @@ func (d Random) rules(kind string, segments int) map[string]any {
 func (d Random) Workspace(t testing.TB, environment string) *workspace.Workspace {
 	t.Helper()
 	ws := &workspace.Workspace{}
-	add := func(key, kind, valueType string, segments int, more map[string]any) {
-		doc := map[string]any{"key": key, "type": kind, "valueType": valueType, "default": d.rules(valueType, segments)}
+	add := func(key, kind, valueType string, segments, flags int, more map[string]any) {
+		doc := map[string]any{"key": key, "type": kind, "valueType": valueType, "default": d.rules(valueType, segments, flags)}
 		if d.IntN(2) == 0 && kind != "segment" {
-			own := d.rules(valueType, segments)
+			own := d.rules(valueType, segments, flags)
 			own["id"] = pick(d, environment, "staging")
 			doc["environments"] = []any{own}
 		}
@@ -180,13 +187,13 @@ func (d Random) Workspace(t testing.TB, environment string) *workspace.Workspace
 		ws.Items = append(ws.Items, stored)
 	}
 	for i := range 4 {
-		add(fmt.Sprint("segment-", i), "segment", "bool", i, nil)
+		add(fmt.Sprint("segment-", i), "segment", "bool", i, 0, nil)
 	}
 	for i := range 5 {
-		add(fmt.Sprint("flag-", i), "feature_flag", pick(d, "bool", "string", "int", "json"), 4, nil)
+		add(fmt.Sprint("flag-", i), "feature_flag", pick(d, "bool", "string", "int", "json"), 4, i, nil)
 	}
 	for i := range 3 {
-		add(fmt.Sprint("config-", i), "config", pick(d, "string", "json"), 4, map[string]any{"sendToClientSdk": d.IntN(2) == 0})
+		add(fmt.Sprint("config-", i), "config", pick(d, "string", "json"), 4, 5, map[string]any{"sendToClientSdk": d.IntN(2) == 0})
 	}
 	slices.SortFunc(ws.Items, func(a, b workspace.Stored) int { return strings.Compare(a.Path, b.Path) })
 	return ws
