@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,11 +86,24 @@ func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
 	return b.tiers[path], true
 }
 
-// usersOf are the paths of what names a schema or a segment, as the batch has it by
-// now. The stored ones are looked for once, for all that it writes.
+// usersOf are the paths of what names a schema, a segment or a flag, as the batch has it
+// by now. The stored ones are looked for once, for all that it writes.
 func (b *batch) usersOf(shared string) []string {
 	if b.users == nil {
-		b.users = workspace.References(b.head.View.Workspace(), workspace.SegmentsOver(b.head.View.Workspace(), b.shared...)...)
+		b.users = map[string][]workspace.Reference{}
+		ws := b.head.View.Workspace()
+		for fresh := workspace.SegmentsOver(ws, b.shared...); len(fresh) > 0; {
+			found := workspace.References(ws, fresh...)
+			fresh = nil
+			maps.Copy(b.users, found)
+			for _, by := range slices.Concat(slices.Collect(maps.Values(found))...) {
+				path := workspace.Path(by.Type, by.Key)
+				if by.Type == document.Flag && ws.Prerequisites() && b.users[path] == nil && !slices.Contains(fresh, path) {
+					b.users[path] = []workspace.Reference{}
+					fresh = append(fresh, path)
+				}
+			}
+		}
 	}
 	var users []string
 	for _, r := range b.users[shared] {
@@ -191,6 +205,8 @@ type attempt struct {
 	lookups  []document.Issue
 	messages []activity.Message
 	warnings []document.Issue
+	// dependents are where others ask what the flag serves.
+	dependents []reference
 
 	encoded []byte // see text
 }

@@ -31,8 +31,8 @@ type batch struct {
 	last   *attempt
 	splits map[string]string      // properties that rollouts of the batch went by, see splitName
 	tiers  map[string]access.Tier // of documents that others were asked about, by path
-	// shared are the paths of the schemas and segments that are written, and users what
-	// names these and the segments over them.
+	// shared are the paths of the schemas and segments that are written, and of flags where
+	// others may ask for them; users is what names these and the segments and flags over them.
 	shared []string
 	users  map[string][]workspace.Reference
 	// named are environments that documents of the batch have entries for, where
@@ -56,7 +56,7 @@ type batch struct {
 // they lead to.
 func (b *batch) decide(ctx context.Context, writes []write) {
 	for _, w := range writes {
-		if w.t == workspace.SchemaType || w.t == document.Segment {
+		if w.t == workspace.SchemaType || w.t == document.Segment || w.t == document.Flag && b.head.View.Workspace().Prerequisites() {
 			path, _ := workspace.PathOf(w.t, w.key)
 			b.shared = append(b.shared, path)
 		}

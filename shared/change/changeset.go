@@ -107,6 +107,8 @@ type OperationResult struct {
 	Key      string             `json:"key"`
 	Changed  bool               `json:"changed"`
 	Messages []activity.Message `json:"messages"`
+	// Dependents are where others ask what the flag serves.
+	Dependents []reference `json:"dependents,omitempty"`
 }
 
 // Change carries a change set out. Each operation is allowed, and refused, as the
@@ -140,14 +142,14 @@ func (c ChangeSet) answer(done *result) *ChangeSetResult {
 	for _, a := range done.plan.attempts {
 		if !c.DryRun && hidden[a.path] {
 			changed := slices.ContainsFunc(done.plan.final, func(last *attempt) bool { return last.path == a.path })
-			result.Results = append(result.Results, OperationResult{a.index, a.write.t, a.write.key, changed, []activity.Message{{Message: indistinct}}})
+			result.Results = append(result.Results, OperationResult{a.index, a.write.t, a.write.key, changed, []activity.Message{{Message: indistinct}}, a.dependents})
 			continue
 		}
 		messages := a.messages
 		if a.write.missing != nil && a.creates() {
 			messages = slices.Concat(messages, a.write.missing())
 		}
-		result.Results = append(result.Results, OperationResult{a.index, a.write.t, a.write.key, a.changed(), messages})
+		result.Results = append(result.Results, OperationResult{a.index, a.write.t, a.write.key, a.changed(), messages, a.dependents})
 		warnings = append(warnings, c.located(a.index, "", a.warnings)...)
 	}
 	result.Warnings = jsontree.Bounded(warnings)

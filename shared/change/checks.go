@@ -48,8 +48,8 @@ func strictness(tier access.Tier) int {
 	return len(known)
 }
 
-// tierOf is the tier of a version of the item. A schema or a segment has the strictest
-// of whatever names it, directly or through other segments: it decides what they serve.
+// tierOf is the tier of a version of the item. A schema, a segment or a flag has the
+// strictest of whatever names it, directly or through others: it decides what they serve.
 func (a *attempt) tierOf(tree *jsontree.Node) access.Tier {
 	var tiers []access.Tier
 	if a.write.t != workspace.SchemaType { // which has none of its own
@@ -62,7 +62,8 @@ func (a *attempt) tierOf(tree *jsontree.Node) access.Tier {
 	return slices.MaxFunc(tiers, func(x, y access.Tier) int { return strictness(x) - strictness(y) })
 }
 
-// tiersOver are the tiers of whatever names a schema or a segment, none of another item.
+// tiersOver are the tiers of whatever names a schema, a segment or a flag, none of another
+// item.
 func (b *batch) tiersOver(shared string) []access.Tier {
 	if !slices.Contains(b.shared, shared) {
 		return nil
@@ -229,6 +230,7 @@ func (b *batch) isStandalone() bool {
 	}
 	return !slices.ContainsFunc(b.plan.attempts, func(a *attempt) bool {
 		plain := a.write.t == document.Flag || a.write.t == document.Config || a.write.t == document.LogLevel
-		return !plain || !a.existed || a.gone || a.write.prepare != nil || a.write.onlyFirst
+		asks := workspace.MayAsk(a.text()) || a.write.checkAll && b.head.View.Workspace().Prerequisites() // which rests on other flags
+		return !plain || !a.existed || a.gone || a.write.prepare != nil || a.write.onlyFirst || asks
 	})
 }

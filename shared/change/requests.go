@@ -126,6 +126,7 @@ type PatchResult struct {
 	PreservedTargetingRuleCount int              `json:"preservedTargetingRuleCount,omitempty"`
 	Rules                       []*jsontree.Node `json:"rules"`
 	Warnings                    []document.Issue `json:"warnings,omitempty"`
+	Dependents                  []reference      `json:"dependents,omitempty"` // where others ask what the flag serves
 	Preview
 }
 
@@ -145,7 +146,8 @@ type LevelResult struct {
 type PutResult struct {
 	Key string `json:"key"`
 	Written
-	Warnings []document.Issue `json:"warnings,omitempty"`
+	Warnings   []document.Issue `json:"warnings,omitempty"`
+	Dependents []reference      `json:"dependents,omitempty"`
 	Preview
 }
 

@@ -32,7 +32,7 @@ func (b *batch) check() {
 	}
 	var named []string // by others, maybe
 	for _, a := range b.plan.final {
-		if a.gone || a.write.t == workspace.SchemaType {
+		if a.gone || a.write.t == workspace.SchemaType || a.write.t == document.Flag && b.after.Prerequisites() {
 			named = append(named, a.path)
 		}
 	}
@@ -45,7 +45,9 @@ func (b *batch) check() {
 		case a.write.t == workspace.SchemaType:
 			err = a.verifyBound(references[a.path])
 		default:
-			err = a.verify(verify)
+			if err = a.verify(verify); err == nil {
+				err = a.verifyAsked(references[a.path])
+			}
 		}
 		if err != nil {
 			b.plan.refuseItem(a, err)
@@ -53,6 +55,34 @@ func (b *batch) check() {
 	}
 	b.fits()
 	b.fitsExpressions()
+}
+
+// verifyAsked notes who asks what a flag serves, and answers 422 for another type of its
+// values.
+func (a *attempt) verifyAsked(found []workspace.Reference) error {
+	if len(found) == 0 {
+		return nil
+	}
+	var names []string
+	for _, r := range found {
+		if name := r.Type.Noun() + " " + terminal.Quote(r.Key); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	const most = 10
+	words := strings.Join(names[:min(len(names), most)], ", the ")
+	if more := len(names) - most; more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	if before := a.original(); before != nil && !jsontree.Equal(before.Get("valueType"), a.tree().Get("valueType")) {
+		return refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "verification failed", []document.Issue{{Code: problem.PrerequisiteValue, Pointer: "/valueType",
+			Message: "others compare the values of this flag, whose type cannot change meanwhile: the " + words}})
+	}
+	for _, r := range found[:min(len(found), maxReferences)] {
+		a.dependents = append(a.dependents, reference(r))
+	}
+	a.warnings = append(a.warnings, document.Issue{Code: problem.Prerequisite, Message: "others ask what this flag serves, and change with it: the " + words})
+	return nil
 }
 
 // workspace is the workspace as it would be after the batch.

@@ -74,6 +74,7 @@ func (s *Writer) patch(ctx context.Context, r Request, w write) (*PatchResult, e
 			PreservedTargetingRuleCount: out.attempt.edited.PreservedTargetingRuleCount,
 			Rules:                       out.rules(),
 			Warnings:                    jsontree.Bounded(out.attempt.warnings),
+			Dependents:                  out.attempt.dependents,
 			Preview:                     out.preview,
 		}
 	})
@@ -207,6 +208,8 @@ func (s *Writer) put(ctx context.Context, r Request, w write) (*PutResult, error
 			Written:  out.written,
 			Warnings: jsontree.Bounded(out.attempt.warnings),
 			Preview:  out.preview,
+
+			Dependents: out.attempt.dependents,
 		}
 	})
 }

@@ -66,7 +66,7 @@ type condition struct {
 	segment          string
 	always           bool
 
-	flag   string // its key; wanted says whether it serves one of these
+	flag  string // its key; wanted says whether it serves one of these
 	among []string
 }
 
@@ -91,7 +91,7 @@ func (u *Units) Size() int64 {
 	const criterion = 300 // with its place among the others, and what it compares with
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return criterion*int64(len(u.criteria)+len(u.values))
+	return criterion * int64(len(u.criteria)+len(u.values))
 }
 
 // Keep forgets the criteria that a Compiler has not met: those of documents that

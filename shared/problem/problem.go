@@ -48,6 +48,11 @@ const (
 	UnknownEnvironment   Code = "UNKNOWN_ENVIRONMENT"
 	UnknownSegment       Code = "UNKNOWN_SEGMENT"
 	SegmentCircle        Code = "SEGMENT_CIRCLE"
+	PrerequisitesOff     Code = "PREREQUISITES_OFF"
+	UnknownFlag          Code = "UNKNOWN_FLAG"
+	PrerequisiteValue    Code = "PREREQUISITE_VALUE"
+	PrerequisiteCircle   Code = "PREREQUISITE_CIRCLE"
+	PrerequisiteDepth    Code = "PREREQUISITE_DEPTH"
 	UnknownDecryptionKey Code = "UNKNOWN_DECRYPTION_KEY"
 	UnknownSchema        Code = "UNKNOWN_SCHEMA"
 	SchemaViolation      Code = "SCHEMA_VIOLATION"
@@ -68,6 +73,7 @@ const (
 	UnreachableRule   Code = "UNREACHABLE_RULE"
 	Contradiction     Code = "CONTRADICTION"
 	ClientDependent   Code = "CLIENT_DEPENDENT"
+	Prerequisite      Code = "PREREQUISITE"
 )
 
 // Rule says of a code what it stands for.
@@ -115,6 +121,11 @@ var Rules = []Rule{
 	{UnknownEnvironment, false, "A document has rules for an environment that `svc.json` does not declare.", "Declare it, or take the entry out.", ""},
 	{UnknownSegment, false, "A rule names a segment that is not there.", "Create the segment, or name another.", ""},
 	{SegmentCircle, false, "Segments refer to each other in a circle.", "Take one of the references out.", ""},
+	{PrerequisitesOff, false, "A rule asks for another flag, and `svc.json` does not say `\"prerequisites\": true`; or a segment does, which may not.", "Allow it where every application has a client of svc's, or take the criterion out.", ""},
+	{UnknownFlag, false, "A rule asks for a flag that is not there, or for an item of another type.", "Create the flag, or name another.", ""},
+	{PrerequisiteValue, false, "A rule compares a flag with what it cannot serve.", "Name values of the flag's type.", ""},
+	{PrerequisiteCircle, false, "Flags ask for each other in a circle.", "Take one of the criteria out.", ""},
+	{PrerequisiteDepth, false, "Items ask for flags that ask for others, more than ten one after the other.", "Ask for what the last of them stand for.", ""},
 	{UnknownDecryptionKey, false, "`decryptWith` names a config that is not there.", "Create the config, or name another.", ""},
 	{UnknownSchema, false, "`schemaKey` names a schema that is not there.", "Add the schema, or name another.", ""},
 	{SchemaViolation, false, "A value violates the JSON Schema of its config.", "Change the value or the schema.", ""},
@@ -132,6 +143,7 @@ var Rules = []Rule{
 	{UnreachableRule, true, "A rule comes after one that serves everybody whom it is for.", "Move it up, or take it out.", ""},
 	{Contradiction, true, "Two criteria of a rule never hold together, so it never matches.", "Correct one of them, or make two rules.", ""},
 	{ClientDependent, true, "Clients in some languages read it as something else: an integer beyond 2^53, `null`, the key `__proto__`.", "The message says what would be right.", ""},
+	{Prerequisite, true, "A rule asks for another flag. Clients that evaluate in their own process and are not svc's do not know that, and there it never matches.", "Make sure that each application has a client of svc's, or is answered by a server.", ""},
 }
 
 // Lookup is the rule of a code, and not ok for a code that is in no table.

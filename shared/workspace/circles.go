@@ -10,17 +10,46 @@ import (
 	"svc.example/svc/shared/problem"
 )
 
-// circle is a cycle among segments, at the criterion where it begins.
+// relation is a way for documents to refer to each other, which must not come to a circle.
+type relation struct {
+	among      func(*Stored) bool // which documents may
+	references func(*document.Document) []string
+	criterion  func(document.Criterion) (key string, ok bool)
+	pointer    string // to the key, in a criterion
+	code       problem.Code
+	words      string
+}
+
+var (
+	ofSegments = relation{
+		among:      func(s *Stored) bool { return strings.HasPrefix(s.Path, string(Segments)+"/") },
+		references: func(doc *document.Document) []string { return evaluation.SegmentsOf(doc.Default) },
+		criterion:  evaluation.SegmentOf, pointer: "/valueToMatch",
+		code: problem.SegmentCircle, words: "the segments refer to each other in a circle: ",
+	}
+	// ofFlags is what asks for flags, in whichever environment.
+	ofFlags = relation{
+		among:      func(s *Stored) bool { return MayAsk(s.Text) },
+		references: asked,
+		criterion:  evaluation.FlagOf, pointer: "/propertyName",
+		code: problem.PrerequisiteCircle, words: "the flags ask for each other in a circle: ",
+	}
+)
+
+// circle is a cycle among documents, at the criterion where it begins.
 type circle struct {
 	item  *Item
 	issue document.Issue
 }
 
-// circles finds the segments that refer to each other in a circle: of every
-// group of segments that all lead to one another, the shortest circle through
-// the first. Its time grows with the number of references.
+// circles finds the segments that refer to each other in a circle, and the flags that do.
 func circles(ws *Workspace) []circle {
-	g := newGraph(ws)
+	return append(newGraph(ws, &ofSegments).circles(), newGraph(ws, &ofFlags).circles()...)
+}
+
+// circles are, of every group of documents that all lead to one another, the shortest
+// circle through the first. Its time grows with the number of references.
+func (g *graph) circles() []circle {
 	var found []circle
 	for _, group := range g.groups() {
 		path := shortestCircle(group[0], func(n int32) []int32 { return g.edges[n] })
@@ -28,35 +57,46 @@ func circles(ws *Workspace) []circle {
 		for i, n := range path {
 			keys[i] = g.items[n].Key
 		}
-		item := g.items[group[0]]
-		found = append(found, circle{item, circleIssue(item, keys)})
+		item := g.items[group[0]].Read()
+		found = append(found, circle{item, g.circleIssue(item, keys)})
 	}
 	return found
 }
 
-// circleThrough finds the shortest circle that a changed segment closes.
+// circleThrough finds the shortest circle that a changed segment or flag closes.
 func (v *Verification) circleThrough(item *Item) []document.Issue {
-	if item.Path != Path(document.Segment, item.Key) || v.together && v.straight() {
+	r := &ofSegments
+	switch {
+	case item.Path == Path(document.Flag, item.Key) && len(asked(item.View)) > 0:
+		r = &ofFlags
+	case item.Path != Path(document.Segment, item.Key):
 		return nil
 	}
-	path := shortestCircle(item.Key, func(key string) []string { return v.references(item, key) })
+	if v.together && v.straight() {
+		return nil
+	}
+	path := shortestCircle(item.Key, func(key string) []string { return v.references(r, item, key) })
 	if path == nil {
 		return nil
 	}
-	return []document.Issue{circleIssue(item, path)}
+	return []document.Issue{r.circleIssue(item, path)}
 }
 
-// references are the segments that a segment refers to.
-func (v *Verification) references(changed *Item, key string) []string {
+// references are the segments or flags that one refers to.
+func (v *Verification) references(r *relation, changed *Item, key string) []string {
 	if key == changed.Key {
-		return evaluation.SegmentsOf(changed.View.Default)
+		return r.references(changed.View)
 	}
-	known, asked := v.segments[key]
-	if !asked {
-		if stored, found := v.index.ws.Item(document.Segment, key); found {
-			known = evaluation.SegmentsOf(stored.Read().View.Default)
+	known, looked := v.known[key]
+	if !looked {
+		t := document.Segment
+		if r == &ofFlags {
+			t = document.Flag
 		}
-		v.segments[key] = known
+		if stored, found := v.index.ws.Item(t, key); found && r.among(stored) {
+			known = r.references(stored.Read().View)
+		}
+		v.known[key] = known
 	}
 	return known
 }
@@ -85,37 +125,43 @@ func shortestCircle[K comparable](start K, references func(K) []K) []K {
 }
 
 // circleIssue stands at the criterion that takes the first step.
-func circleIssue(item *Item, path []string) document.Issue {
+func (r *relation) circleIssue(item *Item, path []string) document.Issue {
 	path = append(path, path[0])
-	pointer := ""
-	for spot, criterion := range item.View.Criteria() {
-		if key, ok := evaluation.SegmentOf(criterion); ok && key == path[1] {
-			pointer = spot.Pointer() + "/valueToMatch"
-			break
-		}
-	}
-	return document.Issue{Code: problem.SegmentCircle, Pointer: pointer, Message: "the segments refer to each other in a circle: " + strings.Join(path, " -> ")}
+	return document.Issue{Code: r.code, Pointer: r.step(item, path[1]), Message: r.words + strings.Join(path, " -> ")}
 }
 
-// graph is the segments and the segments each refers to, by number.
+// step is where a document refers to another.
+func (r *relation) step(item *Item, to string) (pointer string) {
+	for spot, criterion := range item.View.Criteria() {
+		if key, ok := r.criterion(criterion); ok && key == to {
+			return spot.Pointer() + r.pointer
+		}
+	}
+	return ""
+}
+
+// graph is documents and those that each refers to, by number.
 type graph struct {
-	items []*Item
+	*relation
+	keys  [][]string // that each refers to; the documents are decoded one at a time
+	items []*Stored
 	edges [][]int32
 }
 
-func newGraph(ws *Workspace) *graph {
-	g := &graph{}
+func newGraph(ws *Workspace, r *relation) *graph {
+	g := &graph{relation: r}
 	number := map[string]int32{}
 	for i := range ws.Items {
 		stored := &ws.Items[i]
-		if strings.HasPrefix(stored.Path, string(Segments)+"/") {
+		if r.among(stored) {
 			number[stored.Key] = int32(len(g.items))
-			g.items = append(g.items, stored.Read())
+			g.items = append(g.items, stored)
+			g.keys = append(g.keys, r.references(stored.Read().View))
 		}
 	}
-	for _, item := range g.items {
+	for _, keys := range g.keys {
 		var edges []int32
-		for _, key := range evaluation.SegmentsOf(item.View.Default) {
+		for _, key := range keys {
 			if to, ok := number[key]; ok {
 				edges = append(edges, to)
 			}

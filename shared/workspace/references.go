@@ -59,9 +59,10 @@ func References(ws *Workspace, paths ...string) map[string][]Reference {
 // SegmentsOver are the paths of the segments that have one of these among theirs,
 // directly or through others, and these.
 func SegmentsOver(ws *Workspace, paths ...string) []string {
-	over := map[string][]*Item{} // by the keys that they name
-	for _, item := range newGraph(ws).items {
-		for _, key := range evaluation.SegmentsOf(item.View.Default) {
+	over := map[string][]*Stored{} // by the keys that they name
+	g := newGraph(ws, &ofSegments)
+	for i, item := range g.items {
+		for _, key := range g.keys[i] {
 			over[key] = append(over[key], item)
 		}
 	}

@@ -65,6 +65,9 @@ func (v *verifier) verify() {
 	for _, circle := range circles(ws) {
 		v.add(Error, circle.item.file(), circle.issue)
 	}
+	for _, deep := range newGraph(ws, &ofFlags).deep() {
+		v.add(Error, deep.item.file(), deep.issue)
+	}
 }
 
 // reported notes what Read says of the file that is verified next.
@@ -94,7 +97,7 @@ func Unservable(item *Item) ([]Problem, expression.Set) {
 	return v.problems.all(), expressions
 }
 
-// Circles finds segments that refer to each other in a circle.
+// Circles finds segments and flags that refer to each other in a circle.
 func Circles(ws *Workspace) []Problem {
 	v := verifier{problems: &collector{}}
 	for _, circle := range circles(ws) {
@@ -127,14 +130,16 @@ func (r *reader) verify(files map[string][]byte) {
 // would be with them.
 type Verification struct {
 	index    *index
-	segments map[string][]string // the segments each refers to, as far as they were looked up
+	known    map[string][]string // the segments or flags each refers to, as far as they were looked up
+	asks     func() *graph
 	together bool
 	straight func() bool // no segments refer to each other in a circle
 }
 
 // NewVerification is of a workspace. It is used by one goroutine.
 func NewVerification(ws *Workspace) *Verification {
-	return &Verification{index: newIndex(ws), segments: map[string][]string{},
+	return &Verification{index: newIndex(ws), known: map[string][]string{},
+		asks:     sync.OnceValue(func() *graph { return newGraph(ws, &ofFlags) }),
 		straight: sync.OnceValue(func() bool { return len(circles(ws)) == 0 })}
 }
 
@@ -145,16 +150,16 @@ func (v *Verification) Together() { v.together = true }
 // Of finds what a write of one document is refused for although the document by
 // itself is right, with item in the place of what stands at its path. It does not
 // look at the other documents again, but for the segments that a changed segment
-// refers to.
+// refers to, and what a document with prerequisites leads to.
 func (v *Verification) Of(item Item) []document.Issue {
-	return append(v.index.referenceIssues(&item), v.circleThrough(&item)...)
+	return slices.Concat(v.index.referenceIssues(&item), v.circleThrough(&item), v.depthThrough(&item))
 }
 
 // Warnings finds what a document by itself will hardly do as it was meant: a
 // rule that never matches, a value that is none of the variants, a misspelt
 // name. They do not fail verification.
 func Warnings(item *Item) []document.Issue {
-	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), unboundIssues(item.View), operandWarnings(item.View), ruleWarnings(item.View), clientWarnings(item.View), misspelt(item.Tree, "", documentShape))
+	return slices.Concat(operatorIssues(item.View), prerequisiteWarnings(item.View), variantIssues(item.View), unboundIssues(item.View), operandWarnings(item.View), ruleWarnings(item.View), clientWarnings(item.View), misspelt(item.Tree, "", documentShape))
 }
 
 // SchemaIssues finds the values of a config that violate the JSON Schema its
@@ -228,7 +233,7 @@ func (v *verifier) declaration() {
 			issues = append(issues, document.Issue{Code: problem.InvalidEnvironmentName, Pointer: pointer, Message: message})
 		}
 	}
-	v.add(Error, f, slices.Concat(issues, referencesIssue(f.tree), reviews)...)
+	v.add(Error, f, slices.Concat(issues, referencesIssue(f.tree), prerequisitesIssue(f.tree), reviews)...)
 	v.add(Warning, f, misspelt(f.tree, "", fileShape)...)
 	v.byteOrderMark(f)
 }

@@ -35,6 +35,7 @@ var (
 		"environments":   {"name": nil, "environmentType": nil, "protected": nil, "archived": nil},
 		secretReferences: nil,
 		reviewMember:     nil,
+		prerequisites:    nil,
 	}
 	// Secrets' marks in the first are what Decode calls an error.
 	contentShapes = map[document.ValueType]shape{

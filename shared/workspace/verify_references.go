@@ -19,10 +19,11 @@ import (
 type index struct {
 	ws           *Workspace
 	environments map[string]bool
+	flagTypes    map[string]document.ValueType // as far as they were looked up
 }
 
 func newIndex(ws *Workspace) *index {
-	x := &index{ws: ws, environments: map[string]bool{}}
+	x := &index{ws: ws, environments: map[string]bool{}, flagTypes: map[string]document.ValueType{}}
 	for _, e := range ws.Environments {
 		x.environments[e.Name] = true
 	}
@@ -44,6 +45,7 @@ func (x *index) referenceIssues(item *Item) []document.Issue {
 				Message: fmt.Sprintf("there is no config %s to decrypt the value with", terminal.Quote(key))})
 		}
 	}
+	issues = append(issues, x.prerequisiteIssues(item)...)
 	var expressions expression.Set
 	for spot, criterion := range item.View.Criteria() {
 		if message, code := x.operandProblem(item, criterion, &expressions); message != "" {
