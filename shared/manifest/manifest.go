@@ -19,10 +19,11 @@ package manifest
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
@@ -129,20 +130,17 @@ func typed(t document.ValueType, value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// One is the manifest's flag of a document, whatever else has its key. Its segments are
-// those of a workspace.
+// One is the manifest's flag of a document, whatever else has its key. Its segments, and
+// the flags that it asks for, are those of a workspace.
 func One(ctx context.Context, o Outline, text []byte, ws *workspace.Workspace, now time.Time) (*Flag, error) {
 	part := &workspace.Workspace{Items: []workspace.Stored{{Path: workspace.Path(document.Flag, o.Key), Key: o.Key, Text: text}}}
-	for spot, criterion := range part.Items[0].Read().View.Criteria() {
-		if spot.Environment >= 0 || criterion.Operator != evaluation.InSegment && criterion.Operator != evaluation.NotInSegment {
-			continue
-		}
-		for _, stored := range ws.Items {
-			if folder, _, _ := workspace.SplitPath(stored.Path); folder == workspace.Segments {
-				part.Items = append(part.Items, stored)
+	for i := 0; i < len(part.Items); i++ {
+		for _, path := range workspace.Shares(part.Items[i].Read().View) {
+			at, found := slices.BinarySearchFunc(ws.Items, path, func(item workspace.Stored, path string) int { return strings.Compare(item.Path, path) })
+			if found && !slices.ContainsFunc(part.Items, func(item workspace.Stored) bool { return item.Path == path }) {
+				part.Items = append(part.Items, ws.Items[at])
 			}
 		}
-		break
 	}
 	served, err := explanation.Compile(part, DefaultRules, nil, 0)
 	if err != nil {

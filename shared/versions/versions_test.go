@@ -383,3 +383,32 @@ func FuzzReadState(f *testing.F) {
 		}
 	})
 }
+
+// TestAPrerequisiteMovesWhoAsks: a flag is sent to everybody, so whatever changes it moves the
+// versions of its environment, also for a config or flag that only asks for it; and the client
+// version turns with it.
+func TestAPrerequisiteMovesWhoAsks(t *testing.T) {
+	asks := `{"operator":"FLAG_IS_ONE_OF","propertyName":"base","valueToMatch":{"type":"string_list","value":["on"]}}`
+	documents := map[string]string{
+		"base":   item(document.Flag, "base", "", serve(always, "off"), "production", serve(always, "off"), "staging", serve(always, "off")),
+		"flag":   item(document.Flag, "flag", "", serve(asks, "x")),
+		"config": item(document.Config, "config", "", serve(asks, "x")),
+	}
+	of := func(base string) map[string]Environment {
+		documents["base"] = base
+		s := stateOf(t, documents)
+		return map[string]Environment{"production": s.Of("production", salt), "staging": s.Of("staging", salt)}
+	}
+	was := of(documents["base"])
+	is := of(item(document.Flag, "base", "", serve(always, "off"), "production", serve(always, "on"), "staging", serve(always, "off")))
+	if is["production"].Client == was["production"].Client || is["production"].SDK == was["production"].SDK {
+		t.Error("the versions of production stay")
+	}
+	if !reflect.DeepEqual(is["staging"], was["staging"]) {
+		t.Error("the versions of staging move")
+	}
+	timed := of(item(document.Flag, "base", "", serve(always, "off"), "production", serve(before(5000), "on"), "staging", serve(always, "off")))
+	if last, next := timed["production"].Turns.Around(1000); last != 0 || next != 5000 {
+		t.Errorf("production turns at %d", next)
+	}
+}

@@ -154,6 +154,9 @@ func ruleWords(kind document.Type, rule *jsontree.Node) string {
 func criterionWords(criterion *jsontree.Node) string {
 	operator, _ := criterion.Get("operator").Text()
 	property, _ := criterion.Get("propertyName").Text()
+	if name, asks := strings.CutPrefix(operator, "FLAG_"); asks {
+		operator, property = name, "the flag "+property
+	}
 	verb := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(operator, "PROP_"), "_", " "))
 	words := strings.TrimSpace(document.Words(property) + " " + document.Words(verb))
 	if operand := criterion.Get("valueToMatch"); !operand.Absent() {
