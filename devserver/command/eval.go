@@ -22,6 +22,7 @@ import (
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -76,7 +77,9 @@ It reads a config directory or, with --url, the workspace of an API (which needs
 key). What svc override has set on this machine goes before the files of a
 directory, as svc serve has it, unless you add --no-overrides. With --at it is
 evaluated as it was at a commit of the workspace or, of a directory, of the git
-repository that the directory is in: main, v1.2, HEAD~3.`,
+repository that the directory is in: main, v1.2, HEAD~3. A time with its zone stands for
+the last commit before it, and rules on the current time see that time:
+2026-03-04T14:03:00+01:00.`,
 		Example: `  svc eval new-checkout --context user.key=u-1,user.plan=pro
   svc eval new-checkout --context-file ada.json --environment production --json
   svc eval new-checkout --context user.key=u-1 --at HEAD~1
@@ -105,7 +108,7 @@ repository that the directory is in: main, v1.2, HEAD~3.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&at, "at", "", "commit whose state is evaluated: of a workspace in full or its first digits, of a directory as git names it")
+	cmd.Flags().StringVar(&at, "at", "", "commit whose state is evaluated: of a workspace in full or its first digits, of a directory as git names it; or a time, such as 2026-03-04T14:03:00Z")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
 }
@@ -168,13 +171,17 @@ func (in Invocation) evaluateDirectory(ctx context.Context, f evaluationFlags, r
 	if err != nil {
 		return nil, err
 	}
+	now := time.Now()
+	if at, ok := repository.Time(request.At); ok {
+		now = at
+	}
 	answer, err := state.Evaluate(ctx, explanation.Question{
 		Context: request.Context, Keys: request.Keys, All: request.Keys == nil, Explain: request.Explain,
 		Document: func(t document.Type, key string) *workspace.Stored {
 			stored, _ := ws.Item(t, key)
 			return stored
 		},
-		Now: time.Now().UnixMilli(), Random: rand.Float64,
+		Now: now.UnixMilli(), Random: rand.Float64,
 	})
 	if err != nil {
 		return nil, err

@@ -9,12 +9,15 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -24,11 +27,11 @@ import (
 type gitDirectory struct{ *git.Repository }
 
 func openGit(ctx context.Context, dir string) (gitDirectory, error) {
-	repository, err := git.Open(ctx, dir)
+	opened, err := git.Open(ctx, dir)
 	if errors.Is(err, git.ErrNone) {
 		err = fmt.Errorf("%s is in no git repository, and this reads what git has committed: git init and git commit come first", dir)
 	}
-	return gitDirectory{repository}, err
+	return gitDirectory{opened}, err
 }
 
 // gitState is a config directory at a commit.
@@ -70,6 +73,12 @@ func (s *gitState) link(file string) string {
 
 // at is the directory at the commit that a revision names.
 func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error) {
+	if at, ok := repository.Time(revision); ok {
+		var err error
+		if revision, err = g.before(ctx, revision, at); err != nil {
+			return nil, err
+		}
+	}
 	exact, err := g.exactly(ctx, revision)
 	if err != nil {
 		return nil, err
@@ -91,6 +100,29 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 		return nil, err
 	}
 	return s, g.read(ctx, s, place, tree)
+}
+
+// before is the last commit before a time, as repository.CommitBefore has it, of those that
+// HEAD was.
+func (g gitDirectory) before(ctx context.Context, text string, at time.Time) (id string, err error) {
+	list, err := g.Run(ctx, nil, "rev-list", "--first-parent", "--timestamp", "HEAD", "--")
+	if err != nil {
+		return "", errors.New("the repository has no commit yet: git commit comes first")
+	}
+	lines := strings.Split(strings.TrimSpace(string(list)), "\n")
+	var when time.Time
+	for _, line := range slices.Backward(lines) {
+		seconds, commit, _ := strings.Cut(line, " ")
+		n, _ := strconv.ParseInt(seconds, 10, 64)
+		if when = time.Unix(n, 0); !when.Before(at) {
+			break
+		}
+		id = commit
+	}
+	if id == "" {
+		return "", fmt.Errorf("there was no commit before %s: the first one is of %s", text, when.UTC().Format(time.RFC3339))
+	}
+	return id, nil
 }
 
 // exactly is a revision with the full name of its ref. Git takes the first of several that

@@ -23,7 +23,7 @@ type tool struct {
 const (
 	typeArgument    = `"type": {"type": "string", "enum": ["feature_flag", "config", "log_level", "segment", "schema"], "description": "The item's type, as list_items has it. A schema is what configs name in schemaKey."}`
 	keyArgument     = `"key": {"type": "string", "minLength": 1, "maxLength": 300, "description": "The item's key, as list_items has it."}`
-	atArgument      = `"at": {"type": "string", "minLength": 1, "maxLength": 200, "description": "A commit, in full or its first digits: the state then."}`
+	atArgument      = `"at": {"type": "string", "minLength": 1, "maxLength": 200, "description": "A commit, in full or its first digits, or a time with its zone such as 2026-03-04T14:03:00Z: the state then."}`
 	messageArgument = `"message": {"type": "string", "maxLength": 2000, "description": "Why, in a sentence: the commit begins with it."}`
 	impactArgument  = `"impact": {"type": "boolean", "default": true, "description": "Count for how many of the saved contexts (users) it changes what they are served."}`
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/explanation"
@@ -52,9 +53,15 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 	if err := refusal.Malformed(append(q.Malformed, q.issues()...)...); err != nil {
 		return nil, err
 	}
+	now := s.service.settings.Now()
 	commit, err := s.commitAt(ctx, q.At)
 	if err != nil {
 		return nil, err
+	}
+	if q.At != nil {
+		if at, ok := repository.Time(*q.At); ok {
+			now = at // at which rules on the current time stood otherwise
+		}
 	}
 	if served := s.service.servedCommit(q.Environment); q.At == nil && served != "" {
 		commit = served
@@ -74,7 +81,7 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 			return stored
 		}
 	}
-	q.Now, q.Random = s.service.settings.Now().UnixMilli(), s.service.settings.Random
+	q.Now, q.Random = now.UnixMilli(), s.service.settings.Random
 	answer, err := compiled.Evaluate(ctx, q.Question)
 	if errors.Is(err, explanation.ErrTooMuch) {
 		return nil, refusal.Malformed(document.Issue{Pointer: "/keys", Message: err.Error()})
@@ -96,8 +103,8 @@ func (q EvaluationQuery) issues() []document.Issue {
 	if len(q.Keys) > explanation.MaxKeys {
 		issues = append(issues, document.Issue{Pointer: "/keys", Message: fmt.Sprintf("keys has at most %d entries, not %d", explanation.MaxKeys, len(q.Keys))})
 	}
-	if q.At != nil && !refusal.HasIssueAt(q.Malformed, "/at") && !object.IsRevision(*q.At) {
-		issues = append(issues, document.Issue{Pointer: "/at", Message: "at " + refusal.IsRevision})
+	if q.At != nil && !refusal.HasIssueAt(q.Malformed, "/at") && !isState(*q.At) {
+		issues = append(issues, document.Issue{Pointer: "/at", Message: "at " + refusal.IsState})
 	}
 	if !refusal.HasIssueAt(q.Malformed, "/context") {
 		issues = append(issues, explanation.ContextIssues(q.Context, "/context")...)
@@ -105,11 +112,35 @@ func (q EvaluationQuery) issues() []document.Issue {
 	return issues
 }
 
-// commitAt is the commit that a revision names, or the head.
+// isState reports whether a text names a state: a revision or a time.
+func isState(at string) bool {
+	_, isTime := repository.Time(at)
+	return isTime || object.IsRevision(at)
+}
+
+// commitBefore is the last commit before a time, or the last one of a file.
+func (s *Session) commitBefore(ctx context.Context, path, text string, at time.Time) (sha string, err error) {
+	err = s.atHead(ctx, func(repo Repository, head repository.Head) error {
+		c, err := repository.CommitBefore(ctx, func(ctx context.Context, p repository.Page) ([]repository.Commit, error) {
+			return repo.History(ctx, head, p)
+		}, path, at)
+		sha = c.SHA
+		return err
+	})
+	if err != nil {
+		return "", refusal.Before(text, err)
+	}
+	return sha, nil
+}
+
+// commitAt is the commit that a revision or a time names, or the head.
 func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
 	_, err := s.Open(ctx) // which may find that the head is another one by now
 	if err != nil || at == nil {
 		return s.caller.entry.Head.Commit, err
+	}
+	if when, ok := repository.Time(*at); ok {
+		return s.commitBefore(ctx, "", *at, when)
 	}
 	repo, err := s.repository(ctx)
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"svc.example/svc/shared/change"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/served"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
@@ -98,8 +98,8 @@ func (s *Session) Document(ctx context.Context, t document.Type, key string, at 
 }
 
 func (s *Session) documentAt(ctx context.Context, t document.Type, key, at string) (*StoredDocument, error) {
-	if !object.IsRevision(at) {
-		return nil, refusal.Malformed(document.Issue{Pointer: "?at", Message: "at " + refusal.IsRevision})
+	if !isState(at) {
+		return nil, refusal.Malformed(document.Issue{Pointer: "?at", Message: "at " + refusal.IsState})
 	}
 	path, ok := workspace.PathOf(t, key)
 	if !ok {
@@ -108,6 +108,15 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 	repo, err := s.repository(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if when, ok := repository.Time(at); ok {
+		of := ""
+		if _, files := repo.(change.Recurring); files { // whose ids are those of a file
+			of = path
+		}
+		if at, err = s.commitBefore(ctx, of, at, when); err != nil {
+			return nil, err
+		}
 	}
 	sha, text, err := repo.At(ctx, s.caller.entry.Head, path, at)
 	if errors.Is(err, repository.ErrAbsent) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
@@ -91,6 +92,21 @@ func NotAnObjectAt(commit string, t document.Type, key string, d *workspace.Deco
 
 // IsRevision is what a revision of a request is.
 const IsRevision = "is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"
+
+// IsState is what a state of a request is: a revision or a time.
+const IsState = IsRevision + `; or a time with its zone, such as 2026-03-04T10:15:00Z or 2026-03-04T11:15:00+01:00 (in an address a plus is %2B)`
+
+// Before is why there is no commit before a time, or why it cannot be found.
+func Before(at string, err error) error {
+	early := (*repository.BeforeFirst)(nil)
+	switch {
+	case !errors.As(err, &early):
+		return repository.Fault(err)
+	case early.First.IsZero():
+		return fault.New(fault.NotFound, "there was no commit before %s: there is none yet", at)
+	}
+	return fault.New(fault.NotFound, "there was no commit before %s: the first one is of %s", at, early.First.UTC().Format(time.RFC3339))
+}
 
 // Revision is why a revision that a request has at a place names no commit, or
 // cannot be looked up.

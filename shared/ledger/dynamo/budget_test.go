@@ -168,6 +168,28 @@ func (s *shop) same(what string, a, b *repository.Snapshot) {
 	}
 }
 
+// TestATimeIsFoundInFewRequests: one for what is recent, and for the rest as many as the
+// history can be halved.
+func TestATimeIsFoundInFewRequests(t *testing.T) {
+	s := newShop(t)
+	s.fill(5, 260)
+	begin := noon.Add(time.Second) // of the first commit
+	head := s.enter()
+	ledger := s.table.Ledger(s.ws)
+	for seconds, most := range map[int]int{1000: 1, 261: 1, 240: 2, 130: 6, 1: 6, 0: 6} {
+		s.sent.take()
+		c, err := repository.CommitBefore(background, func(ctx context.Context, p repository.Page) ([]repository.Commit, error) {
+			return ledger.History(ctx, head, p)
+		}, "", begin.Add(time.Duration(seconds)*time.Second))
+		if want := min(int64(seconds), head.Sequence); c.Sequence != want || (err != nil) != (want == 0) {
+			t.Errorf("before second %d stands %d: %v", seconds, c.Sequence, err)
+		}
+		if asked := s.sent.take(); len(asked) > most {
+			t.Errorf("for second %d of %d: %v", seconds, head.Sequence, asked)
+		}
+	}
+}
+
 // TestLargeTexts: a commit whose texts no row holds comes with a snapshot, and
 // those of middling size do as soon as one answer could not hold them.
 func TestLargeTexts(t *testing.T) {

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -112,6 +113,42 @@ func (b *bench) atIs(head repository.Head, path, revision, sha, blob string, wan
 	}
 	if err == nil && (touch.Path != path || touch.Blob != blob) {
 		b.Errorf("%s at %s: %+v, want the blob %s", path, revision, touch, blob)
+	}
+}
+
+// atTimes makes commits whose times are equal, and go backwards, and holds the commit
+// before each moment against the definition: what stands before the first that is dated
+// then or later.
+func atTimes(b *bench) {
+	begin := b.now
+	seconds := []int{10, 10, 12, 11, 5, 12, 20, 20, 19, 30}
+	var made []repository.Commit
+	ask := func(at time.Time) (repository.Commit, error) {
+		head := b.head()
+		return repository.CommitBefore(background, func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
+			return b.Ledger.History(ctx, head, page)
+		}, "", at)
+	}
+	if _, err := ask(begin); !errors.As(err, new(*repository.BeforeFirst)) {
+		b.Errorf("of an empty history: %v", err)
+	}
+	for i, second := range seconds {
+		b.now = begin.Add(time.Duration(second-1) * time.Second) // a commit is a second later
+		made = append(made, b.advance(map[string]string{first: fmt.Sprint(i)}))
+	}
+	for second := range 33 {
+		for _, at := range []time.Time{begin.Add(time.Duration(second) * time.Second), begin.Add(time.Duration(second)*time.Second + time.Millisecond)} {
+			want := slices.IndexFunc(made, func(c repository.Commit) bool { return !c.Committer.When.Before(at) }) - 1
+			if want == -2 {
+				want = len(made) - 1
+			}
+			got, err := ask(at.In(time.UTC))
+			switch early := (*repository.BeforeFirst)(nil); {
+			case want < 0 && errors.As(err, &early) && early.First.Equal(made[0].Committer.When):
+			case want < 0 || err != nil || got.SHA != made[want].SHA:
+				b.Errorf("before second %v: %q, %v, want commit %d", at.Sub(begin), got.SHA, err, want)
+			}
+		}
 	}
 }
 

@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"a cancelled write":                   cancelled,
 		"agrees with the one in memory":       agrees,
 		"abbreviations":                       abbreviations,
+		"the commit before a time":            atTimes,
 		"commits that are not in the history": notInHistory,
 		"another process finds the same":      reopened,
 		"what was made once is found":         madeOnce,
