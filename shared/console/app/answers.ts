@@ -29,6 +29,36 @@ export interface Criterion {
 export interface Rule {
   criteria: Criterion[];
   value: Value | Split;
+  /** It stands before all others until the scope is resumed. */
+  paused?: boolean;
+  /** It was made for a time: "change", "rollout" or "hold". */
+  scheduled?: string;
+}
+
+export interface PlanStep {
+  at: string;
+  percent: number;
+}
+
+/** A value that more and more people get. */
+export interface Plan {
+  value: Value;
+  from: Value;
+  hashByPropertyName: string;
+  steps: PlanStep[];
+  before: number;
+  percent: number;
+  step?: number;
+  next?: PlanStep;
+  held?: { since: string };
+  replacesTargeting?: boolean;
+}
+
+/** What a scope has beside its rules. */
+export interface Timed {
+  paused?: boolean;
+  scheduled?: { at: string; value: Rule["value"]; replacesTargeting?: boolean; come?: boolean }[];
+  rolloutPlan?: Plan;
 }
 
 export interface Variant {
@@ -51,6 +81,7 @@ export interface Short {
 
 /** What is served after so many rules. */
 export interface Serving extends Short {
+  paused?: boolean;
   rules?: number;
   split?: (Short & { percent: number })[];
 }
@@ -87,8 +118,8 @@ export interface LevelScope {
 }
 
 export interface Detail extends Row {
-  default: { rules: Rule[] };
-  environments?: { id: string; rules: Rule[] }[];
+  default: Timed & { rules: Rule[] };
+  environments?: (Timed & { id: string; rules: Rule[] })[];
   access?: string;
   variants?: Variant[];
   schemaKey?: string;

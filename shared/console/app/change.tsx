@@ -14,6 +14,7 @@ import { Coming } from "./parts";
 import { Targeting } from "./targeting";
 import { Level } from "./edit-level";
 import { Edit } from "./edit-value";
+import { Deliberate, deliberate } from "./deliberate";
 import { Raw } from "./edit-document";
 import { Whole } from "./change-whole";
 import { Details } from "./edit-details";
@@ -42,11 +43,16 @@ export function Change({ family, itemKey }: { family: Family; itemKey: string })
   const stored = useFresh(`${itemPath(family, itemKey)}/document`, query.toString());
   if (query.has("schema")) return <Schema itemKey={itemKey} shut={shut} />;
   const scope = query.get("edit");
+  const deed = deliberate[query.get("kind") ?? ""];
   const editsRules = Boolean(scope) && (query.get("kind") === "rules" || family === "segments");
   const title = editsRules ? (
     <>
       Rules of <em>{itemKey}</em>{" "}
       {family === "segments" ? "" : scope === "default" ? "by default" : `in ${scope}`}
+    </>
+  ) : scope && deed ? (
+    <>
+      {deed.title} <em>{itemKey}</em> {scope === "default" ? "by default" : `in ${scope}`}
     </>
   ) : scope ? (
     <>
@@ -97,6 +103,14 @@ export function Change({ family, itemKey }: { family: Family; itemKey: string })
           scope={scope}
           stored={stored.data}
           shut={shut}
+        />
+      ) : scope && deed ? (
+        <Deliberate
+          family={family}
+          itemKey={itemKey}
+          scope={scope}
+          kind={query.get("kind") ?? ""}
+          stored={stored.data}
         />
       ) : scope ? (
         family === "log-levels" ? (

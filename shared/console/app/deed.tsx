@@ -89,7 +89,7 @@ export function Deed({
     return <Coming lines={3} />;
 
   const fits = (row: Row) =>
-    what === "switch"
+    what === "switch" || what === "pause"
       ? row.valueType === "bool"
       : what !== "fold" || stale?.get(row.key)?.stale?.some((one) => one.code === "one_value");
   const fit = seen.rows.filter(fits),
@@ -109,6 +109,16 @@ export function Deed({
           body: { enabled: on },
           expectedCommitSha: row.commitSha,
         }));
+      case "pause":
+      case "resume":
+        return [
+          {
+            op: what,
+            environment: where,
+            keys: fit.map((row) => row.key),
+            ...(seen.head && { expectedCommitSha: seen.head }),
+          },
+        ];
       case "copy":
         return [
           {
@@ -154,16 +164,18 @@ export function Deed({
     fit.length === 0
       ? what === "fold"
         ? "None of the selected flags serves everybody the same value."
-        : "None of the selected flags is a Boolean, so none can be switched."
+        : `None of the selected flags is a Boolean, so none can be ${what === "pause" ? "paused here" : "switched"}.`
       : fit.length > most
         ? `A change set takes up to ${most.toLocaleString("en")} items.`
         : what === "tag" && !tag.trim()
           ? "Enter a tag to preview."
-          : what === "switch" && (on === undefined || where === undefined)
-            ? "Choose on or off, and an environment, to preview."
-            : what === "copy" && (!from || !where || from === where)
-              ? "Choose two environments to preview."
-              : undefined;
+          : (what === "pause" || what === "resume") && where === undefined
+            ? "Choose an environment to preview."
+            : what === "switch" && (on === undefined || where === undefined)
+              ? "Choose on or off, and an environment, to preview."
+              : what === "copy" && (!from || !where || from === where)
+                ? "Choose two environments to preview."
+                : undefined;
   const choices = names.map((text) => ({ text }));
   const either = (yes: string, no: string, label: string) => (
     <div class="segmented" role="group" aria-label={label}>
@@ -201,6 +213,24 @@ export function Deed({
               Sets what everyone else gets: the rules above stay.{" "}
               {left > 0 &&
                 `${count(left, "flag")} of another type ${left === 1 ? "is" : "are"} left out.`}
+            </p>
+          </>
+        )}
+        {(what === "pause" || what === "resume") && (
+          <>
+            <Field
+              type="line"
+              label="Environment"
+              choices={choices}
+              text={where}
+              set={(where: string) => set({ where })}
+            />
+            <p class="note">
+              {what === "pause"
+                ? "Everyone gets false, whatever the rules say. They stay, and hold again when it is resumed. "
+                : "The rules hold again where they are paused. "}
+              {left > 0 &&
+                `${count(left, "flag")} of another type ${left === 1 ? "is" : "are"} left out: each is paused on its own, with the value that everyone gets.`}
             </p>
           </>
         )}
@@ -296,7 +326,7 @@ export function Deed({
             operations: waiting === undefined ? operations() : [],
           },
           verb: what === "delete" ? `Delete ${count(fit.length, families[family].one)}` : "Apply",
-          danger: what === "delete",
+          danger: what === "delete" || what === "pause",
           waiting,
         }}
       />

@@ -3,7 +3,9 @@ import { environments, itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { place } from "./router";
 import { useForm } from "./form";
-import { fallbackOf, rulesIn } from "./rules";
+import { fallbackOf, rulesIn, standing } from "./rules";
+import { firstSteps, PlanFields, planOf, wrongSteps } from "./plan-fields";
+import { momentOf, NowOrLater, wrongTime } from "./when";
 import { isSplit, armsOf } from "./rule-lists";
 import { textOf, choicesOf, valueOf, Field } from "./values";
 import { useMemo, useState } from "./lib";
@@ -41,7 +43,11 @@ export function Edit({
     () => {
       const { document } = stored,
         now = fallbackOf(rulesIn(document, scope).rules)?.value;
+      const boolean = family === "flags" && document.valueType === "bool";
       return {
+        at: undefined as string | undefined,
+        goal: boolean ? "true" : undefined,
+        steps: firstSteps(),
         kind: query.get("kind") ?? (now && isSplit(now) ? "rollout" : "value"),
         text: query.get("set") ?? (shown(now) ? textOf(document.valueType, now.value) : undefined),
         arms: firstArms(document, now),
@@ -50,30 +56,41 @@ export function Edit({
       };
     },
   );
-  const { kind, text, arms, replace, from } = work;
+  const { kind, text, arms, replace, from, at, goal, steps } = work;
   const [told, tell] = useState([] as Mark[]); // what the API says of the value
   const document = seen?.document,
     type = document?.valueType;
-  const { rules, inherited } = rulesIn(document ?? {}, scope);
+  const { rules: all, inherited } = rulesIn(document ?? {}, scope),
+    rules = standing(all);
   const now = fallbackOf(rules)?.value;
   const choices = choicesOf(document ?? {}),
     schema = useSchemaOf(document);
 
   const single = useMemo(() => valueOf(type, text), [type, text]),
-    several = arms.map((arm) => valueOf(type, arm.text));
+    several = arms.map((arm) => valueOf(type, arm.text)),
+    wanted = valueOf(type, goal);
   const twice = new Set(arms.map((arm) => arm.text)).size < arms.length;
   const bad =
     kind === "copy"
       ? undefined
-      : kind === "rollout"
-        ? several.some((one) => one.problem || one.missing) || twice || wrongShares(arms)
-        : (single.problem ?? single.missing);
+      : kind === "plan"
+        ? (wanted.problem ?? wanted.missing ?? wrongSteps(steps))
+        : kind === "rollout"
+          ? several.some((one) => one.problem || one.missing) || twice || wrongShares(arms)
+          : (single.problem ?? single.missing);
   const body =
-    kind === "rollout"
-      ? { rollout: arms.map((arm, i) => ({ value: several[i].value, percent: arm.weight / 1000 })) }
-      : family === "flags" && type === "bool"
-        ? { enabled: single.value }
-        : { value: single.value };
+    kind === "plan"
+      ? { rolloutPlan: { value: wanted.value, steps: planOf(steps) } }
+      : kind === "rollout"
+        ? {
+            rollout: arms.map((arm, i) => ({
+              value: several[i].value,
+              percent: arm.weight / 1000,
+            })),
+          }
+        : family === "flags" && type === "bool"
+          ? { enabled: single.value }
+          : { value: single.value };
   const same = kind === "value" && !replace && shown(now) && text === textOf(type, now.value);
   const targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
   // One share of everything is what there is already, until somebody moves it.
@@ -82,17 +99,26 @@ export function Edit({
     now &&
     !isSplit(now) &&
     arms.some((arm) => arm.weight === 100_000 && arm.text === textOf(type, now.value));
-  const waiting = begins
-    ? "Change a percentage to preview what it does."
-    : inherited && same
-      ? `Nothing is changed yet: ${scope} gets this from the default rules.`
-      : !bad
-        ? undefined
-        : kind === "value"
-          ? "Choose a value to preview what it does."
-          : twice
-            ? "Values must be unique."
-            : (wrongShares(arms) ?? "Choose the values to preview what they do.");
+  const late = at !== undefined && (kind === "value" || kind === "rollout"),
+    moment = late ? { at: momentOf(at) } : {};
+  const waiting =
+    late && wrongTime(at)
+      ? wrongTime(at)
+      : begins
+        ? "Change a percentage to preview what it does."
+        : inherited && same && !late
+          ? `Nothing is changed yet: ${scope} gets this from the default rules.`
+          : !bad
+            ? undefined
+            : kind === "plan"
+              ? wanted.missing
+                ? "Choose the value to preview what the plan does."
+                : (wrongSteps(steps) ?? "The value is not right yet.")
+              : kind === "value"
+                ? "Choose a value to preview what it does."
+                : twice
+                  ? "Values must be unique."
+                  : (wrongShares(arms) ?? "Choose the values to preview what they do.");
   return (
     <>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
@@ -101,7 +127,12 @@ export function Edit({
           <div class="segmented" role="group" aria-label="Serve">
             {[
               ["value", "One value"],
-              ...(family === "flags" ? [["rollout", "By percentage"]] : []),
+              ...(family === "flags"
+                ? [
+                    ["rollout", "By percentage"],
+                    ["plan", "Over time"],
+                  ]
+                : []),
               ...(others.length ? [["copy", "Copy from environment"]] : []),
             ].map(([name, word]) => (
               <button
@@ -131,6 +162,17 @@ export function Edit({
             text={from}
             set={(from: string) => set({ from })}
           />
+        ) : kind === "plan" ? (
+          <PlanFields
+            type={type}
+            choices={choices}
+            text={goal}
+            problem={wanted.problem}
+            steps={steps}
+            set={({ text: goal, steps }) =>
+              set({ ...(goal !== undefined && { goal }), ...(steps && { steps }) })
+            }
+          />
         ) : kind === "rollout" ? (
           <Rollout
             arms={arms}
@@ -154,6 +196,12 @@ export function Edit({
             />
             {document?.schemaKey && <Allowed schemaKey={document.schemaKey} />}
           </>
+        )}
+        {(kind === "value" || kind === "rollout") && family !== "log-levels" && (
+          <NowOrLater at={at} set={(at: string | undefined) => set({ at })} />
+        )}
+        {all.some((rule) => rule.scheduled === "rollout") && kind !== "copy" && (
+          <p class="note">A rollout goes on here by itself: this change ends it.</p>
         )}
         {targeting > 0 && kind === "value" && (
           <label class="check">
@@ -189,7 +237,11 @@ export function Edit({
             : {
                 method: "PATCH",
                 path: `${itemPath(family, itemKey)}/environments/${encodeURIComponent(scope)}`,
-                body: replace && kind === "value" ? { ...body, replaceTargeting: true } : body,
+                body: {
+                  ...body,
+                  ...moment,
+                  ...(replace && kind === "value" && { replaceTargeting: true }),
+                },
                 token: seen?.commitSha,
                 verb: "Apply",
                 waiting,

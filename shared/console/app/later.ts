@@ -22,3 +22,4 @@ export { Problems } from "./problems";
 export { Requests } from "./requests";
 export { Saved } from "./saved";
 export { Settings } from "./settings";
+export { Timed } from "./timed";

@@ -19,6 +19,9 @@ export function operationsOf({ method, path, body = {}, token }: Proposal): any[
     expected = token ? { expectedCommitSha: token } : {};
   if (method === "DELETE") return [{ op: "delete", type, key }];
   if (method === "PUT") return [{ op: "put", type, key, document: body.document, ...expected }];
+  const only = path.split("/")[4];
+  if (only === "pause" || only === "resume")
+    return [{ op: only, keys: [key], environment: scope, ...body }];
   if (part === "revert") return [{ op: "revert", type, key, ...body }];
   if (method === "POST") return [{ op: "create", type, body }];
   const { environment = scope, ...rest } = body;

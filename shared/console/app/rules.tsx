@@ -1,22 +1,48 @@
 // The rules of one scope, as sentences: who gets what, from top to bottom.
-import type { Rule, Detail } from "./answers";
+import type { Rule, Detail, Timed } from "./answers";
 import { isFallback, isSplit, armsOf, percent } from "./rule-lists";
 import { Stored, Condition } from "./words";
 import { Shares } from "./shares";
 
 /** The rule at the end that everybody reaches. */
-export const fallbackOf = (rules: Rule[]) => (isFallback(rules.at(-1)) ? rules.at(-1) : undefined);
+export function fallbackOf(rules: Rule[]) {
+  const last = rules.at(-1);
+  return isFallback(last) && !last?.paused ? last : undefined;
+}
 
-/** The rules that decide in a scope. */
+/** The rules that decide in a scope, and what is timed there. */
 export function rulesIn(document: Detail, scope: string) {
-  const own = document.environments?.find?.((one) => one.id === scope)?.rules;
-  return { rules: own ?? document.default?.rules ?? [], inherited: scope !== "default" && !own };
+  const own = document.environments?.find?.((one) => one.id === scope),
+    timed: Timed = own ?? document.default ?? {};
+  const all = own?.rules ?? document.default?.rules ?? [];
+  return { rules: all, timed, inherited: scope !== "default" && !own?.rules };
+}
+
+/** What stands in a scope beside a pause and what was made for a time. */
+export const standing = (rules: Rule[]) => rules.filter((rule) => !rule.paused && !rule.scheduled);
+
+/**
+ * Edited rules among what is timed where they were: a pause stays first, and the rest where it was,
+ * before all targeting rules or before what everybody else gets.
+ * @param ends whether the last of them is for everybody else
+ */
+export function among<T>(all: Rule[], edited: T[], ends: boolean): (Rule | T)[] {
+  const fixed = all.filter((rule) => rule.paused || rule.scheduled),
+    targeting = all.findIndex((rule) => !rule.paused && !rule.scheduled && !isFallback(rule));
+  const isFirst = (rule: Rule) => rule.paused || all.indexOf(rule) < targeting;
+  return [
+    ...fixed.filter(isFirst),
+    ...(ends ? edited.slice(0, -1) : edited),
+    ...fixed.filter((rule) => !isFirst(rule)),
+    ...(ends ? edited.slice(-1) : []),
+  ];
 }
 
 /** What a Boolean flag does for everyone, in words; on: some of them get true. */
 export function stateOf(rules: Rule[]): { word: string; on: boolean } {
   const value = fallbackOf(rules)?.value,
-    everyone = rules.length > 1 ? "everyone else" : "everyone";
+    everyone = standing(rules).length > 1 ? "everyone else" : "everyone";
+  if (rules[0]?.paused) return { word: "Paused", on: false };
   if (!value) return { word: `Not set for ${everyone}`, on: false };
   if (!isSplit(value))
     return {
@@ -45,21 +71,23 @@ export function Served({ value }: { value: Rule["value"] }) {
  */
 export const Who = ({ rule, only }: { rule: Rule; only?: boolean }) => (
   <div class="who">
-    {isFallback(rule)
-      ? only
-        ? "Everyone"
-        : "Everyone else"
-      : rule.criteria.map((c, at) => (
-          <span>
-            {at > 0 ? "and " : "If "}
-            <Condition
-              operator={c.operator}
-              property={c.propertyName}
-              operand={c.valueToMatch?.value}
-              confidential={c.valueToMatch?.confidential}
-            />
-          </span>
-        ))}
+    {rule.paused
+      ? "Paused: everyone"
+      : isFallback(rule)
+        ? only
+          ? "Everyone"
+          : "Everyone else"
+        : rule.criteria.map((c, at) => (
+            <span>
+              {at > 0 ? "and " : "If "}
+              <Condition
+                operator={c.operator}
+                property={c.propertyName}
+                operand={c.valueToMatch?.value}
+                confidential={c.valueToMatch?.confidential}
+              />
+            </span>
+          ))}
   </div>
 );
 

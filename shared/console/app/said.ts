@@ -1,6 +1,6 @@
 // What has been changed, as one would say it: the server's words are those of its history.
 import type { Detail, Message } from "./answers";
-import { rulesIn } from "./rules";
+import { rulesIn, standing } from "./rules";
 
 const plainer: [RegExp, string][] = [
   [/^readyForCleanup: set to true$/, "marked as ready for cleanup"],
@@ -25,7 +25,10 @@ export function said({ scope, message }: Message, document?: Detail) {
   if (on === undefined)
     return { where, text: plainer.reduce((text, [from, to]) => text.replace(from, to), text) };
   const word = on === "true" ? "on" : "off",
-    everyone = document && rulesIn(document, scope).rules.length > 1 ? "everyone else" : "everyone";
+    everyone =
+      document && standing(rulesIn(document, scope).rules).length > 1
+        ? "everyone else"
+        : "everyone";
   return { where, text: document ? `${word} for ${everyone}` : `turned ${word}` };
 }
 

@@ -2,13 +2,17 @@
 import { environments } from "./workspace";
 import type { Family } from "./workspace";
 import type { Detail, Environment } from "./answers";
-import { Rules, rulesIn, stateOf } from "./rules";
+import { Rules, rulesIn, standing, stateOf, Served } from "./rules";
+import { apart } from "./apart";
+import { pause } from "./pause";
 import { useState } from "./lib";
 import { open } from "./router";
 import { Icon } from "./icons";
 import { Act, mayNot, WhyNot } from "./may";
 import { UsedIn } from "./used-in";
 import { Status, Stored } from "./words";
+
+const Timed = apart("Timed");
 
 /** What the button does beside the rules: a switch is there for all or nothing. */
 const deed = (family: Family, item: Detail): [word: string, kind?: string] =>
@@ -108,9 +112,12 @@ export function Scopes({ family, item }: { family: Family; item: Detail }) {
           </div>
         </header>
         <Rules
-          rules={item.default?.rules ?? []}
+          rules={standing(item.default?.rules ?? [])}
           otherwise="nothing: the program's own default applies"
         />
+        {(item.default?.scheduled || item.default?.rolloutPlan) && (
+          <Timed scope="default" timed={item.default} refused={refused} />
+        )}
         <WhyNot refused={refused} />
         <footer>
           <span class="actions">
@@ -174,9 +181,12 @@ function Scope({
 }) {
   const { name } = environment,
     [word, kind] = deed(family, item);
-  const { rules, inherited } = rulesIn(item, name);
+  const { rules: all, timed, inherited } = rulesIn(item, name);
+  const rules = standing(all),
+    paused = all[0]?.paused ? all[0] : undefined;
   const boolean = family === "flags" && item.valueType === "bool",
-    { word: state, on } = stateOf(rules);
+    { word: state, on } = stateOf(rules),
+    pausable = family === "flags" || family === "configs";
   const status = item.environmentStatuses?.[name];
   const id = `scope-${name}`,
     refused = mayNot(item.access, name);
@@ -205,10 +215,31 @@ function Scope({
         </div>
         {status && <Status status={status} />}
       </header>
+      {paused && (
+        <div class="box warn paused">
+          <div>
+            <p>
+              <b>Paused.</b> Everyone gets this, and the rules below wait:
+            </p>
+            <Served value={paused.value} />
+            <Act
+              refused={refused}
+              class="primary"
+              aria-label={`Resume in ${name}`}
+              onClick={() => open({ edit: name, kind: "resume" })}
+            >
+              Resume
+            </Act>
+          </div>
+        </div>
+      )}
       <Rules
         rules={rules}
         otherwise={inherited ? "nothing: the program's own default applies" : undefined}
       />
+      {(timed.scheduled || timed.rolloutPlan) && (
+        <Timed scope={name} timed={timed} refused={refused} />
+      )}
       <WhyNot refused={refused} />
       <footer>
         {boolean && (
@@ -228,6 +259,23 @@ function Scope({
           </span>
         )}
         <span class="actions">
+          {pausable && !paused && (
+            <Act
+              refused={refused}
+              class="quiet"
+              aria-label={`Pause in ${name}`}
+              title={
+                boolean
+                  ? "Everyone gets false at once; the rules stay"
+                  : "Everyone gets one value; the rules stay"
+              }
+              onClick={() =>
+                boolean ? pause(family, item.key, name) : open({ edit: name, kind: "pause" })
+              }
+            >
+              Pause
+            </Act>
+          )}
           <Act
             refused={refused}
             class="quiet"

@@ -20,7 +20,13 @@ export const deeds = (family: Family): [what: string, word: string][] =>
     ...(staleIn(family)
       ? [["ready", "Mark as ready"], ...(family === "flags" ? [["fold", "Fold to one value"]] : [])]
       : []),
-    ...(family === "flags" ? [["switch", "Switch"]] : []),
+    ...(family === "flags"
+      ? [
+          ["switch", "Switch"],
+          ["pause", "Pause"],
+          ["resume", "Resume"],
+        ]
+      : []),
     ...(family !== "segments"
       ? [
           ["copy", "Copy rules"],

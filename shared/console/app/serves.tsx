@@ -22,6 +22,7 @@ export function servesText(serving: Serving | undefined) {
     : hasValue(serving)
       ? shortText(serving)
       : "nothing";
+  if (serving.paused) return `paused: ${served}`;
   return serving.rules ? `${served}, after ${count(serving.rules, "rule")}` : served;
 }
 

@@ -17,7 +17,7 @@ import type { RuleDraft } from "./drafts";
 import { itemPath } from "./workspace";
 import type { Family } from "./workspace";
 import { useState, useRef, useLayoutEffect } from "./lib";
-import { rulesIn, Rules } from "./rules";
+import { among, rulesIn, Rules, standing } from "./rules";
 import { begunOf, useKeep, Resumed } from "./begun";
 import { useSuggestions } from "./suggest";
 import { get } from "./api";
@@ -46,14 +46,14 @@ export type Work = { base: Rule[]; drafts: RuleDraft[]; clash?: boolean };
 function placed(
   issues: (Issue & { warning?: boolean })[],
   pointer: string,
-  drafts: RuleDraft[],
+  drafts: (RuleDraft | Rule)[],
 ): Found[] {
   return issues.flatMap(({ path, message, warning }) => {
     const [index, part, at, name] = path.startsWith(`${pointer}/`)
       ? path.slice(pointer.length + 1).split("/")
       : [];
     const draft = drafts[Number(index)];
-    if (!draft) return [];
+    if (!draft || !("id" in draft)) return [];
     const criterion = part === "criteria" ? draft.criteria[Number(at)]?.id : undefined;
     return [
       {
@@ -105,7 +105,8 @@ export function Targeting({
   const [seen, see] = useState(stored);
   const document = seen.document,
     type = document.valueType,
-    now = rulesIn(document, scope);
+    { rules: all, inherited } = rulesIn(document, scope),
+    now = { rules: standing(all), inherited };
   const fresh = (): Work => ({
     base: now.rules,
     drafts: [...ruleFor(type), ...draftsOf(now.rules, type)],
@@ -252,7 +253,11 @@ export function Targeting({
       : withRules(
           document,
           scope,
-          made.map((one) => one.made),
+          among(
+            all,
+            made.map((one) => one.made),
+            Boolean(fallback),
+          ),
         );
   const waiting =
     !inherit && lacking >= 0
@@ -262,16 +267,16 @@ export function Targeting({
         ? "Nothing is changed yet."
         : undefined;
   const tell = (issues: (Issue & { warning?: boolean })[]) => {
-    const all = placed(issues, pointerOf(next, scope), drafts),
-      bad = all.filter((one) => !one.warning).map((one) => one.rule);
-    find(all);
+    const told = placed(issues, pointerOf(next, scope), among(all, drafts, Boolean(fallback))),
+      bad = told.filter((one) => !one.warning).map((one) => one.rule);
+    find(told);
     if (bad.length) open(new Set([...opened, ...bad]));
     return bad.length > 0 && bad.length === issues.filter((one) => !one.warning).length;
   };
   const renew = () =>
     get(`${itemPath(family, itemKey)}/document`).then(
       (answer) => {
-        setWork((before) => onto(before, rulesIn(answer.document, scope).rules));
+        setWork((before) => onto(before, standing(rulesIn(answer.document, scope).rules)));
         see(answer);
       },
       () => {},
@@ -292,6 +297,13 @@ export function Targeting({
               </button>
             </div>
           </div>
+        )}
+        {all.length > now.rules.length && !inherit && (
+          <p class="note">
+            {all[0]?.paused && "It is paused: these rules hold again when it is resumed. "}
+            {all.some((rule) => rule.scheduled) &&
+              "What is scheduled here stays, and is changed where it is shown."}
+          </p>
         )}
         {now.inherited && !inherit && <Inherits scope={scope} />}
         {inherit ? (

@@ -132,6 +132,14 @@ export function Status({ status, short }: { status?: string; short?: boolean }) 
   );
 }
 
+/** Of a Boolean flag that is paused: whatever its rules say, everyone gets one value. */
+export const Paused = () => (
+  <span class="status paused" title="Paused: everyone gets one value, and the rules wait">
+    <i aria-hidden="true" />
+    Paused
+  </span>
+);
+
 const types: Record<string, string> = {
   bool: "Boolean",
   string: "String",
