@@ -43,6 +43,7 @@ export function stateOf(rules: Rule[]): { word: string; on: boolean } {
   const value = fallbackOf(rules)?.value,
     everyone = standing(rules).length > 1 ? "everyone else" : "everyone";
   if (rules[0]?.paused) return { word: "Paused", on: false };
+  if (rules.some((rule) => rule.scheduled === "rollout")) return { word: "Rolling out", on: true };
   if (!value) return { word: `Not set for ${everyone}`, on: false };
   if (!isSplit(value))
     return {
@@ -98,7 +99,8 @@ export function Rules({
   membership,
 }: {
   rules: Rule[];
-  otherwise?: string;
+  /** what everybody else gets; null where something else tells it */
+  otherwise?: string | null;
   membership?: boolean;
 }) {
   return (
@@ -117,7 +119,7 @@ export function Rules({
           </div>
         </li>
       ))}
-      {!fallbackOf(rules) && (
+      {otherwise !== null && !fallbackOf(rules) && (
         <li class="fallback">
           <div class="who">{rules.length ? "Everyone else" : "Everyone"}</div>
           <div class="gets note">{otherwise}</div>

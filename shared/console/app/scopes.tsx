@@ -4,6 +4,7 @@ import type { Family } from "./workspace";
 import type { Detail, Environment } from "./answers";
 import { Rules, rulesIn, standing, stateOf, Served } from "./rules";
 import { apart } from "./apart";
+import { isFallback, isSplit } from "./rule-lists";
 import { pause } from "./pause";
 import { useState } from "./lib";
 import { open } from "./router";
@@ -185,11 +186,26 @@ function Scope({
   const rules = standing(all),
     paused = all[0]?.paused ? all[0] : undefined;
   const boolean = family === "flags" && item.valueType === "bool",
-    { word: state, on } = stateOf(rules),
+    { word: state, on } = stateOf(all),
+    gradual = on && all.some((rule) => rule.scheduled || (isFallback(rule) && isSplit(rule.value))),
+    told = timed.rolloutPlan || timed.scheduled?.some((one) => one.come),
     pausable = family === "flags" || family === "configs";
+  const refused = mayNot(item.access, name);
+  const pausing = pausable && !paused && (
+    <Act
+      refused={refused}
+      class="quiet pause"
+      aria-label={`Pause in ${name}`}
+      title={`Everyone gets ${boolean ? "false at once" : "one value"}; the rules stay`}
+      onClick={() =>
+        boolean ? pause(family, item.key, name) : open({ edit: name, kind: "pause" })
+      }
+    >
+      Pause
+    </Act>
+  );
   const status = item.environmentStatuses?.[name];
-  const id = `scope-${name}`,
-    refused = mayNot(item.access, name);
+  const id = `scope-${name}`;
   return (
     <section class="scope" aria-labelledby={id}>
       <header>
@@ -234,8 +250,10 @@ function Scope({
         </div>
       )}
       <Rules
-        rules={rules}
-        otherwise={inherited ? "nothing: the program's own default applies" : undefined}
+        rules={told ? rules.filter((rule) => !isFallback(rule)) : rules}
+        otherwise={
+          told ? null : inherited ? "nothing: the program's own default applies" : undefined
+        }
       />
       {(timed.scheduled || timed.rolloutPlan) && (
         <Timed scope={name} timed={timed} refused={refused} />
@@ -250,32 +268,29 @@ function Scope({
               class="switch"
               aria-checked={on ? "true" : "false"}
               aria-label={`Serve true to everyone${rules.length > 1 ? " else" : ""} in ${name}`}
-              title={`Turn ${on ? "off" : "on"} for everyone${rules.length > 1 ? " whom no rule above covers" : ""}`}
-              onClick={() => open({ edit: name, kind: "value", set: on ? "false" : "true" })}
+              title={
+                paused
+                  ? "Resume: the rules hold again"
+                  : gradual
+                    ? "Pause: everyone gets false at once, and the shares stay"
+                    : `Turn ${on ? "off" : "on"} for everyone${rules.length > 1 ? " whom no rule above covers" : ""}`
+              }
+              onClick={() =>
+                paused
+                  ? open({ edit: name, kind: "resume" })
+                  : gradual
+                    ? pause(family, item.key, name)
+                    : open({ edit: name, kind: "value", set: on ? "false" : "true" })
+              }
             >
               <i />
             </Act>
             {state}
+            {pausing}
           </span>
         )}
         <span class="actions">
-          {pausable && !paused && (
-            <Act
-              refused={refused}
-              class="quiet"
-              aria-label={`Pause in ${name}`}
-              title={
-                boolean
-                  ? "Everyone gets false at once; the rules stay"
-                  : "Everyone gets one value; the rules stay"
-              }
-              onClick={() =>
-                boolean ? pause(family, item.key, name) : open({ edit: name, kind: "pause" })
-              }
-            >
-              Pause
-            </Act>
-          )}
+          {!boolean && pausing}
           <Act
             refused={refused}
             class="quiet"

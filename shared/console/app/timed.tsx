@@ -40,7 +40,7 @@ export function Timed({
         <div class="timed">
           <p>
             {Date.parse(at) > now ? "Scheduled: from " : "Since "}
-            <Time at={at} full /> {replacesTargeting ? "everyone gets" : "everyone else gets"}
+            <Time at={at} /> {replacesTargeting ? "everyone gets" : "everyone else gets"}
           </p>
           <Served value={value} />
           {Date.parse(at) > now && (
@@ -99,7 +99,7 @@ function OfPlan({
         {held && (
           <>
             {" "}
-            since <Time at={held.since} full />
+            since <Time at={held.since} />
           </>
         )}
       </p>
@@ -111,7 +111,7 @@ function OfPlan({
             aria-current={i === at ? "step" : undefined}
           >
             <b>{percent(step.percent)}</b>{" "}
-            {held && i > at ? <span class="note">waits</span> : <Time at={step.at} full />}
+            {held && i > at ? <span class="note">waits</span> : <Time at={step.at} />}
           </li>
         ))}
       </ol>
@@ -149,7 +149,7 @@ function Line({ plan: { steps, held, before }, now, at }: { plan: Plan; now: num
       </svg>
       {!held && (
         <i class="now" style={{ left: `${place(now)}%` }}>
-          <span>now</span>
+          <span style={{ transform: `translateX(-${place(now)}%)` }}>now</span>
         </i>
       )}
     </div>
