@@ -179,8 +179,9 @@ func (d *decoder) rules(scope *jsontree.Node, pointer string) []Rule {
 	list := d.list(scope, pointer, "rules", required, `rules is an array of {"criteria", "value"}`)
 	rules := make([]Rule, 0, len(list))
 	for i, entry := range list {
-		rules = append(rules, d.rule(entry, d.in(pointer, "/rules", i)))
-		d.marks(entry, &rules[i], d.in(pointer, "/rules", i), i)
+		at := d.in(pointer, "/rules", i)
+		rules = append(rules, d.rule(entry, at))
+		d.marks(entry, &rules[i], at, i)
 	}
 	return rules
 }

@@ -23,7 +23,7 @@ type shape map[string]shape
 var (
 	valueShape     = shape{"type": nil, "value": nil, "confidential": nil, "decryptWith": nil}
 	criterionShape = shape{"operator": nil, "propertyName": nil, "valueToMatch": valueShape}
-	ruleShape      = shape{"criteria": criterionShape, "value": valueShape}
+	ruleShape      = shape{"criteria": criterionShape, "value": valueShape, "paused": nil, "inherited": nil, "scheduled": nil}
 	documentShape  = shape{
 		"$schema": nil, "id": nil, "key": nil, "type": nil, "valueType": nil, "name": nil, "description": nil, "owner": nil, "access": nil,
 		"tags": nil, "readyForCleanup": nil, "sendToClientSdk": nil, "schemaKey": nil,
