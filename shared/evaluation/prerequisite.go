@@ -1,9 +1,11 @@
 package evaluation
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"slices"
-	"strings"
+
+	"svc.example/svc/shared/jsontree"
 )
 
 // A prerequisite is what another flag has to serve. It is found when all documents are
@@ -25,15 +27,20 @@ func (p *prerequisite) test(f *Frame) bool {
 }
 
 // values are what the answers of a flag are told apart by, in their order.
-type values struct{ identities []string }
+type values struct {
+	identities []string
+	key        string // tells lists of them apart
+}
 
 // identity is what a text is compared by. A long one is there as its hash.
-func identity(text string) string {
+func identity(text string) string { return string(appendIdentity(nil, text)) }
+
+func appendIdentity(b []byte, text string) []byte {
 	if len(text) > longOperand {
 		sum := sha256.Sum256([]byte(text))
-		return "#" + string(sum[:])
+		return append(append(b, '#'), sum[:]...)
 	}
-	return "=" + text
+	return append(append(b, '='), text...)
 }
 
 func identities(texts []string) []string {
@@ -45,38 +52,45 @@ func identities(texts []string) []string {
 }
 
 // valuesOf are those of a flag's answers: "" for one that holds nothing, since it must
-// not be told or is no scalar. Equal ones are one, since most flags have the same few.
+// not be told or is no scalar. Equal ones are one, since most flags have the same few, and
+// are found before any is made.
 func (u *Units) valuesOf(answers []Answer) *values {
-	made := &values{make([]string, len(answers))}
-	for i := range answers {
-		switch p := operandOf(answers[i].Value.Served()); {
-		case answers[i].Value.Secret() || !p.scalar():
-		case p.Kind == BoolProperty && p.Text == "true":
-			made.identities[i] = "=true"
-		case p.Kind == BoolProperty:
-			made.identities[i] = "=false"
-		default:
-			made.identities[i] = identity(p.Text)
-		}
-	}
-	key := made.key()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if known, ok := u.values[key]; ok {
+	key := u.key[:0]
+	for i := range answers {
+		at := len(key)
+		key = append(key, 0) // how long it is: no more than 255 bytes
+		switch content := answers[i].Value.Served(); {
+		case content == nil || content.Kind == jsontree.Array || content.Kind == jsontree.Object || answers[i].Value.Secret():
+		case content.Kind == jsontree.Bool:
+			if is, _ := content.Bool(); is {
+				key = append(key, "=true"...)
+			} else {
+				key = append(key, "=false"...)
+			}
+		default:
+			written := content.AppendCompact(key)
+			if text := written[len(key):]; content.Kind == jsontree.String && len(text) <= longOperand && bytes.IndexByte(text, '\\') < 0 {
+				text[0] = '=' // in the place of its quotes
+				key = written[:len(written)-1]
+			} else if p := operandOf(content); p.scalar() {
+				key = appendIdentity(key, p.Text)
+			}
+		}
+		key[at] = byte(len(key) - at - 1)
+	}
+	u.key = key
+	if known, ok := u.values[string(key)]; ok {
 		return known
 	}
-	u.values[key] = made
-	return made
-}
-
-// key tells lists apart: an identity has no more than 255 bytes.
-func (v *values) key() string {
-	var key strings.Builder
-	for _, each := range v.identities {
-		key.WriteByte(byte(len(each)))
-		key.WriteString(each)
+	made := &values{key: string(key)}
+	for rest := made.key; rest != ""; {
+		n := 1 + int(rest[0])
+		made.identities, rest = append(made.identities, rest[1:n]), rest[n:]
 	}
-	return key.String()
+	u.values[made.key] = made
+	return made
 }
 
 // keepValues is Keep for values.
@@ -88,7 +102,7 @@ func (u *Units) keepValues(c *compiler) {
 	kept := map[string]*values{}
 	for _, unit := range c.items {
 		if unit.values != nil {
-			kept[unit.values.key()] = unit.values
+			kept[unit.values.key] = unit.values
 		}
 	}
 	if len(u.values) > 2*len(kept)+worth {

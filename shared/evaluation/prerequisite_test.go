@@ -21,7 +21,7 @@ func TestPrerequisites(t *testing.T) {
 	long := strings.Repeat("long ", 100)
 	with := []Source{
 		source(t, typed("bool", "bool", "true")), source(t, typed("int", "int", `"7"`)), source(t, typed("double", "double", "0.50")),
-		source(t, typed("text", "string", `"a"`)), source(t, typed("long", "string", `"`+long+`"`)), source(t, typed("empty", "string", `""`)),
+		source(t, typed("text", "string", `"a"`)), source(t, typed("long", "string", `"`+long+`"`)), source(t, typed("empty", "string", `""`)), source(t, typed("escaped", "string", `"a\u00e9\n"`)),
 		source(t, typed("list", "string_list", `["a"]`)), source(t, typed("object", "json", `{"a":1}`)),
 		source(t, flag("unmatched", serve(criterion("IS_PRESENT", "user.p", "string", `""`), "a"))),
 		source(t, flag("no-rules", "")),
@@ -39,6 +39,7 @@ func TestPrerequisites(t *testing.T) {
 		{"int", []string{"7"}, true, false}, {"double", []string{"0.5"}, true, false}, {"double", []string{"0.50"}, false, true},
 		{"text", []string{"b", "a"}, true, false}, {"text", []string{"ab"}, false, true},
 		{"long", []string{long}, true, false}, {"long", []string{long + "x"}, false, true},
+		{"escaped", []string{`a\u00e9\n`}, true, false}, {"escaped", []string{"a"}, false, true},
 		{"empty", []string{""}, true, false}, {"empty", []string{"a"}, false, true},
 		{"list", []string{"a"}, false, false}, {"object", []string{"a"}, false, false},
 		{"unmatched", []string{"a"}, false, false}, {"no-rules", []string{"a"}, false, false}, {"missing", []string{"a"}, false, false},

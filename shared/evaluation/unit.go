@@ -79,6 +79,7 @@ type Units struct {
 	mu          sync.Mutex
 	criteria    map[testKey]*condition
 	values      map[string]*values // that flags can serve, by all of them
+	key         []byte             // scratch
 }
 
 // NewUnits makes Units for an environment.

@@ -91,9 +91,6 @@ func (d Random) operand() map[string]any {
 	return map[string]any{"type": "string_list", "value": list}
 }
 
-// ofSegment is how many flags a segment may ask for.
-const ofSegment = -1
-
 // criterion asks for segments and flags of lower numbers alone: a circle is not served.
 func (d Random) criterion(segments, flags int) map[string]any {
 	switch d.IntN(7) {
@@ -103,8 +100,8 @@ func (d Random) criterion(segments, flags int) map[string]any {
 		return map[string]any{"operator": pick(d, "IN_SEG", "NOT_IN_SEG"), "valueToMatch": map[string]any{"type": "string", "value": fmt.Sprint("segment-", d.IntN(segments+1)-1)}}
 	case 2:
 		asked := pick(d, fmt.Sprint("flag-", d.IntN(max(flags, 0)+1)-1), "config-0")
-		if flags == ofSegment {
-			asked = "flag-0" // which it may not ask
+		if flags < 0 {
+			asked = "flag-0" // of segments, which may not ask
 		}
 		return map[string]any{"operator": pick(d, evaluation.FlagIsOneOf, evaluation.FlagIsNotOneOf), "propertyName": asked,
 			"valueToMatch": map[string]any{"type": "string_list", "value": pick(d, []string{"true"}, []string{"a", "false"}, []string{"1", "9007199254740993", "b"}, []string{strings.Repeat("x", 2000)})}}
@@ -190,7 +187,7 @@ func (d Random) Workspace(t testing.TB, environment string) *workspace.Workspace
 		ws.Items = append(ws.Items, stored)
 	}
 	for i := range 4 {
-		add(fmt.Sprint("segment-", i), "segment", "bool", i, ofSegment, nil)
+		add(fmt.Sprint("segment-", i), "segment", "bool", i, -1, nil)
 	}
 	for i := range 5 {
 		add(fmt.Sprint("flag-", i), "feature_flag", pick(d, "bool", "string", "int", "json"), 4, i, nil)
