@@ -64,8 +64,7 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 		for i := range ws.Items {
 			key := ws.Items[i].Key
 			for _, rule := range ws.Items[d.IntN(len(ws.Items))].Read().View.Default {
-				asks := slices.ContainsFunc(rule.Criteria, func(c document.Criterion) bool { _, asks := evaluation.FlagOf(c); return asks })
-				if d.IntN(3) == 0 && rule.Value.Weighted == nil && !asks { // it could ask for itself
+				if d.IntN(3) == 0 && rule.Value.Weighted == nil && len(evaluation.FlagsOf([]document.Rule{rule})) == 0 { // which would make circles
 					overrides[key] = append(overrides[key], rule)
 				}
 			}
@@ -264,13 +263,16 @@ func asks(c evaluation.TriedCriterion, evaluations map[string]*explanation.Evalu
 	if evaluations != nil && (c.Present != (there && e.RuleSource != nil) || c.Flag != nil && c.Present != (len(c.Flag) > 0 && c.Flag[len(c.Flag)-1].Matched)) {
 		return fmt.Sprintf("%s is present: %v", c.PropertyName, c.Present)
 	}
-	if evaluations == nil || !there || e.RuleSource == nil || e.Confidential || e.ValueType == "json" {
+	var value *jsontree.Node
+	if there {
+		value, _ = jsontree.Parse(e.Value)
+	}
+	if evaluations == nil || !there || e.RuleSource == nil || e.Confidential || value == nil || value.Kind == jsontree.Array || value.Kind == jsontree.Object || value.Kind == jsontree.Null {
 		if c.Holds {
 			return c.Operator + " holds for " + c.PropertyName
 		}
 		return ""
 	}
-	value, _ := jsontree.Parse(e.Value)
 	if !c.Truncated && !jsontree.Equal(c.Actual, value) {
 		return fmt.Sprintf("%s is told as %s, and serves %s", c.PropertyName, encode(c.Actual), e.Value)
 	}
