@@ -156,7 +156,7 @@ func (c *compiler) straight() []bool {
 	var known []int
 	for i, unit := range c.items {
 		for _, flag := range unit.flags() {
-			if at, found := c.out.Find(flag); found {
+			if at, found := c.out.Find(flag); found && c.items[at].values != nil { // nobody gets an answer of another item
 				over[at] = append(over[at], i)
 				left[i]++
 			}
