@@ -12,13 +12,23 @@ import (
 	"svc.example/svc/shared/terminal"
 )
 
-// copying is an operation of a change set.
-type copying struct {
-	Op   string   `json:"op"`
-	From string   `json:"from"`
-	To   string   `json:"to"`
-	Keys []string `json:"keys,omitempty"`
-	Tag  string   `json:"tag,omitempty"`
+// operation is one of a change set that is about several items.
+type operation struct {
+	Op          string          `json:"op"`
+	From        string          `json:"from,omitempty"`
+	To          string          `json:"to,omitempty"`
+	Environment string          `json:"environment,omitempty"`
+	Keys        []string        `json:"keys,omitempty"`
+	Tag         string          `json:"tag,omitempty"`
+	Serve       json.RawMessage `json:"serve,omitempty"`
+}
+
+// named refuses an operation that does not name its items, or twice.
+func (o operation) named(done string) error {
+	if (o.Tag == "") == (len(o.Keys) == 0) {
+		return cli.Usagef("name either keys or, with --tag, a tag of what is %s", done)
+	}
+	return nil
 }
 
 func newCopy(in Invocation) *cobra.Command {
@@ -35,15 +45,15 @@ changes. Whatever inherits the default rules in the one inherits them in the oth
   svc copy staging production new-checkout api.timeout --message "Launch"`,
 		Args: cli.Arguments("environments are those of the workspace, such as staging and production"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := copying{"copy", args[0], args[1], args[2:], tag}
-			if (o.Tag == "") == (len(o.Keys) == 0) {
-				return cli.Usagef("name either keys or, with --tag, a tag of what is copied")
+			o := operation{Op: "copy", From: args[0], To: args[1], Keys: args[2:], Tag: tag}
+			if err := o.named("copied"); err != nil {
+				return err
 			}
 			api, err := in.remote(f)
 			if err != nil {
 				return err
 			}
-			return in.copy(cmd, api, o, message, dryRun)
+			return in.carryOut(cmd, api, o, "copied", message, dryRun)
 		},
 	}
 	flags := cmd.Flags()
@@ -54,20 +64,21 @@ changes. Whatever inherits the default rules in the one inherits them in the oth
 	return cmd
 }
 
-func (in Invocation) copy(cmd *cobra.Command, api *remote.Client, o copying, message string, dryRun bool) error {
+// carryOut carries an operation out as one commit, and prints what it changes.
+func (in Invocation) carryOut(cmd *cobra.Command, api *remote.Client, o operation, done, message string, dryRun bool) error {
 	body, err := json.Marshal(struct {
-		Message    string    `json:"message,omitempty"`
-		Operations []copying `json:"operations"`
-	}{message, []copying{o}})
+		Message    string      `json:"message,omitempty"`
+		Operations []operation `json:"operations"`
+	}{message, []operation{o}})
 	if err != nil {
 		return err
 	}
 	answer, err := api.Change(cmd.Context(), remote.ChangeSet{Body: body, DryRun: dryRun})
 	if errors.As(err, new(*remote.Unknown)) {
-		return fmt.Errorf("%w\nsvc copy --dry-run tells: where it would change nothing, it was done", err)
+		return fmt.Errorf("%w\nthe same with --dry-run tells: where it would change nothing, it was done", err)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing copied: %w", err)
+		return fmt.Errorf("nothing %s: %w", done, err)
 	}
 	changed := 0
 	for _, r := range answer.Results {

@@ -72,6 +72,12 @@ func (t *tree) rules(depth int, segment string, rules []evaluation.TriedRule) {
 		if r.Member != nil && !*r.Member {
 			name += ": no member"
 		}
+		switch {
+		case r.Paused:
+			name += ", which pauses it for everybody"
+		case r.Scheduled != "":
+			name += map[string]string{document.ScheduledChange: ", a scheduled change", document.ScheduledStep: ", a step of a rollout plan", document.ScheduledHold: ", where a rollout plan is held"}[r.Scheduled]
+		}
 		t.line(depth, "%s "+name, mark(r.Matched), r.Index)
 		for _, c := range r.Criteria {
 			t.criterion(depth+1, c)

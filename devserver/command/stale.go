@@ -29,7 +29,7 @@ const staleDays = 30
 func newStale(in Invocation) *cobra.Command {
 	var f sourceFlags
 	var days int
-	var asJSON bool
+	var asJSON, fix bool
 	cmd := &cobra.Command{
 		Use:   "stale",
 		Short: "List flags and configs that could be cleaned up, and why",
@@ -42,14 +42,29 @@ func newStale(in Invocation) *cobra.Command {
 The last two leave out anything that changed within --days days. What was evaluated
 is known from the telemetry of applications, so this looks at the workspace of an API:
 with --url, --key-file or the environment variable %s. With --datadir it reads a
-config directory, and tells the first two, whenever they were changed.`, keyVariable),
+config directory, and tells the first two, whenever they were changed.
+
+With --fix it lists nothing, and folds: what was scheduled, and the steps of rollout
+plans, whose time has been over for a day become what the environments serve by
+themselves. Nobody is served anything else by it.`, keyVariable),
 		Example: `  svc stale --url https://flags.acme.example/v1 --key-file ci.key
   svc stale --days 14 --json
+  svc stale --fix
   svc stale --datadir ./our-config`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > project.MaxStaleDays {
 				return cli.Usagef("--days must be a number from 1 to %d", project.MaxStaleDays)
+			}
+			if fix {
+				if f.datadir != "" {
+					return cli.Usagef("--fix writes to the workspace of an API; of a directory, svc serve --console edits the files")
+				}
+				api, err := in.remote(f.remoteFlags)
+				if err != nil {
+					return err
+				}
+				return in.carryOut(cmd, api, operation{Op: "fold"}, "folded", "", false)
 			}
 			list, notes, err := in.stale(cmd, f, days)
 			if err != nil {
@@ -71,6 +86,7 @@ config directory, and tells the first two, whenever they were changed.`, keyVari
 	flags := cmd.Flags()
 	flags.IntVar(&days, "days", staleDays, fmt.Sprintf("how many days back to look, 1 to %d", project.MaxStaleDays))
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	flags.BoolVar(&fix, "fix", false, "fold what was scheduled and has been over for a day")
 	flags.StringVar(&f.datadir, "datadir", "", "config directory, in the place of a workspace")
 	f.add(cmd)
 	return cmd
