@@ -304,3 +304,24 @@ func TestStoppingIsNeverHeldUp(t *testing.T) {
 		})
 	}
 }
+
+// TestUndoneHalfOfAPlan: a plan that was held meanwhile is not taken back in part.
+func TestUndoneHalfOfAPlan(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	patch := func(p change.ValuePatch) *change.PatchResult {
+		t.Helper()
+		return must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "default", p))(t)
+	}
+	undo := func(commit string) error {
+		_, err := w.boss().Changes().Revert(ctx, document.Flag, "f", change.Reversion{CommitSHA: commit, Mode: "undo"})
+		return err
+	}
+	plan := patch(change.ValuePatch{RolloutPlan: node(t, `{"value":true,"steps":[{"percent":5},{"at":"2036-01-01T00:00:00Z","percent":10},{"at":"2036-01-02T00:00:00Z","percent":50}]}`)}).CommitSHA
+	hold := patch(change.ValuePatch{RolloutPlan: node(t, `{"do":"hold"}`)}).CommitSHA
+	wantRefusal(t, undo(plan), "409 CONFLICT OVERLAP")
+	wantRefusal(t, undo(hold), "ok")
+	wantRefusal(t, undo(plan), "ok")
+	if got := w.stored(path("f")); strings.Contains(got, "scheduled") {
+		t.Errorf("it is %s", got)
+	}
+}

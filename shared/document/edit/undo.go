@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -44,6 +45,7 @@ func Undo(now, before, after Version) (*Edited, []string) {
 	}
 	var m merging
 	tree := m.merge(after.Tree, now.Tree, before.Tree, "")
+	m.overlaps = append(m.overlaps, leftHeld(tree, now.Tree)...)
 	switch {
 	case jsontree.Equal(tree, now.Tree):
 		return &Edited{Tree: now.Tree, Text: now.Text}, m.overlaps
@@ -51,6 +53,28 @@ func Undo(now, before, after Version) (*Edited, []string) {
 		return Restore(now, before), m.overlaps
 	}
 	return &Edited{Tree: tree, Changed: true}, m.overlaps
+}
+
+// leftHeld are the holds, in the document as it stands, of plans of which a merge leaves
+// nothing else: it would be served for good what was to be held.
+func leftHeld(tree, now *jsontree.Node) (pointers []string) {
+	holds := func(tree *jsontree.Node, scope string) (held bool) {
+		holder, _, _ := findScope(tree, scope)
+		steps, hold := planIn(document.StoredRules(holder))
+		return hold != nil && len(steps) == 0
+	}
+	scopes := []string{document.DefaultScope}
+	for _, entry := range now.Get("environments").Elements() {
+		id, _ := entry.Get("id").Text()
+		scopes = append(scopes, id)
+	}
+	for _, scope := range scopes {
+		if holds(tree, scope) && !holds(now, scope) {
+			_, pointer, _ := findScope(now, scope)
+			pointers = append(pointers, pointer+"/rules")
+		}
+	}
+	return pointers
 }
 
 // merging is a merge of three trees.
