@@ -314,6 +314,7 @@ var settingsViews = []struct{ name, place, drawn string }{
 	{"settings-new-sdk-key", "#/settings/keys?do=new-key", "dialog .field"},
 	{"settings-environments", "#/settings/environments", ".feed li"},
 	{"settings-protect", "#/settings/environments?do=archive&of=production", "dialog p"},
+	{"settings-approvals", "#/settings/environments?do=approvals&of=production", "dialog .check"},
 	{"settings-audit", "#/settings/audit", ".feed li"},
 }
 
@@ -369,4 +370,40 @@ func TestConsoleSettingsAreAccessible(t *testing.T) {
 	p.wait(t, "dialog pre")
 	sound("settings-connect")
 	p.quiet(t)
+}
+
+// An admin has others approve what an environment serves, reads it there in words, and is led
+// there from where changes wait; changing the rule needs what past it is let by.
+func TestConsoleSettingsReview(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openSignedIn(t, w, desk, "#/requests", "Ada", "admin", "protected_engineer")
+	p.click(t, `.empty a[href="#/settings/environments"]`)
+	p.says(t, ".feed", "Changes need no approval.")
+	p.button(t, "Approvals: production")
+	p.click(t, "dialog .check input")
+	p.says(t, "dialog", "Changes are approved by 1 other person first.")
+	p.selects(t, "By how many people", "2")
+	p.says(t, "dialog", "protected_engineer")
+	call[bool](t, p.tab, `() => { [...document.querySelectorAll("dialog .check")].find((one) => one.innerText.trim() === "protected_engineer").click(); return true }`)
+	p.says(t, "dialog", "Changes are approved by 2 other people first, who have the role protected_engineer")
+	p.button(t, "Save")
+	p.gone(t, "dialog")
+	p.says(t, ".feed", "Changes are approved by 2 other people first, who have the role protected_engineer.")
+	status, answer := request(t, "PATCH", w.base+"/v1/flags/new-checkout/environments/production", w.key(t, "Grace", "protected_engineer"), `{"enabled": true}`)
+	if status != 403 || !strings.Contains(answer, "REVIEW_REQUIRED") {
+		t.Errorf("a change of production: %d %s", status, answer)
+	}
+
+	// The rule itself is not taken back by one alone.
+	p.button(t, "Approvals: production")
+	p.click(t, "dialog .check input")
+	p.button(t, "Save")
+	p.says(t, "dialog", "Ask another admin to give you the role review_bypass")
+	p.press(t, "\x1b")
+	p.gone(t, "dialog")
+	p.slash(t)
+	p.wait(t, ".palette[open]")
+	p.insert(t, "review")
+	p.says(t, ".palette [aria-selected=true]", "Environments")
 }

@@ -47,11 +47,11 @@ function commands(): Choice[] {
     text: `new ${families[name].one} create`,
     to: address([name], { new: "1" }),
   }));
-  const set = (tokenGiven ? [] : Object.entries(settings)).map(([name, { title }]) => ({
+  const set = (tokenGiven ? [] : Object.entries(settings)).map(([name, { title, found }]) => ({
     icon: "settings",
     name: title,
     note: "Settings",
-    text: `go to settings ${title.toLowerCase()}`,
+    text: `go to settings ${title.toLowerCase()} ${found ?? ""}`,
     to: address(["settings", name]),
   }));
   return [

@@ -98,8 +98,9 @@ function Page({ state, cursor }: { state: string; cursor?: string }) {
     return (
       <Empty title={state === "open" ? "Nothing waits for anybody" : "There are none"}>
         <p>
-          Whoever changes something can propose it to others instead, who then approve it. Where{" "}
-          <code>review</code> in <code>svc.json</code> names an environment, they have to.
+          Whoever changes something can propose it to others instead, who then approve it. An admin
+          says under <a href={address(["settings", "environments"])}>Environments</a> where they
+          have to.
         </p>
       </Empty>
     );

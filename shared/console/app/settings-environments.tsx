@@ -1,17 +1,26 @@
 // The environments of the workspace, archived ones too.
 import { useState } from "./lib";
-import { place } from "./router";
+import { address, place } from "./router";
 import { change } from "./api";
+import type { Refusal } from "./api";
 import { ask, Ask } from "./ask";
 import { Icon } from "./icons";
 import { Field } from "./values";
-import { loadEnvironments } from "./workspace";
+import { count } from "./words";
+import { loadEnvironments, useGet } from "./workspace";
 
 interface Environment {
   name: string;
   type: string;
   protected: boolean;
   archived: boolean;
+  review: Review | null;
+}
+
+interface Review {
+  approvals: number;
+  roles: string[];
+  authorMayApprove: boolean;
 }
 
 const types = ["development", "test", "staging", "production"];
@@ -76,6 +85,104 @@ function Add({ all }: { all: Environment[] }) {
   );
 }
 
+const list = (words: string[]) => words.join(" or ");
+
+/** What changes of an environment need, in words. */
+const inWords = ({ approvals, roles, authorMayApprove }: Review) =>
+  `Changes are approved by ${count(approvals, authorMayApprove ? "person" : "other person", authorMayApprove ? "people" : "other people")} first` +
+  (roles.length ? `, who ${approvals === 1 ? "has" : "have"} the role ${list(roles)}` : "") +
+  (authorMayApprove ? "; whoever proposes one may be among them" : "");
+
+const most = 10;
+
+/** The review rule of an environment: who approves its changes. */
+function Reviewed({ of }: { of: Environment }) {
+  const roles: { name: string }[] = useGet("/settings/principals").data?.roles ?? [];
+  const [on, turn] = useState(of.review !== null);
+  const [review, set] = useState(of.review ?? { approvals: 1, roles: [], authorMayApprove: false });
+  const [reason, tell] = useState("");
+  const next = on ? review : null;
+  return (
+    <Ask
+      title={`Approvals in ${of.name}`}
+      verb="Save"
+      waiting={JSON.stringify(next) === JSON.stringify(of.review)}
+      done={
+        next ? `${of.name}: ${inWords(next)}.` : `${of.name}: changes need no approval any more.`
+      }
+      run={() =>
+        send("PATCH", `/${of.name}`, { review: next }).catch((refusal: Refusal) => {
+          tell(refusal.code);
+          throw refusal;
+        })
+      }
+    >
+      <label class="check">
+        <input type="checkbox" checked={on} onChange={(event: any) => turn(event.target.checked)} />{" "}
+        <span>
+          Others approve changes first{" "}
+          <span class="note">of whatever {of.name} serves; what nobody is served needs none</span>
+        </span>
+      </label>
+      {on && (
+        <>
+          <Field
+            type="line"
+            label="By how many people"
+            choices={Array.from({ length: most }, (_, i) => ({ text: String(i + 1) }))}
+            text={String(review.approvals)}
+            set={(text) => set({ ...review, approvals: Number(text) })}
+          />
+          <fieldset class="arms">
+            <legend>Each of them has one of these roles</legend>
+            <p class="note">With none chosen, whoever may make the change may approve it.</p>
+            {roles.map(({ name }) => (
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={review.roles.includes(name)}
+                  onChange={(event: any) =>
+                    set({
+                      ...review,
+                      roles: event.target.checked
+                        ? [...review.roles, name]
+                        : review.roles.filter((one) => one !== name),
+                    })
+                  }
+                />{" "}
+                <b>{name}</b>
+              </label>
+            ))}
+          </fieldset>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={review.authorMayApprove}
+              onChange={(event: any) => set({ ...review, authorMayApprove: event.target.checked })}
+            />{" "}
+            <span>
+              Whoever proposes a change may approve it <span class="note">as one of them</span>
+            </span>
+          </label>
+        </>
+      )}
+      <p class="note">
+        {on
+          ? `${inWords(review)}. Service accounts never approve. Stopping something is never held up.`
+          : "Changes are made at once by whoever may make them."}{" "}
+        Once a rule is there, changing it, and changing which environments there are, needs the role{" "}
+        <code>review_bypass</code> beside admin, which somebody else gives; the audit trail tells.
+      </p>
+      {reason === "REVIEW_REQUIRED" && (
+        <p>
+          Ask another admin to give you the role <code>review_bypass</code> under{" "}
+          <a href={address(["settings", "people"])}>People</a>, and try again.
+        </p>
+      )}
+    </Ask>
+  );
+}
+
 function Retype({ of, all }: { of: Environment; all: Environment[] }) {
   const [type, setType] = useState(of.type as string | undefined);
   return (
@@ -134,7 +241,9 @@ export function Environments({ all }: { all: Environment[] }) {
     what = query.get("do") ?? "",
     of = all.find((one) => one.name === query.get("of"));
   const verbs = (one: Environment) =>
-    one.archived ? ["unarchive"] : ["type", one.protected ? "unprotect" : "protect", "archive"];
+    one.archived
+      ? ["unarchive"]
+      : ["approvals", "type", one.protected ? "unprotect" : "protect", "archive"];
   const [field, on, follows, done] = switches[what] ?? [];
   return (
     <>
@@ -151,6 +260,11 @@ export function Environments({ all }: { all: Environment[] }) {
                 )}{" "}
                 {one.archived && <span class="tag">archived</span>}
               </p>
+              {!one.archived && (
+                <p class="note">
+                  {one.review ? `${inWords(one.review)}.` : "Changes need no approval."}
+                </p>
+              )}
             </div>
             <div class="actions">
               {verbs(one).map((verb) => (
@@ -172,6 +286,7 @@ export function Environments({ all }: { all: Environment[] }) {
         the old one once no application asks for it.
       </p>
       {what === "add" && <Add key="add" all={all} />}
+      {what === "approvals" && of && <Reviewed key={`approvals ${of.name}`} of={of} />}
       {what === "type" && of && <Retype key={`type ${of.name}`} of={of} all={all} />}
       {field && of && (
         <Ask

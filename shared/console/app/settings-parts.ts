@@ -1,7 +1,12 @@
 // The parts of the settings, for whatever leads there.
 
-/** The parts of the settings: what each is called, what it is for, and what is added there. */
-export const parts: Record<string, { title: string; note: string; add?: [string, string][] }> = {
+/**
+ * The parts of the settings: what each is called, what it is for, what is added
+ * there, and which other words find it. */
+export const parts: Record<
+  string,
+  { title: string; note: string; add?: [string, string][]; found?: string }
+> = {
   you: { title: "You", note: "Who you are here, what you may do, and keys of your own." },
   people: {
     title: "People",
@@ -18,7 +23,8 @@ export const parts: Record<string, { title: string; note: string; add?: [string,
   },
   environments: {
     title: "Environments",
-    note: "Where flags and configs have rules of their own.",
+    note: "Where flags and configs have rules of their own, and whose changes others approve.",
+    found: "review rules approvals protect archive",
     add: [["add", "Add an environment"]],
   },
   webhooks: {
