@@ -31,10 +31,11 @@ const day = new Intl.DateTimeFormat("en", {
   year: "numeric",
 });
 
-const units: [Intl.RelativeTimeFormatUnit, number][] = [
-  ["day", 86400],
-  ["hour", 3600],
-  ["minute", 60],
+/** Each unit, its seconds, and from how many on it is told by. */
+const units: [Intl.RelativeTimeFormatUnit, number, number][] = [
+  ["day", 86400, 86400 - 1800],
+  ["hour", 3600, 3600 - 30],
+  ["minute", 60, 60],
 ];
 
 /** Counts half minutes, so that "just now" does not stay. */
@@ -46,8 +47,9 @@ setInterval(() => document.hidden || tick.value++, 30_000);
 function words(at: Date, far: Intl.DateTimeFormat) {
   const seconds = (at.getTime() - Date.now() - clockAhead.value) / 1000;
   if (Math.abs(seconds) > 14 * 86400) return far.format(at);
-  for (const [unit, length] of units)
-    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  // Rounded, so that 7:59 hours are 8; 23:50 hours are a day by the same.
+  for (const [unit, length, from] of units)
+    if (Math.abs(seconds) >= from) return relative.format(Math.round(seconds / length), unit);
   return "just now";
 }
 
