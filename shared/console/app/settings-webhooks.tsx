@@ -167,7 +167,11 @@ function Edit({ of }: { of?: Webhook }) {
       <Field
         type="line"
         label="Address"
-        note={of ? `Now at ${of.host}; empty keeps it.` : "Where it is sent to, with https://"}
+        note={
+          of
+            ? `Now at ${of.host}; empty keeps it.`
+            : "Where it is sent to, with https://. Who runs the server allows addresses inside your network."
+        }
         text={to}
         set={setTo}
       />
