@@ -51,6 +51,7 @@ function cannotApprove(request: ChangeRequest): string | undefined {
   );
   if (needs.length && !fits.length)
     return `Who approves changes of ${needs[0].environment} has the role ${needs[0].roles.join(" or ")}.`;
+  if (isMine(request) && !needs.length) return "What it changes needs no approval.";
   if (isMine(request) && !fits.some((one) => one.authorMayApprove))
     return "You have proposed it: somebody else approves it.";
 }
@@ -413,6 +414,12 @@ function Ended({ request }: { request: ChangeRequest }) {
   );
 }
 
+const crumbs = (
+  <p class="crumbs">
+    <a href={address(["requests"])}>Requests</a>
+  </p>
+);
+
 export function OneRequest({ id }: { id: string }) {
   const path = `change-requests/${encodeURIComponent(id)}`;
   const { data, problem } = useGet(path, seconds);
@@ -440,6 +447,7 @@ export function OneRequest({ id }: { id: string }) {
   if (!latest)
     return (
       <>
+        {crumbs}
         <Heading title={`Request ${id}`} />
         {problem ? <Problem problem={problem} /> : <Coming />}
       </>
@@ -450,6 +458,7 @@ export function OneRequest({ id }: { id: string }) {
     mine = isMine(request);
   return (
     <>
+      {crumbs}
       <Heading
         title={request.title}
         note={
@@ -501,7 +510,7 @@ export function OneRequest({ id }: { id: string }) {
       <Does request={request} />
       <section class="day">
         <h2>Approvals</h2>
-        {(preview || request.approvals.length > 0) && <Needs request={request} />}
+        {(preview || request.approvals.length > 0) && <Needs request={latest} />}
         {!preview && !request.approvals.length && <p class="note">Nobody has approved it.</p>}
         {open && <Deeds request={request} stale={stale} again={forget} />}
       </section>
