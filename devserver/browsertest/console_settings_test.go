@@ -407,3 +407,36 @@ func TestConsoleSettingsReview(t *testing.T) {
 	p.insert(t, "review")
 	p.says(t, ".palette [aria-selected=true]", "Environments")
 }
+
+// Who copies the program that holds a new key has copied the key; who administers nothing is
+// offered only what is theirs, and each person has a way back to all.
+func TestConsoleSettingsWays(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openSignedIn(t, w, desk, "#/settings/keys", "Ada", "admin")
+	p.button(t, "New key")
+	p.label(t, "Name", "web")
+	p.selects(t, "Kind", "Public, for pages, apps and OpenFeature: gets values")
+	p.selects(t, "Environment", "production")
+	p.selects(t, "Good for", "1 year")
+	p.button(t, "Make the key")
+	p.secret(t)
+	call[bool](t, p.tab, `() => { Object.defineProperty(navigator, "clipboard", { value: { writeText: async () => {} }, configurable: true }); document.querySelector("dialog .snippet [aria-label^=Copy]").click(); return true }`)
+	p.says(t, ".notice", "Copied.")
+	p.button(t, "Close")
+	p.gone(t, "dialog")
+	p.visit(t, "#/settings/people")
+	if p.sees(t, ".notice div") {
+		t.Error("what was said of one view is said in another")
+	}
+	p.click(t, ".feed a")
+	p.click(t, `.crumbs a[href="#/settings/people"]`)
+	p.says(t, "h1", "People")
+
+	grace := openSignedIn(t, w, desk, "#/settings", "Grace", "engineer")
+	grace.says(t, ".told", "Grace")
+	if tabs := call[string](t, grace.tab, `() => document.querySelector("main .tabs").innerText.trim()`); tabs != "You" {
+		t.Errorf("an engineer is offered %q", tabs)
+	}
+	grace.says(t, ".frame .me", "Settings")
+}

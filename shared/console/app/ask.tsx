@@ -54,7 +54,7 @@ export interface Made {
   label: string;
   text: string;
   warning: string;
-  more?: any;
+  more?: (copied: () => void) => any;
 }
 
 /**
@@ -116,7 +116,7 @@ export function Ask({
               )}
             </div>
           </div>
-          {made.more}
+          {made.more?.(() => copy(true))}
         </div>
         <div class="dialog-foot">
           <button type="button" onClick={leave}>

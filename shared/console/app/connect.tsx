@@ -60,13 +60,23 @@ on := flags.Bool(ctx, "new-checkout", false)
         curl: `curl -sS ${base}/api/v2/configs -u "1:${key}"`,
       };
 
-export const Connect = ({ kind, text }: { kind: string; text?: string }) => {
+export const Connect = ({
+  kind,
+  text,
+  copied,
+}: {
+  kind: string;
+  text?: string;
+  /** does something once a program, which holds the key, is copied */
+  copied?: () => void;
+}) => {
   const isPublic = kind === "public_sdk";
   return (
     <div class="form connect">
       <Programs
         all={programs(text ?? (isPublic ? "svc_pk_..." : "svc_sk_..."), isPublic)}
         label="Connect"
+        copied={copied}
       />
     </div>
   );

@@ -72,7 +72,15 @@ value := flags.${of.go}(ctx, ${name}, ${of.gone})`,
 }
 
 /** Programs to copy, one at a time. */
-export function Programs({ all, label }: { all: Record<string, string>; label: string }) {
+export function Programs({
+  all,
+  label,
+  copied,
+}: {
+  all: Record<string, string>;
+  label: string;
+  copied?: () => void;
+}) {
   const [chosen, choose] = useState("");
   const language = chosen in all ? chosen : Object.keys(all)[0];
   return (
@@ -92,7 +100,7 @@ export function Programs({ all, label }: { all: Record<string, string>; label: s
         <pre tabindex={0} role="region" aria-label={`${label} in ${language}`}>
           {all[language]}
         </pre>
-        <Copy text={all[language]} />
+        <Copy text={all[language]} copied={copied} />
       </div>
     </>
   );

@@ -151,6 +151,7 @@ function App() {
               aria-current={current === "settings" ? "page" : undefined}
             >
               <Icon name="settings" label="Settings" />
+              <span aria-hidden="true">Settings</span>
               <span class="clip">{who.value.principal.name}</span>
               <span class="note clip">
                 {me.value

@@ -1,15 +1,28 @@
 // Says what has been done, with a way to take it back.
-import { signal, useEffect } from "./lib";
+import { signal, useEffect, useRef } from "./lib";
 import { Icon } from "./icons";
+import { place } from "./router";
 
 /** What is said aloud, and shown for a while. */
 export const notice = signal(
-  null as { text: string; link?: { to?: string; run?: () => void; text: string } } | null,
+  null as {
+    text: string;
+    of?: string;
+    link?: { to?: string; run?: () => void; text: string };
+  } | null,
 );
 
 /** Says what has been done, with a way to take it back. */
 export function Notice() {
-  const now = notice.value;
+  const now = notice.value,
+    [view, key] = place.value.parts,
+    at = `${view}/${key}`,
+    said = useRef({ now, at });
+  // What is said as a view is left, such as that its item is deleted, is said in the next one.
+  if (said.current.now !== now) said.current = { now, at };
+  useEffect(() => {
+    if (now && said.current.now === now && said.current.at !== at) notice.value = null;
+  }, [at]);
   useEffect(() => {
     if (!now) return;
     const timer = setTimeout(
@@ -22,7 +35,9 @@ export function Notice() {
     <div class="notice" role="status">
       {now && (
         <div>
-          <span>{now.text}</span>
+          <span>
+            {now.of && <b>{now.of}</b>} {now.text}
+          </span>
           {now.link?.to ? (
             <a href={now.link.to} onClick={() => (notice.value = null)}>
               {now.link.text}

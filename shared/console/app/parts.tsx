@@ -41,13 +41,16 @@ export function Tabs({
   );
 }
 
-export const Copy = ({ text }: { text: string }) => (
+export const Copy = ({ text, copied }: { text: string; copied?: () => void }) => (
   <button
     type="button"
     class="quiet small"
     aria-label={`Copy ${text}`}
     onClick={() =>
-      navigator.clipboard?.writeText(text).then(() => (notice.value = { text: "Copied." }))
+      navigator.clipboard?.writeText(text).then(() => {
+        notice.value = { text: "Copied." };
+        copied?.();
+      })
     }
   >
     <Icon name="copy" />

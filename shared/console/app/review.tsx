@@ -150,6 +150,7 @@ export function Review({
       const words = outcome.messages ?? dry.outcome?.messages ?? [];
       notice.value = {
         text: `Done. ${words.length === 1 ? saidInLine(words[0], outcome.document) : ""}`.trim(),
+        of: itemKey,
         link:
           outcome.previousCommitSha && (family || !itemKey)
             ? {

@@ -87,9 +87,11 @@ function Add({ all }: { all: Environment[] }) {
 
 const list = (words: string[]) => words.join(" or ");
 
+const others = (n: number) => count(n, "other person", "other people");
+
 /** What changes of an environment need, in words. */
 const inWords = ({ approvals, roles, authorMayApprove }: Review) =>
-  `Changes are approved by ${count(approvals, authorMayApprove ? "person" : "other person", authorMayApprove ? "people" : "other people")} first` +
+  `Changes are approved by ${authorMayApprove ? count(approvals, "person", "people") : others(approvals)} first` +
   (roles.length ? `, who ${approvals === 1 ? "has" : "have"} the role ${list(roles)}` : "") +
   (authorMayApprove ? "; whoever proposes one may be among them" : "");
 

@@ -42,7 +42,7 @@ const made = ({ key, name, kind }: Key & { key: string }): Made => ({
       ? "Copy it now: svc keeps no copy that it could show again."
       : "Copy it now, to where secrets are kept: svc keeps no copy that it could show again. " +
         "Whoever has it can do what it may do.",
-  more: sdk[kind] && <Connect kind={kind} text={key} />,
+  more: (copied) => sdk[kind] && <Connect kind={kind} text={key} copied={copied} />,
 });
 
 function One({ of, rotatable }: { of: Key; rotatable: boolean }) {

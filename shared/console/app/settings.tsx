@@ -198,6 +198,11 @@ export function Settings({ part = "you", id }: { part?: string; id?: string }) {
   };
   return (
     <>
+      {id !== undefined && (
+        <p class="crumbs">
+          <a href={address(["settings", part])}>{title}</a>
+        </p>
+      )}
       <Heading
         title={id === undefined ? title : one ? one.name : "Somebody"}
         note={
@@ -224,10 +229,12 @@ export function Settings({ part = "you", id }: { part?: string; id?: string }) {
         <Tabs
           label="Settings"
           current={title}
-          tabs={Object.entries(parts).map(([name, { title }]) => ({
-            name: title,
-            to: address(["settings", name]),
-          }))}
+          tabs={Object.entries(parts)
+            .filter(([name]) => name === part || name === "you" || now.administers)
+            .map(([name, { title }]) => ({
+              name: title,
+              to: address(["settings", name]),
+            }))}
         />
       )}
       {shown()}
