@@ -230,7 +230,8 @@ export function Deed({
                 ? "Everyone gets false, whatever the rules say. They stay, and hold again when it is resumed. "
                 : "The rules hold again where they are paused. "}
               {left > 0 &&
-                `${count(left, "flag")} of another type ${left === 1 ? "is" : "are"} left out: each is paused on its own, with the value that everyone gets.`}
+                `${count(left, "flag")} of another type ${left === 1 ? "is" : "are"} left out: ` +
+                  "each is paused on its own, with the value that everyone gets."}
             </p>
           </>
         )}

@@ -29,7 +29,9 @@ export const deliberate: Record<string, { title: string; note: string; verb: str
   },
   back: {
     title: "Take back a step of",
-    note: "The share goes back to that of the step before, and is held there. Only those who came in with this step go out again.",
+    note:
+      "The share goes back to that of the step before, and is held there. " +
+      "Only those who came in with this step go out again.",
     verb: "Back a step",
   },
   unschedule: {

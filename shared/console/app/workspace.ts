@@ -70,8 +70,8 @@ export const lists = {
   segments: noRows(),
 };
 
-const searchable = (row: Row) =>
-  `${row.key}\n${row.name ?? ""}\n${row.description ?? ""}\n${row.owner ?? ""}\n${(row.tags ?? []).join("\n")}`.toLowerCase();
+const searchable = ({ key, name, description, owner, tags = [] }: Row) =>
+  [key, name, description, owner, ...tags].join("\n").toLowerCase();
 
 function sorted(rows: Row[]) {
   for (let i = 1; i < rows.length; i++)
