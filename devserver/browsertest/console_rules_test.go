@@ -132,6 +132,39 @@ func TestConsoleAddsAndEditsARule(t *testing.T) {
 	}
 }
 
+// What stands in a list's field is part of it as it is typed: what is applied is what was previewed.
+func TestConsolePreviewsWhatIsTypedInAList(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/typed.json": boolFlag("typed", "")}))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/typed?edit=production&kind=rules", key)
+	p.click(t, ".add-rule")
+	p.write(t, ".draft.opened [aria-label=Property]", "user.plan")
+	p.write(t, ".draft.opened .chips input", "pro")
+	p.says(t, "dialog .rule-changes", "pro")
+	p.wait(t, "dialog .dialog-foot .primary:not([disabled])")
+	p.write(t, ".draft.opened .chips input", "")
+	p.says(t, "dialog .review", "lacks what to compare with")
+	p.write(t, ".draft.opened .chips input", "enter")
+	p.choose(t, ".draft.opened [aria-label=Operator]", "PROP_CONTAINS_ONE_OF") // compares with a list too
+	p.says(t, "dialog .rule-changes", "enter")
+	p.click(t, ".draft.opened .chips input")
+	p.press(t, "\r")
+	p.write(t, ".draft.opened .chips input", "prise")
+	p.says(t, "dialog .rule-changes", "prise")
+	p.apply(t)
+	if file := w.fileOf(t, "feature-flags/typed.json"); !strings.Contains(file, `"value":["enter","prise"]`) {
+		t.Errorf("what was previewed is not what is applied: %s", file)
+	}
+
+	p.visit(t, "#/flags/typed?details=1")
+	p.write(t, "dialog .chips input", "colours")
+	p.says(t, "dialog .messages", "tags")
+	p.apply(t)
+	p.says(t, ".facts", "colours")
+	p.quiet(t)
+}
+
 func TestConsoleEditsRulesWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	w := serveWorkspace(t, copySample(t, nil))

@@ -7,6 +7,7 @@ import { operatorOf, ofWhole, operatorMenu } from "./operators";
 import { Condition, plain } from "./words";
 import { Icon } from "./icons";
 import { Operand } from "./operand";
+import { withTyped } from "./texts";
 
 export type Finding = { message: string; warning?: boolean };
 
@@ -45,15 +46,17 @@ export function CriterionFields({
   const choose = (next: string) => {
     const kind = operatorOf(next)?.kind;
     if (kind === operator?.kind) return change({ operator: next });
-    const list = kind === "texts" && !draft.list.length && draft.text ? [draft.text] : draft.list;
+    const all = withTyped(draft.list, draft.typed),
+      list = kind === "texts" && !all.length && draft.text ? [draft.text] : all;
     change({
       operator: next,
       list,
+      typed: "",
       text:
         kind === "texts" || kind === "segment" || operator?.kind === "segment"
           ? ""
           : operator?.kind === "texts"
-            ? (draft.list[0] ?? "")
+            ? (all[0] ?? "")
             : draft.text,
       end: "",
     });

@@ -7,6 +7,7 @@ import { operatorOf, ofWhole } from "./operators";
 import { textOf, valueOf } from "./values";
 import { isSplit, armsOf, isFallback } from "./rule-lists";
 import { parse } from "./api";
+import { withTyped } from "./texts";
 
 export type CriterionDraft = {
   id: number;
@@ -16,6 +17,8 @@ export type CriterionDraft = {
   property: string;
   /** for operators that compare with several texts */
   list: string[];
+  /** what belongs to the list, and is not entered yet */
+  typed?: string;
   /** for all others; where a range begins */
   text: string;
   /** where a range ends */
@@ -127,10 +130,12 @@ function operandOf(draft: CriterionDraft): { operand?: any; problem?: string; mi
   switch (operatorOf(draft.operator)?.kind) {
     case "nothing":
       return {};
-    case "texts":
-      return draft.list.length
-        ? { operand: { type: "string_list", value: draft.list } }
+    case "texts": {
+      const value = withTyped(draft.list, draft.typed);
+      return value.length
+        ? { operand: { type: "string_list", value } }
         : { missing: "what to compare with" };
+    }
     case "number":
       if (!text) return { missing: "a number" };
       return numeral.test(text)

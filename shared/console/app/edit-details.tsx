@@ -3,7 +3,7 @@ import type { Family } from "./workspace";
 import { lists, itemPath } from "./workspace";
 import { useForm } from "./form";
 import { Field } from "./values";
-import { Texts } from "./texts";
+import { Texts, withTyped } from "./texts";
 import { Review } from "./review";
 
 const tiers = [
@@ -15,7 +15,8 @@ const tiers = [
 
 /** A document with other details; what is empty is left out. */
 export function withDetails(document: any, work: Record<string, any>) {
-  const { name, description, owner, tags, access, readyForCleanup, sendToClientSdk } = work;
+  const { name, description, owner, access, readyForCleanup, sendToClientSdk } = work,
+    tags = withTyped(work.tags, work.tag);
   const next = { ...document };
   const put = (field: string, value: any, empty: boolean) => {
     if (!empty) next[field] = value;
@@ -38,6 +39,7 @@ const detailsOf = (document: any) => ({
   owner: (typeof (document.owner ?? "") === "string" ? (document.owner ?? "") : undefined) as
     string | undefined,
   tags: (Array.isArray(document.tags) ? document.tags : []) as string[],
+  tag: "", // one more, as it is typed
   access: (document.access ?? "") as string,
   readyForCleanup: Boolean(document.readyForCleanup),
   sendToClientSdk: Boolean(document.sendToClientSdk),
@@ -112,7 +114,8 @@ export function Details({
             </span>
             <Texts
               list={work.tags}
-              set={(tags: string[]) => set({ tags })}
+              typed={work.tag}
+              set={(tags: string[], tag: string) => set({ tags, tag })}
               label="Tags"
               suggested="known-tags"
               described="details-tags"

@@ -51,7 +51,8 @@ export function Operand({
       return (
         <Texts
           list={draft.list}
-          set={(list: string[]) => set({ list })}
+          typed={draft.typed}
+          set={(list: string[], typed: string) => set({ list, typed })}
           label={label}
           suggested={suggested}
           described={described}

@@ -26,9 +26,14 @@ function whenReleased(run: () => void) {
   else run();
 }
 
-/** Several texts. What stands in the input belongs to them once it is left. */
+/** The texts of a list together with the one that is being typed. */
+export const withTyped = (list: string[], typed = "") =>
+  typed === "" || list.includes(typed) ? list : [...list, typed];
+
+/** Several texts. What stands in the input belongs to them too: withTyped. */
 export function Texts({
   list,
+  typed = "",
   set,
   label,
   suggested,
@@ -36,26 +41,25 @@ export function Texts({
   bad,
 }: {
   list: string[];
-  set: (list: string[]) => void;
+  typed?: string;
+  set: (list: string[], typed: string) => void;
   label: string;
   suggested: string;
   described: string;
   bad: boolean;
 }) {
-  const [text, setText] = useState("");
   const [all, showAll] = useState(false);
   const add = (more: string[]) => {
     const wanted = more.filter(
       (one, i) => one !== "" && !list.includes(one) && more.indexOf(one) === i,
     );
-    setText("");
-    if (wanted.length) set([...list, ...wanted]);
+    if (typed || wanted.length) set([...list, ...wanted], "");
   };
   const commit = useRef(() => {});
-  commit.current = () => add([text]); // to the list as it is when the mouse is released
+  commit.current = () => add([typed]); // to the list as it is when the mouse is released
   const key = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && text) (event.preventDefault(), add([text]));
-    else if (event.key === "Backspace" && !text && list.length) set(list.slice(0, -1));
+    if (event.key === "Enter" && typed) (event.preventDefault(), add([typed]));
+    else if (event.key === "Backspace" && !typed && list.length) set(list.slice(0, -1), "");
   };
   const paste = (event: any) => {
     const lines = event.clipboardData
@@ -67,7 +71,7 @@ export function Texts({
   const input = (event: any) => {
     // A choice of the suggestions comes as one piece, not typed by hand.
     if (event.inputType === "insertReplacementText" || !event.inputType) add([event.target.value]);
-    else setText(event.target.value);
+    else set(list, event.target.value);
   };
   const shown = all ? list : list.slice(0, mostChips);
   return (
@@ -80,7 +84,12 @@ export function Texts({
               <button
                 type="button"
                 aria-label={`Remove ${plain(one, 80)}`}
-                onClick={() => set(list.filter((_, at) => at !== i))}
+                onClick={() =>
+                  set(
+                    list.filter((_, at) => at !== i),
+                    typed,
+                  )
+                }
               >
                 <Icon name="close" />
               </button>
@@ -104,7 +113,7 @@ export function Texts({
         placeholder={list.length ? "Add another" : "Type, then Enter"}
         autocomplete="off"
         spellcheck={false}
-        value={text}
+        value={typed}
         onInput={input}
         onKeyDown={key}
         onPaste={paste}
