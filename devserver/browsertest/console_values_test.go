@@ -60,6 +60,11 @@ func TestConsolePresetsNoValue(t *testing.T) {
 		p.press(t, escape)
 		p.gone(t, "dialog")
 	}
+	p.visit(t, "#/flags/search.suggestions?edit=production&kind=copy")
+	p.says(t, "dialog .review", "Choose an environment")
+	p.cannotApply(t)
+	p.press(t, escape)
+	p.gone(t, "dialog")
 	p.visit(t, "#/configs/payments.api-key?edit=default&kind=value")
 	p.says(t, "dialog .form", "A value that is set here takes its place")
 	p.visit(t, "#/flags/plans?edit=default&kind=rules")

@@ -52,7 +52,7 @@ export function Edit({
         text: query.get("set") ?? (shown(now) ? textOf(document.valueType, now.value) : undefined),
         arms: firstArms(document, now),
         replace: false,
-        from: others.at(-1) ?? "",
+        from: undefined as string | undefined,
       };
     },
   );
@@ -233,6 +233,7 @@ export function Edit({
                 path: "changes",
                 body: { operations: [{ op: "copy", from, to: scope, keys: [itemKey] }] },
                 verb: "Apply",
+                waiting: from ? undefined : "Choose an environment to preview what the copy does.",
               }
             : {
                 method: "PATCH",
