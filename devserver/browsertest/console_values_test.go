@@ -79,6 +79,29 @@ func TestConsolePresetsNoValue(t *testing.T) {
 	p.apply(t)
 }
 
+// A split by what a context lacks falls nowhere: chance decides.
+func TestConsoleSaysThatChanceDecides(t *testing.T) {
+	t.Parallel()
+	split := func(key, by string) string {
+		return `{"key": "` + key + `", "type": "feature_flag", "valueType": "bool", "access": "standard", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values",
+			"value": {` + by + `"weightedValues": [{"value": {"type": "bool", "value": true}, "weight": 50000}, {"value": {"type": "bool", "value": false}, "weight": 50000}]}}}]}}`
+	}
+	w := serveWorkspace(t, copySample(t, map[string]string{
+		"feature-flags/half.json":   split("half", `"hashByPropertyName": "user.key", `),
+		"feature-flags/chance.json": split("chance", ""),
+		// of several of its type, the one of that name is looked at first
+		"svc.json": `{"environments": ["development", "staging", {"name": "old-site", "environmentType": "production"}, {"name": "production", "environmentType": "production", "protected": true}]}`,
+	}))
+	p := openConsole(t, w, desk, "#/flags/half/why?context=%7B%22device%22%3A%7B%22key%22%3A%22d%22%7D%7D", w.key(t, "Ada", "protected_engineer"))
+	p.says(t, ".split", "The context has no user.key. Chosen at random, at each evaluation.")
+	p.holds(t, ".evaluate select", "production")
+	p.write(t, "#context", `{"user": {"key": "u"}}`)
+	p.says(t, ".split", "user.key falls on")
+	p.visit(t, "#/flags/chance/why")
+	p.says(t, ".split", "Chosen at random")
+	p.quiet(t)
+}
+
 // A change of many items begins with nothing, lists what it changes, and is undone whole.
 func TestConsoleUndoesAChangeOfSeveralItems(t *testing.T) {
 	t.Parallel()

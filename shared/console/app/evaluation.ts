@@ -12,7 +12,11 @@ export function useEnvironment(): [string, (name: string) => void] {
   const name =
     all.find((one) => one.name === asked)?.name ??
     all.find((one) => one.name === servedHere)?.name ??
-    all.find((one) => one.environmentType === "production")?.name ??
+    (
+      all.find((one) => one.name === "production") ??
+      all.find((one) => one.protected && one.environmentType === "production") ??
+      all.find((one) => one.environmentType === "production")
+    )?.name ??
     all[0]?.name ??
     "";
   return [name, (next) => refine({ in: next })];

@@ -70,12 +70,19 @@ export function Explanation({ rules, nested }: { rules: Tried[]; nested?: boolea
                 }))}
               />
               <p class="note">
-                {rule.split.property ? (
+                {rule.split.hash !== undefined ? (
                   <>
                     <code>{rule.split.property}</code> falls on {percent(rule.split.point)}.
                   </>
                 ) : (
-                  "Chosen at random."
+                  <>
+                    {rule.split.property && (
+                      <>
+                        The context has no <code>{rule.split.property}</code>.{" "}
+                      </>
+                    )}
+                    Chosen at random, at each evaluation.
+                  </>
                 )}
               </p>
             </div>
