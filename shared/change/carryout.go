@@ -114,7 +114,7 @@ func (w *Writer) try(ctx context.Context, state *State, r Request, turn *reposit
 	case len(p.refusals) > 0:
 	case r.DryRun && r.Impact:
 		done.impact, err = w.service.impact(ctx, state, p)
-	case !r.DryRun && (len(p.final) > 0 || r.approve != nil):
+	case !r.DryRun && (len(p.final) > 0 || len(p.reviewed) > 0 || r.approve != nil):
 		var trailers []string
 		if trailers, err = w.approval(ctx, state, p, r); err == nil && len(p.final) > 0 {
 			err = w.service.land(ctx, state, done, r, turn, message, trailers, tell)

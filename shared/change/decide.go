@@ -103,6 +103,7 @@ func (a *attempt) read() error {
 func (a *attempt) permit(context.Context) error {
 	a.edited, a.problem = a.write.edit(a)
 	a.noteValues()
+	a.noteSecrets()
 	touches := a.write.touches
 	if touches == nil {
 		touches = touchesDifference

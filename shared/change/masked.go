@@ -81,6 +81,28 @@ func (p *plan) shown(tree *jsontree.Node) *jsontree.Node {
 	return document.Unmask(tree, p.masked)
 }
 
+// noteSecrets notes whether the item has confidential values.
+func (a *attempt) noteSecrets() {
+	trees := []*jsontree.Node{a.base}
+	if a.edited != nil {
+		trees = append(trees, a.edited.Tree)
+	}
+	for _, tree := range trees {
+		if tree != nil && !a.batch.plan.secret[a.path] {
+			document.EachSecret(tree, func(*jsontree.Node, string) { a.batch.plan.secret[a.path] = true })
+		}
+	}
+}
+
+// blinded is a plan of which whether it has to be reviewed is told as the dry run tells it:
+// what may change something, if only a confidential value decides that, counts as a change.
+func (p *plan) blinded(masked *plan) *plan {
+	if len(p.refusals) == 0 && len(masked.reviewed) > 0 {
+		p.reviewed, p.exempt = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.reviewed, masked.reviewed)))), nil
+	}
+	return p
+}
+
 // ownValues are what a batch has written of an item by now that the requests hold
 // themselves: all values, or the fallbacks of these scopes.
 type ownValues struct {

@@ -33,6 +33,8 @@ type plan struct {
 	// reviewed are the environments of which the commit has to be reviewed, and exempt
 	// those of which it would have to be, were it not that it only stops something.
 	reviewed, exempt []string
+	// secret are the items that have confidential values, before the plan or by it.
+	secret map[string]bool
 	// masked is what the marks of a dry run's documents stand for.
 	masked map[string]*jsontree.Node
 }
@@ -55,7 +57,21 @@ func (p *plan) refuseItem(a *attempt, err error) {
 // plan decides writes at a head. The error is that of a head which is not the workspace's
 // any more: at another one the writes may not be refused.
 func (s *Service) plan(ctx context.Context, state *State, head *served.Head, dryRun bool, writes []write) (*plan, error) {
-	p := &plan{head: head, masked: map[string]*jsontree.Node{}}
+	p, err := s.decide(ctx, state, head, dryRun, writes)
+	if err != nil || dryRun || len(p.secret) == 0 {
+		return p, err
+	}
+	masked, err := s.decide(ctx, state, head, true, writes)
+	if err != nil {
+		return nil, err
+	}
+	return p.blinded(masked), nil
+}
+
+// decide makes a plan of what the documents say, which a dry run has without their
+// confidential values.
+func (s *Service) decide(ctx context.Context, state *State, head *served.Head, dryRun bool, writes []write) (*plan, error) {
+	p := &plan{head: head, secret: map[string]bool{}, masked: map[string]*jsontree.Node{}}
 	b := &batch{service: s, state: state, head: head, dryRun: dryRun, plan: p,
 		alone:  len(writes) == 1 && writes[0].parts == nil,
 		byPath: map[string]*attempt{}, splits: map[string]string{}, tiers: map[string]access.Tier{}, named: map[string]bool{}, files: map[string]repository.File{}}

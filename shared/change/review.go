@@ -104,7 +104,11 @@ func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 		if !touched {
 			text = file.Text
 		}
-		note(reached[i], file.Text, text)
+		parts := [][]byte{file.Text, text}
+		if p.secret[reached[i]] { // else the part would tell of a guess whether it changes something
+			parts = append(parts, []byte(c.Canonical))
+		}
+		note(reached[i], parts...)
 		for _, version := range [][]byte{file.Text, text} {
 			if item := workspace.Decode(reached[i], version).Item; item != nil {
 				for _, shared := range workspace.Shares(item.View) {

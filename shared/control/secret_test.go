@@ -329,3 +329,57 @@ func TestWhatARuleComparesWithIsNotGuessed(t *testing.T) {
 		}
 	}
 }
+
+// reviewedSecrets is a workspace whose production is reviewed and has a confidential value,
+// which its last commit set.
+func reviewedSecrets(t testing.TB) *world {
+	states := [3]secretState{}
+	for commit := range states {
+		states[commit] = secretState{words: [3]string{guesses[2], guesses[min(commit, 1)], guesses[2]}, note: "this"}
+	}
+	w := secretWorld(t, states)
+	w.repo.Push(ada, "review", map[string]string{"svc.json": reviewedDeclaration, path("other"): boolFlag("other", "")})
+	return w
+}
+
+// TestAGuessThatWouldBeReviewedIsNotAnswered: whether a confidential value is the present
+// one decides neither whether a write has to be reviewed nor what its request says.
+func TestAGuessThatWouldBeReviewedIsNotAnswered(t *testing.T) {
+	whole := func(w *world, guess string) change.Operation {
+		text := strings.Replace(w.stored("configs/c.json"), `"`+guesses[1]+`"`, `"`+guess+`"`, 1)
+		return change.Put(document.Config, "c", change.DocumentPut{Document: node(t, text)})
+	}
+	patch := func(guess string) change.ValuePatch { return change.ValuePatch{Value: node(t, `"`+guess+`"`)} }
+	for name, operations := range map[string]func(w *world, guess string) []change.Operation{
+		"a value": func(_ *world, guess string) []change.Operation {
+			return []change.Operation{change.Patch(document.Config, "c", "production", patch(guess))}
+		},
+		"a document": func(w *world, guess string) []change.Operation { return []change.Operation{whole(w, guess)} },
+		"beside others": func(_ *world, guess string) []change.Operation {
+			return []change.Operation{enable("other", "staging", true), change.Patch(document.Config, "c", "production", patch(guess))}
+		},
+	} {
+		var answers []string
+		for _, guess := range guesses[:2] {
+			w := reviewedSecrets(t)
+			set := change.ChangeSet{Operations: operations(w, guess), Canonical: guess}
+			ended(w.boss().Changes().Change(ctx, set))(t, "403 FORBIDDEN REVIEW_REQUIRED")
+			assessed := must.Get(w.boss().Changes().Assess(ctx, set))(t)
+			answers = append(answers, wire(t, assessed.Environments)+wire(t, assessed.Touched)+wire(t, assessed.Result))
+		}
+		if answers[0] != answers[1] || !strings.HasPrefix(answers[0], `["production"]`) {
+			t.Errorf("%s: a wrong guess: %s\na right one: %s", name, answers[0], answers[1])
+		}
+	}
+	w := reviewedSecrets(t)
+	if _, err := w.boss().Changes().Patch(ctx, document.Config, "c", "production", patch(guesses[1])); refusal(err) != "403 FORBIDDEN REVIEW_REQUIRED" {
+		t.Errorf("a right guess alone: %v", err)
+	}
+	part := func(canonical string, o change.Operation) string {
+		return must.Get(w.boss().Changes().Assess(ctx, change.ChangeSet{Operations: []change.Operation{o}, Canonical: canonical}))(t).Parts["configs/c.json"]
+	}
+	nothing := change.Revert(document.Config, "c", change.Reversion{CommitSHA: w.repo.Commits[2].SHA, Mode: "restore"})
+	if part("restore", nothing) == part("guess", change.Patch(document.Config, "c", "production", patch(guesses[1]))) {
+		t.Error("the digest's part of a right guess is that of what changes nothing")
+	}
+}
