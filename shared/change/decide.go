@@ -25,6 +25,9 @@ func (a *attempt) decide(ctx context.Context) error {
 	}
 	a.messages = []activity.Message{}
 	if !a.changed() {
+		if a.previous != nil { // whose document it would have written
+			a.previous.own = a.own
+		}
 		a.warnings = a.itemWarnings()
 		return nil
 	}

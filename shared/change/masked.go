@@ -7,7 +7,9 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
 )
@@ -92,11 +94,20 @@ func (a *attempt) noteSecrets() {
 			document.EachSecret(tree, func(*jsontree.Node, string) { a.batch.plan.secret[a.path] = true })
 		}
 	}
+	a.batch.plan.guesses = a.batch.plan.guesses || a.batch.plan.secret[a.path] && !a.write.restores && !a.write.copies
 }
 
-// blinded is a plan of which whether it has to be reviewed is told as the dry run tells it:
-// what may change something, if only a confidential value decides that, counts as a change.
+// blinded is a plan of which whether it is refused, and has to be reviewed, is told as the
+// dry run tells it: what may change something, if only a confidential value decides that,
+// counts as a change. Nothing lands of what is refused, so that a guess would be free.
 func (p *plan) blinded(masked *plan) *plan {
+	if p.guesses && len(masked.refusals) > 0 {
+		return masked
+	}
+	stale := slices.DeleteFunc(slices.Clone(p.refusals), func(r refused) bool { return fault.Of(r.err).Details["code"] != refusal.CodeStale })
+	if p.guesses && len(stale) > 0 { // where only confidential values have changed, which rests on no guess
+		p.refusals = stale
+	}
 	if len(p.refusals) == 0 && len(masked.reviewed) > 0 {
 		p.reviewed, p.exempt = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.reviewed, masked.reviewed)))), nil
 	}
@@ -119,6 +130,7 @@ func (a *attempt) noteValues() {
 	case a.write.restores:
 		a.own = ownValues{}
 	case a.write.copies:
+		a.own.fallbacks = slices.DeleteFunc(slices.Clone(a.own.fallbacks), func(scope string) bool { return scope == a.write.scope })
 	case a.write.scoped:
 		a.own.fallbacks = append(a.own.fallbacks[:len(a.own.fallbacks):len(a.own.fallbacks)], a.write.scope)
 	default:

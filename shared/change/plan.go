@@ -33,8 +33,10 @@ type plan struct {
 	// reviewed are the environments of which the commit has to be reviewed, and exempt
 	// those of which it would have to be, were it not that it only stops something.
 	reviewed, exempt []string
-	// secret are the items that have confidential values, before the plan or by it.
-	secret map[string]bool
+	// secret are the items that have confidential values, before the plan or by it; guesses:
+	// some of its writes bring values that may be theirs.
+	secret  map[string]bool
+	guesses bool
 	// masked is what the marks of a dry run's documents stand for.
 	masked map[string]*jsontree.Node
 }

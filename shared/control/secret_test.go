@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -382,4 +383,83 @@ func TestAGuessThatWouldBeReviewedIsNotAnswered(t *testing.T) {
 	if part("restore", nothing) == part("guess", change.Patch(document.Config, "c", "production", patch(guesses[1]))) {
 		t.Error("the digest's part of a right guess is that of what changes nothing")
 	}
+}
+
+// TestASetThatCannotLandAnswersNoGuess: what a change set is refused for is the same,
+// whatever a confidential value is.
+func TestASetThatCannotLandAnswersNoGuess(t *testing.T) {
+	stale := strings.Repeat("0", 40)
+	for name, others := range map[string][]change.Operation{
+		"an undo":                        nil,
+		"an undo, and a stale token":     {change.Patch(document.Flag, "other", "staging", change.ValuePatch{Enabled: ptr(true), ExpectedCommitSHA: &stale})},
+		"an undo, and what is not there": {deleted("nothing")},
+	} {
+		var answers []string
+		for _, guess := range guesses[:2] {
+			w := reviewedSecrets(t)
+			w.repo.Push(ada, "no review", map[string]string{"svc.json": `{"environments": ["production", "staging"]}`})
+			operations := []change.Operation{
+				change.Patch(document.Config, "c", "production", change.ValuePatch{Value: node(t, `"`+guess+`"`)}),
+				change.Revert(document.Config, "c", change.Reversion{CommitSHA: w.repo.Commits[1].SHA, Mode: "undo"}),
+			}
+			_, err := w.boss().Changes().Change(ctx, change.ChangeSet{Operations: append(operations, others...)})
+			if err == nil {
+				t.Fatalf("%s: a guess of %s is carried out", name, guess)
+			}
+			answers = append(answers, refusal(err)+wire(t, fault.Of(err).Envelope()))
+		}
+		if answers[0] != answers[1] || !strings.Contains(answers[0], "OVERLAP") {
+			t.Errorf("%s: a wrong guess: %s\na right one: %s", name, answers[0], answers[1])
+		}
+	}
+}
+
+// TestWhatIsRefusedAnswersNoGuess: two workspaces whose confidential values are the same ones
+// under other names refuse the same change sets, and for the same.
+func TestWhatIsRefusedAnswersNoGuess(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		one, _ := drawSecrets(rt)
+		other, names := one, rapid.Permutation(guesses).Draw(rt, "names")
+		for commit := range other {
+			for spot, word := range other[commit].words {
+				other[commit].words[spot] = names[slices.Index(guesses, word)]
+				other[commit].bools[spot] = !other[commit].bools[spot]
+			}
+		}
+		review := rapid.Bool().Draw(rt, "review")
+		var asked []string
+		var questions []func(t testing.TB, commits []string) change.Operation
+		guess := false
+		for range rapid.IntRange(1, 4).Draw(rt, "operations") {
+			words, question := drawQuestion(rt)
+			what, _, _ := strings.Cut(words, " ")
+			guess = guess || slices.Contains([]string{"patch", "put", "rollout"}, what)
+			asked, questions = append(asked, words), append(questions, question)
+		}
+		if !guess { // what is brought back from the history is nobody's guess
+			rt.SkipNow()
+		}
+		answer := func(secrets [3]secretState) string {
+			w := secretWorld(t, secrets)
+			var commits, names []string
+			for i, c := range w.repo.Commits {
+				commits, names = append(commits, c.SHA), append(names, c.SHA, fmt.Sprint("commit ", i))
+			}
+			if review {
+				w.repo.Push(ada, "review", map[string]string{"svc.json": reviewedDeclaration})
+			}
+			var operations []change.Operation
+			for _, question := range questions {
+				operations = append(operations, question(t, commits))
+			}
+			_, err := w.boss().Changes().Change(ctx, change.ChangeSet{Operations: operations})
+			if err == nil {
+				return "ok"
+			}
+			return strings.NewReplacer(names...).Replace(refusal(err) + wire(t, err))
+		}
+		if is, differs := answer(one), answer(other); is != differs {
+			rt.Fatalf("asked, with review %v:\n%s\nwith %v:\n%s\nwith %v:\n%s", review, strings.Join(asked, "\n"), one, is, other, differs)
+		}
+	})
 }
