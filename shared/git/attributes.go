@@ -24,7 +24,7 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files map[st
 	}
 	paths := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Values(files))
 	folders := foldersOf(paths...)
-	ask, at := []string{"check-attr", "-z", "--stdin"}, r.at()
+	ask, at := []string{"check-attr", "-z", "--stdin"}, []string(nil)
 	if commit == "" {
 		for _, folder := range folders {
 			if err := RefusePipes(filepath.Join(r.top, filepath.FromSlash(folder), attributesName)); err != nil {
@@ -82,7 +82,7 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files map[st
 // ask asks git for attributes of files.
 func (r *Repository) ask(ctx context.Context, at, files, ask []string) (map[string]Attributes, error) {
 	all := map[string]Attributes{}
-	said, err := run(ctx, r.top, at, strings.NewReader(strings.Join(files, "\x00")+"\x00"), ask...)
+	said, err := r.run(ctx, r.top, at, strings.NewReader(strings.Join(files, "\x00")+"\x00"), ask...)
 	fields := strings.Split(string(said), "\x00") // path, name and value, and again
 	for ; len(fields) > 3; fields = fields[3:] {
 		if all[fields[0]] == nil {
@@ -107,8 +107,14 @@ func (r *Repository) attributesOf(ctx context.Context, commit string, folders []
 	}
 	index = filepath.Join(folder, "index")
 	entries, err := r.Run(ctx, nil, list...)
+	var files strings.Builder
+	for entry := range strings.SplitAfterSeq(string(entries), "\x00") {
+		if fields := strings.Fields(entry); len(fields) > 1 && fields[1] == "blob" { // git takes no folder for attributes
+			files.WriteString(entry)
+		}
+	}
 	if err == nil {
-		_, err = run(ctx, r.top, append(r.at(), "GIT_INDEX_FILE="+index), bytes.NewReader(entries), "update-index", "-z", "--index-info")
+		_, err = r.run(ctx, r.top, []string{"GIT_INDEX_FILE=" + index}, strings.NewReader(files.String()), "update-index", "-z", "--index-info")
 	}
 	if err != nil {
 		remove()
@@ -221,7 +227,7 @@ func (a Attributes) ConvertsLineEnds(automatic string) bool {
 // for the directory itself.
 func (r *Repository) Submodules(ctx context.Context) ([]string, error) {
 	here := cmp.Or(r.Prefix, ".")
-	list, err := run(ctx, r.top, r.at(), nil, "ls-files", "-s", "-z", "--", here)
+	list, err := r.run(ctx, r.top, nil, nil, "ls-files", "-s", "-z", "--", here)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,7 @@ type Repository struct {
 	Outer string
 
 	dir, top string
+	objects  string // where the repository has them
 }
 
 // ErrNone is a directory that is in no repository.
@@ -73,9 +74,11 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openPatience, fmt.Errorf("git has not answered within %s: it may wait for what is no file, such as a pipe that its configuration includes", openPatience))
 	defer cancel()
 	// Without being told the repository, git looks whose it is.
-	if _, err := run(ctx, r.top, nil, nil, "rev-parse", "--git-dir"); err != nil {
+	objects, err := run(ctx, r.top, nil, nil, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	if err != nil {
 		return nil, err
 	}
+	r.objects = strings.TrimSuffix(string(objects), "\n")
 	return r, r.outermost(ctx)
 }
 
@@ -153,7 +156,26 @@ func find(dir string) (*Repository, error) {
 // Run runs a git command in the directory, whose paths are relative to it. The error is
 // what git says.
 func (r *Repository) Run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
-	return run(ctx, r.dir, r.at(), stdin, args...)
+	return r.run(ctx, r.dir, nil, stdin, args...)
+}
+
+// run runs a command of the repository. Objects that it writes, such as the trees that a
+// sparse index stands for, are gone with it.
+func (r *Repository) run(ctx context.Context, dir string, more []string, stdin io.Reader, args ...string) ([]byte, error) {
+	at := append(r.at(), more...)
+	if r.objects != "" {
+		aside, err := os.MkdirTemp("", "svc-objects-*")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = os.RemoveAll(aside) }()
+		lent := r.objects
+		if strings.ContainsRune(lent, os.PathListSeparator) {
+			lent = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(lent) + `"`
+		}
+		at = append(at, "GIT_OBJECT_DIRECTORY="+aside, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+lent)
+	}
+	return run(ctx, dir, at, stdin, args...)
 }
 
 // ObjectsIn lists the objects in a folder of a bare repository, such as a quarantine, and

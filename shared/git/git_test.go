@@ -1,11 +1,13 @@
 package git
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -111,3 +113,44 @@ func TestSettingsAreThoseOfTheRepositoryOrTheCaller(t *testing.T) {
 		t.Errorf("in a repository: %q", got)
 	}
 }
+
+// TestAskingWritesNoObjects: neither for a folder that is called as attributes are, nor for
+// the trees that a sparse index stands for.
+func TestAskingWritesNoObjects(t *testing.T) {
+	for name, where := range map[string]string{"plain": "repository", "a colon": `a:b "c\`} {
+		if runtime.GOOS == "windows" && where != "repository" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), where)
+			run := func(args ...string) { realgit.Run(t, dir, args...) }
+			for _, file := range []string{".gitattributes/x", "in/.gitattributes", "in/a.json", "out/b.json"} {
+				at := filepath.Join(dir, filepath.FromSlash(file))
+				must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte("*.json ident\n"), 0o666)))
+			}
+			run("init", "-q")
+			run("add", "-A")
+			run("commit", "-q", "-m", "x")
+			run("sparse-checkout", "set", "--cone", "--sparse-index", "in")
+			must.Do(t, os.WriteFile(filepath.Join(dir, "in", "a.json"), []byte("staged"), 0o666))
+			run("add", "in")
+			objects := func() []string {
+				return must.Get(filepath.Glob(filepath.Join(escaped(dir), ".git", "objects", "*", "*")))(t)
+			}
+			before := objects()
+			r := must.Get(Open(t.Context(), dir))(t)
+			found := must.Get(r.Attributes(t.Context(), "HEAD", map[string]string{"in/a.json": "in/a.json"}))(t)
+			must.Get(r.Submodules(t.Context()))(t)
+			must.Get(r.Run(t.Context(), nil, "ls-files", "-t", "-z"))(t)
+			if after := objects(); len(before) == 0 || !slices.Equal(before, after) {
+				t.Errorf("before:\n%s\nafter:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+			}
+			if found["in/a.json"]["ident"] != "set" {
+				t.Errorf("the attributes are %v", found)
+			}
+		})
+	}
+}
+
+// escaped is a path as filepath.Glob takes it.
+func escaped(path string) string { return strings.ReplaceAll(path, `\`, `\\`) }
