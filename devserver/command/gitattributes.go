@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -27,8 +28,11 @@ type asCommitted struct {
 func (g gitDirectory) checkedOut(ctx context.Context, before *gitState, files map[string][]byte) (*gitState, []asCommitted, error) {
 	after := &gitState{files: maps.Clone(files), encoded: map[string]stored{}}
 	head, err := g.at(ctx, "HEAD")
-	if err != nil { // there is none, and another commit was named
-		head = before
+	if errors.Is(err, errNoCommit) { // and another commit was named
+		head, err = before, nil
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	var differ, absent []string
 	for file, text := range files {

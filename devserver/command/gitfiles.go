@@ -85,7 +85,7 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 	}
 	id, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", exact+"^{commit}")
 	if err != nil && revision == "HEAD" {
-		return nil, errors.New("the repository has no commit yet: git commit comes first")
+		return nil, errNoCommit
 	}
 	if err != nil || strings.HasPrefix(revision, "^") { // which git takes for all but that one
 		return nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
@@ -102,12 +102,14 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 	return s, g.read(ctx, s, place, tree)
 }
 
+var errNoCommit = errors.New("the repository has no commit yet: git commit comes first")
+
 // before is the last commit before a time, as repository.CommitBefore has it, of those that
 // HEAD was.
 func (g gitDirectory) before(ctx context.Context, text string, at time.Time) (id string, err error) {
 	list, err := g.Run(ctx, nil, "rev-list", "--first-parent", "--timestamp", "HEAD", "--")
 	if err != nil {
-		return "", errors.New("the repository has no commit yet: git commit comes first")
+		return "", errNoCommit
 	}
 	lines := strings.Split(strings.TrimSpace(string(list)), "\n")
 	var when time.Time

@@ -228,7 +228,8 @@ func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
 			unhex(t, c.hash("tree", raw(c.base+":svc/our-config/feature-flags")+c.entry("100644", "pay.json", pay))), 1)),
 	} {
 		hidden := c.git("commit-tree", "-p", c.base, "-m", "hidden", c.hash("tree", text))
-		for _, args := range [][]string{{"diff", c.base, hidden}, {"diff", hidden}, {"eval", "pay", "--at", hidden, "--environment", "production"}} {
+		c.git("update-ref", "--no-deref", "HEAD", hidden)
+		for _, args := range [][]string{{"diff", c.base, hidden}, {"diff", hidden}, {"diff", c.base}, {"diff"}, {"eval", "pay", "--at", hidden, "--environment", "production"}} {
 			if out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...); out != "" || !strings.Contains(said, "git writes no such tree") {
 				t.Errorf("%s: %v says:\n%s%s", name, args, out, said)
 			}
