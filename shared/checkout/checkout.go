@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
@@ -21,6 +22,9 @@ import (
 // CheckFree refuses a place where a directory is to be made and something is already, but
 // for an empty directory. It reports whether there is nothing yet.
 func CheckFree(target string) (isNew bool, err error) {
+	if _, err := git.Locate(target); errors.As(err, new(*git.LedOut)) { // by a link that may have come with the repository
+		return false, err
+	}
 	entries, err := os.ReadDir(target) // a link may lead to a directory
 	info, unknown := os.Lstat(target)
 	switch {

@@ -133,3 +133,17 @@ func TestWrite(t *testing.T) {
 		}
 	}
 }
+
+// TestALinkThatLiesInARepositoryIsNotFollowed out of it: it may have come with that.
+func TestALinkThatLiesInARepositoryIsNotFollowed(t *testing.T) {
+	outside, repository := t.TempDir(), t.TempDir()
+	must.Get(checkout.Init(repository, ""))(t)
+	link := filepath.Join(repository, "link")
+	must.Do(t, os.Symlink(outside, link))
+	for _, target := range []string{link, filepath.Join(link, "new")} {
+		err := checkout.Write(t.Context(), target, "", "", func(string) error { return nil })
+		if entries := must.Get(os.ReadDir(outside))(t); err == nil || len(entries) > 0 || !strings.Contains(err.Error(), "out of it") {
+			t.Errorf("%s: %v, and outside lies %v", target, err, entries)
+		}
+	}
+}
