@@ -213,7 +213,7 @@ func (s *Service) pages(options Options, anonymous *ratelimit.Buckets) (http.Han
 			return record.Secret, err
 		}
 		provider := signin.New(*with)
-		own.Issuer, own.Begin, own.Refresh = with.Issuer, provider.Begin, provider.Refresh
+		own.SignIn, own.Begin, own.Refresh = with.Told(), provider.Begin, provider.Refresh
 		routes = append(routes, router.Route{Path: signin.CallbackPath, Handler: provider.Callback(httpapi.Session, httpapi.SetSession)})
 	}
 	api, notFound, err := httpapi.Routes(httpapi.Options{

@@ -39,8 +39,8 @@ type Console struct {
 	// Workspace is the one that people sign in to; "" where there are several, one of which
 	// each request names.
 	Workspace string
-	// Issuer is whom people sign in with; "" for nobody.
-	Issuer string
+	// SignIn is whom people sign in with, if anybody.
+	SignIn settings.SignIn
 	// Begin begins a sign-in with the issuer and returns its address there, and a cookie; with
 	// the id of a principal it links them to who signs in.
 	Begin func(ctx context.Context, workspace string, link access.ID) (address string, cookie *http.Cookie, err error)
@@ -143,7 +143,7 @@ func isLoopback(host string) bool {
 
 // ways tell whom nobody knows how to sign in.
 func (c *call) ways() map[string]any {
-	return map[string]any{"principal": nil, "issuer": c.options.Console.Issuer, "private": c.private() == nil}
+	return map[string]any{"principal": nil, "issuer": c.options.Console.SignIn.Issuer, "private": c.private() == nil}
 }
 
 // SessionRow is who is signed in.
@@ -172,7 +172,7 @@ func (c *call) sessionRow(workspace string, p access.Principal, expires time.Tim
 		Permissions: append([]access.Permission{}, access.Permissions(p.EffectiveRoles())...),
 		Principal:   SessionPrincipal{p.ID, string(p.Type), p.Name, p.Email, settings.RoleRows(p.EffectiveRoles()), p.Identity != access.Identity{}},
 	}
-	if issuer := c.options.Console.Issuer; issuer != "" {
+	if issuer := c.options.Console.SignIn.Issuer; issuer != "" {
 		row.Issuer = &issuer
 	}
 	return row
@@ -255,7 +255,7 @@ func (c *call) beginSignIn(ctx context.Context, workspace string, link access.ID
 	if err := c.private(); err != nil {
 		return nil, err
 	}
-	if c.options.Console.Issuer == "" {
+	if c.options.Console.SignIn.Issuer == "" {
 		return nil, fault.New(fault.NotFound, "nobody signs in with a provider here: whoever runs the service names one")
 	}
 	address, cookie, err := c.options.Console.Begin(ctx, workspace, link)
@@ -319,7 +319,7 @@ func SettingsGroup() Group {
 			return s.EditEnvironment(ctx, e)
 		}),
 		"changeEnvironment": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
-			e := provision.EnvironmentEdit{Name: c.request.PathValue("name"), Type: text(c.body, "type"),
+			e := provision.EnvironmentEdit{Name: c.request.PathValue("name"), Type: text(c.body, "type"), Position: whole(c.body, "position"),
 				Protected: optional(c.body.Get("protected").Bool()), Archived: optional(c.body.Get("archived").Bool())}
 			if review := c.body.Get("review"); review != nil {
 				if e.Reviewed = true; review.Kind == jsontree.Object {
@@ -347,6 +347,9 @@ func SettingsGroup() Group {
 		}),
 		"redeliver": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
 			return s.Redeliver(ctx, id(c), c.request.PathValue("delivery"))
+		}),
+		"getSignIn": on(func(_ context.Context, c *call, s *settings.Settings) (any, error) {
+			return s.ShowSignIn(c.options.Console.SignIn)
 		}),
 		"listAudit": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
 			newest := 200

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,9 @@ type EnvironmentEdit struct {
 	Add                 bool
 	Type                string
 	Protected, Archived *bool
+	// Position is its place among the environments of its type, from 1; 0 leaves it. They are
+	// listed by type first.
+	Position int
 	// Review is what its changes need, with Reviewed; nil is nothing.
 	Reviewed bool
 	Review   *workspace.Review
@@ -54,7 +58,11 @@ func (e EnvironmentEdit) did() string {
 	case e.Reviewed:
 		return "reviewed"
 	}
-	return cmp.Or(say(e.Archived, "archived", "brought back"), say(e.Protected, "protected", "no longer protected"), "changed")
+	moved := ""
+	if e.Position > 0 {
+		moved = "moved"
+	}
+	return cmp.Or(say(e.Archived, "archived", "brought back"), say(e.Protected, "protected", "no longer protected"), moved, "changed")
 }
 
 // Refused is an edit that the workspace does not allow as it is, in words.
@@ -143,6 +151,9 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 			break
 		}
 	}
+	if e.Position > 0 {
+		e.move(ws, list)
+	}
 	if e.Reviewed {
 		workspace.SetReview(tree, e.Name, e.Review)
 		if problem := workspace.ReviewProblem(tree); problem != "" {
@@ -150,6 +161,32 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 		}
 	}
 	return tree.Encode(), nil
+}
+
+// move gives each environment of the type its position.
+func (e EnvironmentEdit) move(ws *workspace.Workspace, list *jsontree.Node) {
+	known, _ := ws.Environment(e.Name)
+	var names []string
+	for _, other := range ws.Environments {
+		if other.Type == known.Type && other.Name != e.Name {
+			names = append(names, other.Name)
+		}
+	}
+	names = slices.Insert(names, min(e.Position-1, len(names)), e.Name)
+	for i, entry := range list.Items {
+		if at := slices.Index(names, nameOf(entry)); at >= 0 {
+			list.Items[i] = asObject(entry)
+			list.Items[i].Set("position", jsontree.NewInt(int64(at+1)))
+		}
+	}
+}
+
+// asObject is an entry with members, of which a bare name has one.
+func asObject(entry *jsontree.Node) *jsontree.Node {
+	if _, bare := entry.Text(); bare {
+		return jsontree.NewObject(jsontree.Field("name", entry))
+	}
+	return entry
 }
 
 func nameAll(ws *workspace.Workspace) string {
@@ -195,11 +232,9 @@ func nameOf(entry *jsontree.Node) string {
 
 // edited is an entry with the changes. A bare name stays one while it says all.
 func (e EnvironmentEdit) edited(entry *jsontree.Node) *jsontree.Node {
-	object := entry
-	if _, bare := entry.Text(); bare {
-		object = jsontree.NewObject(jsontree.Field("name", entry))
-	}
+	object := asObject(entry)
 	if e.Type != "" {
+		object.Delete("position") // which was among others
 		object.Set("environmentType", jsontree.NewString(e.Type))
 	}
 	for name, value := range map[string]*bool{"protected": e.Protected, "archived": e.Archived} {

@@ -13,7 +13,7 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Environments are those of a workspace, archived ones too, in the order of its file.
+// Environments are those of a workspace, archived ones too, in the order in which they are listed.
 type Environments struct {
 	Environments []EnvironmentRow `json:"environments"`
 }

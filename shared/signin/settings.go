@@ -9,7 +9,13 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/settings"
 )
+
+// Told is as much of settings as administrators are shown.
+func (s *Settings) Told() settings.SignIn {
+	return settings.SignIn{Issuer: s.Issuer, ClientID: s.ClientID, Callback: s.PublicURL + CallbackPath, Scopes: s.Scopes, RolesClaim: s.RolesClaim, Roles: s.Roles, Domains: s.Domains}
+}
 
 // Read reads settings from JSON, such as
 //

@@ -20,6 +20,7 @@ type Environment struct {
 	Type      string // production, staging, test, development; an open set
 	Protected bool
 	Archived  bool
+	Position  int // among those of its type, from 1; 0 for none
 }
 
 var slug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -61,7 +62,8 @@ func typeOf(name string) string {
 }
 
 // SortEnvironments puts environments into the order in which they are listed:
-// development, test, staging, production, then unknown types; alphabetical within one.
+// development, test, staging, production, then unknown types; within one those that have a
+// position, by that, then the others, alphabetical.
 func SortEnvironments(all []Environment) {
 	rank := func(e Environment) int {
 		if i := slices.Index(knownTypes, e.Type); i >= 0 {
@@ -69,8 +71,9 @@ func SortEnvironments(all []Environment) {
 		}
 		return len(knownTypes)
 	}
+	position := func(e Environment) int { return cmp.Or(e.Position, MaxEnvironments+1) }
 	slices.SortStableFunc(all, func(a, b Environment) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(position(a), position(b)), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -132,6 +135,11 @@ func readEnvironment(n *jsontree.Node) (e Environment, problem string) {
 	if t := n.Get("environmentType"); t != nil {
 		if e.Type, ok = t.Text(); !ok || e.Type == "" {
 			return e, "environmentType is a string such as production"
+		}
+	}
+	if at := n.Get("position"); at != nil {
+		if e.Position, _ = strconv.Atoi(jsontree.NumberText(at.Literal())); e.Position < 1 || e.Position > MaxEnvironments {
+			return e, fmt.Sprintf("position is a whole number from 1 to %d", MaxEnvironments)
 		}
 	}
 	for member, into := range map[string]*bool{"protected": &e.Protected, "archived": &e.Archived} {

@@ -92,6 +92,8 @@ func TestReadEnvironments(t *testing.T) {
 			{Name: "production", Type: "production"}, {Name: "a", Type: "preview"}}},
 		{"names that are no slugs are read", `["Production", {"name": "STAGING"}, "Produktion"]`, []Environment{
 			{Name: "Produktion", Type: "development"}, {Name: "STAGING", Type: "staging"}, {Name: "Production", Type: "production"}}},
+		{"positions within a type", `["a", "b", {"name": "c", "position": 2}, {"name": "d", "position": 1}, {"name": "e", "environmentType": "test", "position": 1}]`, []Environment{
+			{Name: "d", Type: "development", Position: 1}, {Name: "c", Type: "development", Position: 2}, {Name: "a", Type: "development"}, {Name: "b", Type: "development"}, {Name: "e", Type: "test", Position: 1}}},
 		{"none", `[]`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,6 +115,7 @@ func TestReadEnvironmentsRefuses(t *testing.T) {
 		`{"environments": [{"name": ""}]}`: `/environments/0: an environment is a name, or an object with a "name"`,
 		`{"environments": [{"name": "a", "environmentType": 1}]}`: "/environments/0: environmentType is a string such as production",
 		`{"environments": [{"name": "a", "archived": "yes"}]}`:    "/environments/0: archived is true or false, not a string",
+		`{"environments": [{"name": "a", "position": 1.5}]}`:      "/environments/0: position is a whole number from 1 to 200",
 		`{"environments": ["a", {"name": "a"}]}`:                  `/environments/1: the environment "a" is declared twice`,
 		`{"environments": ` + listOf(201) + `}`:                   "/environments/200: a workspace has at most 200 environments, archived ones included, and here are 201; remove those that nobody uses",
 	} {

@@ -32,7 +32,7 @@ var (
 		"variants":     {"name": nil, "description": nil, "value": valueShape},
 	}
 	fileShape = shape{
-		"environments":   {"name": nil, "environmentType": nil, "protected": nil, "archived": nil},
+		"environments":   {"name": nil, "environmentType": nil, "protected": nil, "archived": nil, "position": nil},
 		secretReferences: nil,
 		reviewMember:     nil,
 		prerequisites:    nil,

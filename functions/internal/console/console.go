@@ -105,6 +105,6 @@ func (w workspaces) signIn(s function.Settings, own *httpapi.Console, logger *sl
 		return nil, err
 	}
 	provider := signin.New(with)
-	own.Issuer, own.Begin, own.Refresh = with.Issuer, provider.Begin, provider.Refresh
+	own.SignIn, own.Begin, own.Refresh = with.Told(), provider.Begin, provider.Refresh
 	return []router.Route{{Path: signin.CallbackPath, Handler: provider.Callback(httpapi.Session, httpapi.SetSession)}}, nil
 }
