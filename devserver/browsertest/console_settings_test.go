@@ -315,6 +315,10 @@ var settingsViews = []struct{ name, place, drawn string }{
 	{"settings-environments", "#/settings/environments", ".feed li"},
 	{"settings-protect", "#/settings/environments?do=archive&of=production", "dialog p"},
 	{"settings-approvals", "#/settings/environments?do=approvals&of=production", "dialog .check"},
+	{"settings-type", "#/settings/environments?do=type&of=production", "dialog .field"},
+	{"settings-webhooks", "#/settings/webhooks", ".empty"},
+	{"settings-add-webhook", "#/settings/webhooks?do=add", "dialog .field"},
+	{"settings-sign-in", "#/settings/sign-in", "main pre"},
 	{"settings-audit", "#/settings/audit", ".feed li"},
 }
 
@@ -439,4 +443,48 @@ func TestConsoleSettingsWays(t *testing.T) {
 		t.Errorf("an engineer is offered %q", tabs)
 	}
 	grace.says(t, ".frame .me", "Settings")
+}
+
+// Many environments are searched, moved among those of their type, and those without a key are
+// named in one line.
+func TestConsoleSettingsOfManyEnvironments(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 9 {
+		names = append(names, fmt.Sprintf("qa-%d", i))
+	}
+	w := serveWorkspace(t, copySample(t, map[string]string{
+		"svc.json": `{"environments": ["development", "staging", "production", "` + strings.Join(names, `", "`) + `"]}`,
+	}))
+	w.applicationKey(t, "public", "production")
+	p := openSignedIn(t, w, desk, "#/settings/keys", "Ada", "admin")
+	p.says(t, ".foot", "No application has a key of development, qa-0, qa-1")
+	if n := call[int](t, p.tab, `() => document.querySelectorAll("main .day").length`); n != 1 {
+		t.Errorf("%d sections of one environment with a key", n)
+	}
+	p.visit(t, "#/settings/environments")
+	order := func(want string) {
+		t.Helper()
+		eventually(t, "the order is "+want, func() (any, bool) {
+			got := call[string](t, p.tab, `() => [...document.querySelectorAll(".feed b")].map((one) => one.innerText).join(" ")`)
+			return got, strings.HasPrefix(got, want)
+		})
+	}
+	order("development qa-0 qa-1")
+	p.button(t, "Move qa-1 up")
+	order("development qa-1 qa-0 qa-2")
+	p.button(t, "Move qa-1 up")
+	order("qa-1 development qa-0 qa-2")
+	eventually(t, "the focus is on what moves on", func() (any, bool) {
+		on := call[string](t, p.tab, `() => document.activeElement.ariaLabel ?? ""`)
+		return on, on == "Move qa-1 down"
+	})
+	if status, answer := request(t, "GET", w.base+"/v1/environments", w.key(t, "Grace", "engineer"), ""); status != 200 || strings.Index(answer, "qa-1") > strings.Index(answer, "development") {
+		t.Errorf("the API lists them as before: %d %s", status, answer)
+	}
+	p.write(t, ".filters [type=search]", "production")
+	order("production")
+	if n := call[int](t, p.tab, `() => document.querySelectorAll(".feed li").length`); n != 1 {
+		t.Errorf("%d environments are found", n)
+	}
 }

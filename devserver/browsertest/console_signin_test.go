@@ -136,6 +136,15 @@ func TestConsoleSignsPeopleInWithAProvider(t *testing.T) {
 		t.Errorf("the audit trail:\n%s", audit)
 	}
 
+	// Settings tell an admin whom people sign in with, and no secret.
+	admin := openSignedIn(t, w, desk, "#/settings/sign-in", "Root", "admin")
+	for _, want := range []string{i.base, "svc", "groups", "platform gives protected_engineer", w.base + "/console/api/oidc/callback", "Whoever has a role by the claim"} {
+		admin.says(t, ".told", want)
+	}
+	if answer := call[string](t, admin.tab, `async () => (await fetch("api/settings/sign-in", { headers: { "Svc-Console": "1" } })).text()`); strings.Contains(answer, clientSecret) || !strings.Contains(answer, i.base) {
+		t.Errorf("the settings of signing in: %s", answer)
+	}
+
 	// A key that the issuer signs with from now on is found; so is a role that it no longer gives.
 	i.is(t, `{"rotate": "second"}`)
 	i.is(t, `{"account": "ada", "claims": {"groups": ["ops"]}}`)

@@ -1,12 +1,14 @@
 // The environments of the workspace, archived ones too.
-import { useState } from "./lib";
-import { address, place } from "./router";
+import { useEffect, useRef, useState } from "./lib";
+import { address, place, refine } from "./router";
 import { change } from "./api";
 import type { Refusal } from "./api";
 import { ask, Ask } from "./ask";
+import { notice } from "./notice";
 import { Icon } from "./icons";
+import { wordsOf } from "./search";
 import { Field } from "./values";
-import { count } from "./words";
+import { count, sentence } from "./words";
 import { loadEnvironments, useGet } from "./workspace";
 
 interface Environment {
@@ -43,7 +45,7 @@ const Type = ({
   <Field
     type="line"
     label="Type"
-    note="Environments are listed by type, then by name. A flag's status in the lists is that of production."
+    note="Environments are listed by type, then in their order there. A flag's status in the lists is that of production."
     choices={[...new Set([...types, ...all.map((one) => one.type)])].map((text) => ({ text }))}
     text={text}
     set={set}
@@ -236,12 +238,51 @@ const switches: Record<string, [string, boolean, any, string]> = {
   ],
 };
 
+/** From how many on they are searched. */
+const many = 9;
+
 const capital = (word: string) => word[0].toUpperCase() + word.slice(1);
 
 export function Environments({ all }: { all: Environment[] }) {
   const { query } = place.value,
     what = query.get("do") ?? "",
-    of = all.find((one) => one.name === query.get("of"));
+    of = all.find((one) => one.name === query.get("of")),
+    text = query.get("q") ?? "",
+    parts = wordsOf(text),
+    shown = all.filter(({ name, type }) =>
+      parts.every((part) => `${name} ${type}`.toLowerCase().includes(part)),
+    );
+  const list = useRef(null as HTMLOListElement | null),
+    moved = useRef({ label: "", before: all });
+  const [moving, setMoving] = useState(false);
+  // An environment moves among those of its type.
+  const neighbour = (one: Environment, way: string) => {
+    const next = all[all.indexOf(one) + (way === "up" ? -1 : 1)];
+    return next?.type === one.type ? next : undefined;
+  };
+  const move = async (one: Environment, way: string) => {
+    const alike = all.filter(({ type }) => type === one.type),
+      position = alike.indexOf(one) + (way === "up" ? 0 : 2);
+    setMoving(true);
+    try {
+      await send("PATCH", `/${one.name}`, { position });
+      moved.current = { label: `Move ${one.name} ${way}`, before: all };
+      notice.value = { text: `${one.name} is number ${position} of the type ${one.type}.` };
+    } catch (refusal: any) {
+      notice.value = { text: sentence(refusal.message) };
+    }
+    setMoving(false);
+  };
+  // Who moves on with the keyboard goes on from where they were.
+  useEffect(() => {
+    const { label, before } = moved.current,
+      buttons = [...(list.current?.querySelectorAll("button") ?? [])],
+      at = buttons.findIndex((one) => one.ariaLabel === label);
+    if (at < 0 || moving || all === before) return;
+    const other = buttons[at + (label.endsWith(" up") ? 1 : -1)];
+    (buttons[at].disabled ? other : buttons[at]).focus();
+    moved.current = { label: "", before: all };
+  }, [all, moving]);
   const verbs = (one: Environment) =>
     one.archived
       ? ["unarchive"]
@@ -249,8 +290,23 @@ export function Environments({ all }: { all: Environment[] }) {
   const [field, on, follows, done] = switches[what] ?? [];
   return (
     <>
-      <ol class="feed apart">
-        {all.map((one) => (
+      {all.length >= many && (
+        <div class="filters" role="search">
+          <label class="search">
+            <Icon name="search" />
+            <span class="hidden">Search the environments</span>
+            <input
+              type="search"
+              placeholder="A name or a type"
+              value={text}
+              onInput={(event: any) => refine({ q: event.target.value })}
+            />
+          </label>
+        </div>
+      )}
+      {!shown.length && <p class="note">No environment is called so.</p>}
+      <ol class="feed apart" ref={list}>
+        {shown.map((one) => (
           <li key={one.name}>
             <div class="what">
               <p>
@@ -269,6 +325,18 @@ export function Environments({ all }: { all: Environment[] }) {
               )}
             </div>
             <div class="actions">
+              {all.filter(({ type }) => type === one.type).length > 1 &&
+                (["up", "down"] as const).map((way) => (
+                  <button
+                    type="button"
+                    class={`quiet small ${way}`}
+                    aria-label={`Move ${one.name} ${way}`}
+                    disabled={moving || !neighbour(one, way)}
+                    onClick={() => move(one, way)}
+                  >
+                    <Icon name={way} />
+                  </button>
+                ))}
               {verbs(one).map((verb) => (
                 <button
                   type="button"

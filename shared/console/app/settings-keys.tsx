@@ -309,10 +309,12 @@ export function SdkKeys({ keys }: { keys: Key[] }) {
     known = environments.value.map((one) => one.name),
     found = keys.filter((key) => sdk[key.kind]);
   // Those of environments that are archived come last.
-  const names = [...new Set([...known, ...found.map((key) => key.environment ?? "")])];
+  const names = [...new Set([...known, ...found.map((key) => key.environment ?? "")])],
+    keyed = (name: string) => found.some((key) => key.environment === name),
+    without = names.filter((name) => !keyed(name));
   return (
     <>
-      {names.map((name) => (
+      {names.filter(keyed).map((name) => (
         <section class="day" key={name}>
           <h2>
             {name}
@@ -320,10 +322,13 @@ export function SdkKeys({ keys }: { keys: Key[] }) {
           </h2>
           <KeyList
             keys={found.filter((key) => key.environment === name)}
-            none="No application has a key of it."
+            none="Those that it had have ended."
           />
         </section>
       ))}
+      {without.length > 0 && (
+        <p class="note foot">No application has a key of {without.join(", ")}.</p>
+      )}
       {query.get("do") === "new-key" && <NewKey key="new" />}
       <AboutKey keys={found} />
     </>

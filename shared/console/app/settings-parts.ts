@@ -32,5 +32,10 @@ export const parts: Record<
     note: "Chats and programs that are told of changes.",
     add: [["add", "Add a webhook"]],
   },
+  "sign-in": {
+    title: "Signing in",
+    note: "The provider that people sign in with. Whoever runs the server names it.",
+    found: "oidc openid connect single sign-on provider",
+  },
   audit: { title: "Audit trail", note: "Who changed people, keys and environments, and when." },
 };

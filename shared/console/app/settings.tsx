@@ -16,6 +16,7 @@ import { Environments } from "./settings-environments";
 import { AboutKey, KeyList, NewKey, SdkKeys } from "./settings-keys";
 import { parts } from "./settings-parts";
 import { People } from "./settings-people";
+import { SignIn } from "./settings-sign-in";
 import { Webhooks } from "./settings-webhooks";
 import { Time } from "./time";
 import { sentence } from "./words";
@@ -165,6 +166,7 @@ const asked: Record<string, string> = {
   people: "/settings/principals",
   environments: "/settings/environments",
   webhooks: "/settings/webhooks",
+  "sign-in": "/settings/sign-in",
 };
 
 export function Settings({ part = "you", id }: { part?: string; id?: string }) {
@@ -193,6 +195,7 @@ export function Settings({ part = "you", id }: { part?: string; id?: string }) {
     if (part === "keys") return <SdkKeys keys={all} />;
     if (part === "environments") return <Environments all={own.data.environments} />;
     if (part === "webhooks") return <Webhooks id={id} all={own.data.webhooks} />;
+    if (part === "sign-in") return <SignIn {...own.data} />;
     if (part === "audit") return <Audit />;
     return <You session={now} keys={all.filter((key) => key.principalId === now.principal.id)} />;
   };
