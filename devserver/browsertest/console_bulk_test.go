@@ -64,7 +64,7 @@ func TestConsoleChangesSeveralItems(t *testing.T) {
 		}
 	}
 	pick()
-	p.click(t, ".selected .actions button:nth-child(3)")
+	p.click(t, ".selected .actions button:nth-child(5)")
 	p.write(t, "dialog .field input", "launch")
 	p.says(t, "dialog .by-item", "strange")
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
@@ -73,14 +73,14 @@ func TestConsoleChangesSeveralItems(t *testing.T) {
 		t.Errorf("%s", file)
 	}
 	pick()
-	p.click(t, ".selected .actions button:nth-child(2)")
+	p.click(t, ".selected .actions button:nth-child(4)")
 	p.choose(t, "dialog .field:nth-of-type(1) select", "development")
 	p.choose(t, "dialog .field:nth-of-type(2) select", "production")
 	p.says(t, "dialog .by-item", "production")
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
 	p.gone(t, "dialog")
 	pick()
-	p.click(t, ".selected .actions button:nth-child(4)")
+	p.click(t, ".selected .actions button:nth-child(6)")
 	p.says(t, "dialog .by-item", "deleted")
 	p.click(t, "dialog .danger:not([disabled])")
 	p.gone(t, "dialog")

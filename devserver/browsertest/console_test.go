@@ -97,6 +97,7 @@ func TestConsoleChangesItems(t *testing.T) {
 	p.says(t, ".document pre", "1.50")
 
 	p.visit(t, "#/flags/search.suggestions?edit=development&kind=copy")
+	p.choose(t, "dialog .field select", "production")
 	p.says(t, "dialog .messages", "development")
 	p.apply(t)
 	p.says(t, "[aria-labelledby=scope-development]", "25%")
@@ -243,7 +244,7 @@ func TestConsoleLeadsBackToWhatWasSeen(t *testing.T) {
 	p.says(t, ".row .key", "many.080")
 	call[bool](t, p.tab, `() => { document.querySelector('.row a[href="#/flags/many.080"]').click(); return true }`)
 	p.says(t, "h1", "many.080")
-	p.click(t, ".scope footer button:last-child")
+	p.click(t, ".scope footer .actions button:last-child")
 	p.wait(t, "dialog .form")
 	p.back(t)
 	p.gone(t, "dialog")

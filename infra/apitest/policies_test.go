@@ -314,10 +314,10 @@ func (e *everything) reads() {
 
 // writes writes items of each kind in each way, and reads what became of them.
 func (e *everything) writes() {
-	for _, kind := range []struct{ of, list, create, more string }{
-		{"Flag", "/v1/flags/", `{"key": "made-flag"}`, `{"enabled": true}`},
-		{"Config", "/v1/configs/", `{"key": "made-config", "valueType": "int", "value": 1}`, `{"value": 2}`},
-		{"Segment", "/v1/segments/", `{"key": "made-segment", "default": {"rules": [{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["beta"]}}], "value": {"type": "bool", "value": true}}]}}`, ""},
+	for _, kind := range []struct{ of, list, create, more, pause string }{
+		{"Flag", "/v1/flags/", `{"key": "made-flag"}`, `{"enabled": true}`, `{}`},
+		{"Config", "/v1/configs/", `{"key": "made-config", "valueType": "int", "value": 1}`, `{"value": 2}`, `{"serve": 3}`},
+		{"Segment", "/v1/segments/", `{"key": "made-segment", "default": {"rules": [{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["beta"]}}], "value": {"type": "bool", "value": true}}]}}`, "", ""},
 	} {
 		path := kind.list + "made-" + strings.ToLower(kind.of)
 		e.write("create"+kind.of, strings.TrimSuffix(kind.list, "/"), kind.create)
@@ -325,6 +325,8 @@ func (e *everything) writes() {
 		if kind.more != "" {
 			change = e.write("update"+kind.of+"Environment", path+"/environments/default", kind.more)
 			e.ask("get"+kind.of+"Evaluations", request{path: path + "/evaluations"})
+			e.write("pause"+kind.of, path+"/environments/production/pause", kind.pause)
+			e.write("resume"+kind.of, path+"/environments/production/resume", `{}`)
 		}
 		e.write("revert"+kind.of, path+"/revert", fmt.Sprintf(`{"mode": "undo", "commitSha": %q}`, change))
 		e.write("revert"+kind.of, path+"/revert", fmt.Sprintf(`{"mode": "restore", "commitSha": %q}`, change))

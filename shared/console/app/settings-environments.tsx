@@ -45,7 +45,10 @@ const Type = ({
   <Field
     type="line"
     label="Type"
-    note="Environments are listed by type, then in their order there. A flag's status in the lists is that of production."
+    note={
+      "Environments are listed by type, then in their order there. " +
+      "A flag's status in the lists is that of production."
+    }
     choices={[...new Set([...types, ...all.map((one) => one.type)])].map((text) => ({ text }))}
     text={text}
     set={set}
