@@ -258,6 +258,7 @@ func (e *everything) signedIn() {
 		e.ask("changeEnvironment", request{path: "/console/api/settings/environments/preview", body: `{"protected": true}`})
 	})
 	e.ask("listAllEnvironments", request{})
+	e.ask("getSignIn", request{})
 	must.Do(e, json.Unmarshal([]byte(e.ask("addPrincipal", request{body: `{"type": "user", "name": "Linus", "email": "linus@example.com", "roles": ["engineer"]}`})), &principal))
 	e.ask("makeSignInAddress", request{path: at(principal.ID) + "/address"})
 	e.ask("endSessions", request{path: at(principal.ID) + "/sessions"})
