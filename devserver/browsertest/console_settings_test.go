@@ -425,14 +425,15 @@ func TestConsoleSettingsWays(t *testing.T) {
 	p.selects(t, "Good for", "1 year")
 	p.button(t, "Make the key")
 	p.secret(t)
+	// What is said goes after four seconds by itself: not here.
+	call[bool](t, p.tab, `() => { const later = setTimeout; window.setTimeout = (does, after, ...more) => after === 4000 ? 0 : later(does, after, ...more); return true }`)
 	call[bool](t, p.tab, `() => { Object.defineProperty(navigator, "clipboard", { value: { writeText: async () => {} }, configurable: true }); document.querySelector("dialog .snippet [aria-label^=Copy]").click(); return true }`)
 	p.says(t, ".notice", "Copied.")
 	p.button(t, "Close")
 	p.gone(t, "dialog")
 	p.visit(t, "#/settings/people")
-	if p.sees(t, ".notice div") {
-		t.Error("what was said of one view is said in another")
-	}
+	p.says(t, "h1", "People")
+	p.gone(t, ".notice div")
 	p.click(t, ".feed a")
 	p.click(t, `.crumbs a[href="#/settings/people"]`)
 	p.says(t, "h1", "People")
