@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/access"
@@ -319,12 +318,9 @@ func (a *attempt) scopeWarnings() (warnings []document.Issue) {
 // fallbackPointer leads to the value that a PATCH of a scope has set: to that of the default
 // rules where it has none.
 func fallbackPointer(tree *jsontree.Node, scope string) string {
-	pointer := "/default"
-	for i, entry := range tree.Get("environments").Elements() {
-		if id, _ := entry.Get("id").Text(); id == scope && scope != document.DefaultScope {
-			pointer = "/environments/" + strconv.Itoa(i)
-			break
-		}
+	holder, pointer := document.StoredScope(tree, scope)
+	if holder == nil {
+		holder, pointer = document.StoredScope(tree, document.DefaultScope)
 	}
-	return fmt.Sprintf("%s/rules/%d/value", pointer, len(document.StoredRules(tree.At(pointer)))-1)
+	return fmt.Sprintf("%s/rules/%d/value", pointer, len(document.StoredRules(holder))-1)
 }

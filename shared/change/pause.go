@@ -143,7 +143,7 @@ func (a *attempt) stopsToOff() bool {
 	if !a.write.stops {
 		return false
 	}
-	on, isBool := document.StoredPause(document.StoredRules(scopeOf(a.tree(), a.write.scope))).Get("value").Get("value").Bool()
+	on, isBool := pauseIn(a.tree(), a.write.scope).Get("value").Get("value").Bool()
 	return isBool && !on
 }
 
@@ -172,22 +172,15 @@ func (a *attempt) restoresPaused(ctx context.Context) (bool, error) {
 		if a.batch.dryRun {
 			before = a.batch.mask(a.path, edit.Version{Text: text, Tree: before}, currentVersion).Tree
 		}
-		if document.StoredPause(document.StoredRules(scopeOf(before, a.write.scope))) == nil {
+		if pauseIn(before, a.write.scope) == nil {
 			return jsontree.Equal(before, a.tree()), nil
 		}
 	}
 	return false, nil
 }
 
-// scopeOf is the object that holds the rules of a scope; nil for none.
-func scopeOf(tree *jsontree.Node, scope string) *jsontree.Node {
-	if scope == document.DefaultScope {
-		return tree.Get("default")
-	}
-	for _, entry := range tree.Get("environments").Elements() {
-		if id, _ := entry.Get("id").Text(); id == scope {
-			return entry
-		}
-	}
-	return nil
+// pauseIn is the rule of a scope's pause; nil for none.
+func pauseIn(tree *jsontree.Node, scope string) *jsontree.Node {
+	holder, _ := document.StoredScope(tree, scope)
+	return document.StoredPause(document.StoredRules(holder))
 }

@@ -2,6 +2,7 @@ package document
 
 import (
 	"slices"
+	"strconv"
 
 	"svc.example/svc/shared/jsontree"
 )
@@ -12,6 +13,20 @@ import (
 // StoredRules are the rules of an object that holds some: a document's default,
 // or one of its environments.
 func StoredRules(holder *jsontree.Node) []*jsontree.Node { return holder.Get("rules").Elements() }
+
+// StoredScope finds what holds the rules of a scope, and where it stands as a JSON Pointer;
+// nil and "" for nowhere.
+func StoredScope(tree *jsontree.Node, scope string) (holder *jsontree.Node, pointer string) {
+	if scope == DefaultScope {
+		return tree.Get("default"), "/default"
+	}
+	for i, entry := range tree.Get("environments").Elements() {
+		if id, ok := entry.Get("id").Text(); ok && id == scope {
+			return entry, "/environments/" + strconv.Itoa(i)
+		}
+	}
+	return nil, ""
+}
 
 // ReadRules decodes stored rules.
 func ReadRules(rules []*jsontree.Node) []Rule {

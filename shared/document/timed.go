@@ -2,6 +2,7 @@ package document
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Scheduled struct {
 	Kind string // ScheduledChange, ScheduledStep or ScheduledHold; "" for any other rule
 	At   time.Time
 	Rule *jsontree.Node
+	Over bool // it stands before targeting rules, and holds for everybody; see Schedules
 }
 
 // StoredSchedule reads a stored rule as one that was made for a time. A rule on the
@@ -45,7 +47,57 @@ func StoredSchedule(rule *jsontree.Node) Scheduled {
 	if operator != After || property != CurrentTime || problem != "" {
 		return Scheduled{}
 	}
-	return Scheduled{kind, at, rule}
+	if kind == ScheduledStep && len(StoredArms(rule.Get("value"))) != 2 {
+		kind = ScheduledChange // what it serves is no share of anything
+	}
+	return Scheduled{Kind: kind, At: at, Rule: rule}
+}
+
+// Schedules are the rules of a list that were made for a time, in the order of their times.
+func Schedules(rules []*jsontree.Node) (all []Scheduled) {
+	over := len(Targeting(rules)) > 0
+	for _, rule := range rules {
+		if s := StoredSchedule(rule); s.Kind != "" {
+			s.Over = over
+			all = append(all, s)
+		} else if !isPause(rule) {
+			over = false
+		}
+	}
+	slices.Reverse(all) // they stand the latest first
+	slices.SortStableFunc(all, func(a, b Scheduled) int { return a.At.Compare(b.At) })
+	return all
+}
+
+// Plan is a rollout plan: its steps, none where there is no plan, in the order of their
+// times; and where it is held, nil for nowhere.
+type Plan struct {
+	Steps []Scheduled
+	Hold  *Scheduled
+}
+
+// PlanOf is the plan among some schedules.
+func PlanOf(schedules []Scheduled) (p Plan) {
+	for _, s := range schedules {
+		switch {
+		case s.Kind == ScheduledStep:
+			p.Steps = append(p.Steps, s)
+		case s.Kind == ScheduledHold:
+			p.Hold = &s
+		}
+	}
+	return p
+}
+
+// Current is the step that holds at a time, -1 before the first one.
+func (p Plan) Current(now time.Time) int {
+	current := -1
+	for i, s := range p.Steps {
+		if p.Hold == nil && s.At.Before(now) || p.Hold != nil && jsontree.Equal(s.Rule.Get("value"), p.Hold.Rule.Get("value")) {
+			current = i
+		}
+	}
+	return current
 }
 
 func isScheduled(kind string) bool {

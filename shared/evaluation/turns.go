@@ -86,24 +86,15 @@ func FlagOf(c document.Criterion) (key string, ok bool) {
 }
 
 // FlagsOf are the flags that rules ask for.
-func FlagsOf(rules []document.Rule) []string {
-	var keys []string
-	for _, rule := range rules {
-		for _, criterion := range rule.Criteria {
-			if key, ok := FlagOf(criterion); ok {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
-}
+func FlagsOf(rules []document.Rule) []string { return askedFor(rules, FlagOf) }
 
 // SegmentsOf are the segments that rules ask for.
-func SegmentsOf(rules []document.Rule) []string {
-	var keys []string
+func SegmentsOf(rules []document.Rule) []string { return askedFor(rules, SegmentOf) }
+
+func askedFor(rules []document.Rule, of func(document.Criterion) (string, bool)) (keys []string) {
 	for _, rule := range rules {
 		for _, criterion := range rule.Criteria {
-			if key, ok := SegmentOf(criterion); ok {
+			if key, ok := of(criterion); ok {
 				keys = append(keys, key)
 			}
 		}

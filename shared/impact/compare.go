@@ -196,13 +196,8 @@ func rulesOf(item *workspace.Item, environment string) (own, common *jsontree.No
 	if item == nil {
 		return nil, nil
 	}
-	for _, entry := range item.Tree.Get("environments").Elements() {
-		if id, _ := entry.Get("id").Text(); id == environment {
-			own = entry.Get("rules")
-			break
-		}
-	}
-	return own, item.Tree.At("/default/rules")
+	holder, _ := document.StoredScope(item.Tree, environment)
+	return holder.Get("rules"), item.Tree.At("/default/rules")
 }
 
 func (c *Change) sameRules(a, b *workspace.Item, environment string) bool {

@@ -33,7 +33,7 @@ func (s scopeDiff) pause(before, after []*jsontree.Node) {
 // scheduled says what became of what was made for a time. Settled says that a rule whose
 // time had come is the fallback now, which is told with it.
 func (s scopeDiff) scheduled(before, after []*jsontree.Node) (settled bool) {
-	was, is := schedules(before), schedules(after)
+	was, is := document.Schedules(before), document.Schedules(after)
 	gone, came := without(was, is), without(is, was)
 	fallback := document.StoredFallback(after)
 	if len(gone) > 0 && fallback != nil && !jsontree.Equal(fallback.Get("value"), document.StoredFallback(before).Get("value")) {
@@ -48,7 +48,7 @@ func (s scopeDiff) scheduled(before, after []*jsontree.Node) (settled bool) {
 	gone, came = slices.DeleteFunc(gone, isStep), slices.DeleteFunc(came, isStep)
 	for _, c := range came {
 		words := ""
-		if i := slices.IndexFunc(document.Targeting(after), func(rule *jsontree.Node) bool { return slices.Index(after, rule) < slices.Index(after, c.Rule) }); i < 0 && document.TargetingCount(after) > 0 {
+		if c.Over {
 			words = ", instead of all rules"
 		}
 		at := len(gone)
@@ -100,17 +100,6 @@ func stepWords(steps []document.Scheduled) string {
 		words = append(words, part)
 	}
 	return strings.Join(words, ", ")
-}
-
-// schedules are what was made for a time among rules, in the order of their times.
-func schedules(rules []*jsontree.Node) (all []document.Scheduled) {
-	for _, rule := range rules {
-		if s := document.StoredSchedule(rule); s.Kind != "" {
-			all = append(all, s)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b document.Scheduled) int { return a.At.Compare(b.At) })
-	return all
 }
 
 func without(all, others []document.Scheduled) []document.Scheduled {

@@ -159,8 +159,8 @@ func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, er
 	}
 	l := layoutOf(s.rules)
 	property := ""
-	if standing, _ := planIn(slices.Concat(l.over, l.below)); len(standing) > 0 {
-		property, _ = standing[0].Rule.Get("value").Get("value").Get("hashByPropertyName").Text()
+	if standing := document.PlanOf(document.Schedules(s.rules)); len(standing.Steps) > 0 {
+		property, _ = standing.Steps[0].Rule.Get("value").Get("value").Get("hashByPropertyName").Text()
 	}
 	l.settle(place.Now.Add(Slack), true)
 	ended := l.end()
@@ -248,12 +248,13 @@ func (s *openedScope) controlPlan(place Place, do string) (*Edited, error) {
 	if slices.ContainsFunc(l.over, isPlanned) {
 		part = &l.over
 	}
-	steps, hold := planIn(*part)
+	plan := document.PlanOf(document.Schedules(*part))
+	steps, hold := plan.Steps, plan.Hold
 	if len(s.own) == 0 || len(steps) == 0 {
 		return nil, refuse(document.Issue{Pointer: "/rolloutPlan/do", Message: "there is no rollout plan here to " + map[string]string{PlanHold: "hold", PlanResume: "resume", PlanBack: "take back by a step"}[do]})
 	}
 	now := place.Now.Truncate(time.Second)
-	current := currentStep(steps, hold, place.Now)
+	current := plan.Current(place.Now)
 	if do == PlanHold && (hold != nil || current == len(steps)-1) || do == PlanResume && hold == nil || do == PlanBack && current < 0 {
 		return s.unchanged(), nil
 	}
@@ -283,29 +284,4 @@ func (s *openedScope) controlPlan(place Place, do string) (*Edited, error) {
 	rule := scheduledRule(document.ScheduledHold, since, value.Clone())
 	*part = slices.Insert(*part, slices.IndexFunc(*part, isPlanned), rule)
 	return s.closeTimed(l, place)
-}
-
-// planIn are the steps among what is scheduled, in the order of their times, and where
-// the plan is held; nil for nowhere.
-func planIn(scheduled []*jsontree.Node) (steps []document.Scheduled, hold *document.Scheduled) {
-	for _, rule := range slices.Backward(scheduled) {
-		switch s := document.StoredSchedule(rule); s.Kind {
-		case document.ScheduledStep:
-			steps = append(steps, s)
-		case document.ScheduledHold:
-			hold = &s
-		}
-	}
-	return steps, hold
-}
-
-// currentStep is the step that holds, -1 before the first one.
-func currentStep(steps []document.Scheduled, hold *document.Scheduled, now time.Time) int {
-	current := -1
-	for i, s := range steps {
-		if hold == nil && s.At.Before(now) || hold != nil && jsontree.Equal(s.Rule.Get("value"), hold.Rule.Get("value")) {
-			current = i
-		}
-	}
-	return current
 }

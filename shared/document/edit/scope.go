@@ -3,7 +3,6 @@ package edit
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -54,22 +53,11 @@ func cloneAll(nodes []*jsontree.Node) []*jsontree.Node {
 // findScope returns the object that holds a scope's rules, or nil when the
 // document has none, and where it is.
 func findScope(tree *jsontree.Node, scope string) (holder *jsontree.Node, pointer string, err error) {
-	if scope == document.DefaultScope {
-		return tree.Get("default"), "/default", nil
-	}
-	list := tree.Get("environments")
-	if list.Absent() {
-		return nil, "", nil
-	}
-	if list.Kind != jsontree.Array {
+	if list := tree.Get("environments"); scope != document.DefaultScope && !list.Absent() && list.Kind != jsontree.Array {
 		return nil, "", notEditable("/environments", "environments is an array, not "+list.Kind.String())
 	}
-	for i, entry := range list.Items {
-		if id, ok := entry.Get("id").Text(); ok && id == scope {
-			return entry, "/environments/" + strconv.Itoa(i), nil
-		}
-	}
-	return nil, "", nil
+	holder, pointer = document.StoredScope(tree, scope)
+	return holder, pointer, nil
 }
 
 func rulesIn(holder *jsontree.Node, pointer string) ([]*jsontree.Node, error) {

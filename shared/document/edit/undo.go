@@ -60,8 +60,8 @@ func Undo(now, before, after Version) (*Edited, []string) {
 func leftHeld(tree, now *jsontree.Node) (pointers []string) {
 	holds := func(tree *jsontree.Node, scope string) (held bool) {
 		holder, _, _ := findScope(tree, scope)
-		steps, hold := planIn(document.StoredRules(holder))
-		return hold != nil && len(steps) == 0
+		plan := document.PlanOf(document.Schedules(document.StoredRules(holder)))
+		return plan.Hold != nil && len(plan.Steps) == 0
 	}
 	scopes := []string{document.DefaultScope}
 	for _, entry := range now.Get("environments").Elements() {

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"slices"
 	"time"
 
 	"svc.example/svc/shared/document"
@@ -60,55 +59,39 @@ func (t TimedScope) turns() bool { return len(t.Scheduled) > 0 || t.RolloutPlan 
 // timedScope reads the rules of a scope at a time.
 func timedScope(rules []*jsontree.Node, now time.Time) TimedScope {
 	t := TimedScope{Paused: document.StoredPause(rules) != nil}
-	targeting := document.Targeting(rules)
-	var steps []document.Scheduled
-	var hold *document.Scheduled
-	for i, rule := range slices.Backward(rules) {
-		s := document.StoredSchedule(rule)
-		over := len(targeting) > 0 && i < slices.Index(rules, targeting[0])
-		split := len(document.StoredArms(rule.Get("value"))) == 2
-		switch {
-		case s.Kind == document.ScheduledChange, s.Kind == document.ScheduledStep && !split:
-			t.Scheduled = append(t.Scheduled, ScheduledChange{document.MomentText(s.At), rule.Get("value"), over, s.At.Before(now)})
-		case s.Kind == document.ScheduledStep:
-			steps = append(steps, s)
-			t.RolloutPlan = &RolloutPlan{ReplacesTargeting: over}
-		case s.Kind == document.ScheduledHold:
-			hold = &s
+	schedules := document.Schedules(rules)
+	for _, s := range schedules {
+		if s.Kind == document.ScheduledChange {
+			t.Scheduled = append(t.Scheduled, ScheduledChange{document.MomentText(s.At), s.Rule.Get("value"), s.Over, s.At.Before(now)})
 		}
 	}
-	slices.SortStableFunc(t.Scheduled, func(a, b ScheduledChange) int {
-		x, _ := document.Moment(a.At)
-		y, _ := document.Moment(b.At)
-		return x.Compare(y)
-	})
-	if t.RolloutPlan != nil {
-		t.RolloutPlan.read(steps, hold, document.StoredFallback(rules).Get("value"), now)
+	if plan := document.PlanOf(schedules); len(plan.Steps) > 0 {
+		t.RolloutPlan = rolloutPlan(plan, document.StoredFallback(rules).Get("value"), now)
 	}
 	return t
 }
 
-func (p *RolloutPlan) read(steps []document.Scheduled, hold *document.Scheduled, fallback *jsontree.Node, now time.Time) {
-	split := steps[0].Rule.Get("value")
+func rolloutPlan(plan document.Plan, fallback *jsontree.Node, now time.Time) *RolloutPlan {
+	split := plan.Steps[0].Rule.Get("value")
 	arms := document.StoredArms(split)
-	p.Value, p.From = arms[0].Get("value"), arms[1].Get("value")
+	p := &RolloutPlan{Value: arms[0].Get("value"), From: arms[1].Get("value"), ReplacesTargeting: plan.Steps[0].Over}
 	p.Property, _ = split.Get("value").Get("hashByPropertyName").Text()
 	p.Before = p.share(fallback)
+	for _, s := range plan.Steps {
+		p.Steps = append(p.Steps, PlanStep{document.MomentText(s.At), p.share(s.Rule.Get("value"))})
+	}
+	current := plan.Current(now)
 	p.Percent = p.Before
-	if hold != nil {
-		p.Held = &PlanHold{document.MomentText(hold.At)}
-		p.Percent = p.share(hold.Rule.Get("value"))
+	if current >= 0 {
+		p.Step, p.Percent = &current, p.Steps[current].Percent
 	}
-	for i, s := range steps {
-		step := PlanStep{document.MomentText(s.At), p.share(s.Rule.Get("value"))}
-		p.Steps = append(p.Steps, step)
-		switch holds := hold == nil && s.At.Before(now) || hold != nil && jsontree.Equal(s.Rule.Get("value"), hold.Rule.Get("value")); {
-		case holds:
-			p.Step, p.Percent, p.Next = &i, step.Percent, nil
-		case hold == nil && p.Next == nil && !s.At.Before(now):
-			p.Next = &step
-		}
+	switch next := current + 1; {
+	case plan.Hold != nil:
+		p.Held, p.Percent = &PlanHold{document.MomentText(plan.Hold.At)}, p.share(plan.Hold.Rule.Get("value"))
+	case next < len(p.Steps):
+		p.Next = &p.Steps[next]
 	}
+	return p
 }
 
 // share is how many percent of all get the plan's value of what a rule serves.
