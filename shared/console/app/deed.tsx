@@ -177,6 +177,15 @@ export function Deed({
                 ? "Choose two environments to preview."
                 : undefined;
   const choices = names.map((text) => ({ text }));
+  const environment = (label: string) => (
+    <Field
+      type="line"
+      label={label}
+      choices={choices}
+      text={where}
+      set={(where: string) => set({ where })}
+    />
+  );
   const either = (yes: string, no: string, label: string) => (
     <div class="segmented" role="group" aria-label={label}>
       <button
@@ -202,13 +211,7 @@ export function Deed({
         {what === "switch" && (
           <>
             {either("On", "Off", "Switch")}
-            <Field
-              type="line"
-              label="Environment"
-              choices={choices}
-              text={where}
-              set={(where: string) => set({ where })}
-            />
+            {environment("Environment")}
             <p class="note">
               Sets what everyone else gets: the rules above stay.{" "}
               {left > 0 &&
@@ -218,13 +221,7 @@ export function Deed({
         )}
         {(what === "pause" || what === "resume") && (
           <>
-            <Field
-              type="line"
-              label="Environment"
-              choices={choices}
-              text={where}
-              set={(where: string) => set({ where })}
-            />
+            {environment("Environment")}
             <p class="note">
               {what === "pause"
                 ? "Everyone gets false, whatever the rules say. They stay, and hold again when it is resumed. "
@@ -244,13 +241,7 @@ export function Deed({
               text={from}
               set={(from: string) => set({ from })}
             />
-            <Field
-              type="line"
-              label="To (replaces the rules there)"
-              choices={choices}
-              text={where}
-              set={(where: string) => set({ where })}
-            />
+            {environment("To (replaces the rules there)")}
           </>
         )}
         {what === "tag" && (
