@@ -67,7 +67,7 @@ BESIDE = -parallel 8
 # What needs no browser, no stand-in for AWS, no engine and no second process.
 SLOW = /infra/|/devserver/(apitest|browsertest|contracttest|directory|mcpserver|releasetest)|/functions$$|/dynamo|/s3|/bucket|/admin$$|/archtest|/testing/
 
-quick: check ## vet and the unit tests, without the race detector: about a minute
+quick: check ## vet and the unit tests, without the race detector: under two minutes
 	go test -short -vet=off -p 4 $(BESIDE) $$(go list ./... | grep -vE '$(SLOW)')
 
 tools: $(TOOLS) ## install what tests drive: npm packages, Schemathesis, pre-commit, SAM
