@@ -63,6 +63,6 @@ func CommitBefore(ctx context.Context, page func(context.Context, Page) ([]Commi
 // Time reads a time at which a workspace is asked for: a date and time as RFC 3339 has
 // them, with the zone.
 func Time(text string) (at time.Time, ok bool) {
-	at, err := time.Parse(time.RFC3339, text)
+	err := at.UnmarshalText([]byte(text)) // time.Parse takes others too, such as an hour of one digit
 	return at, err == nil
 }
