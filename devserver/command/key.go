@@ -46,7 +46,11 @@ func dataCommands(in Invocation) []*cobra.Command {
 			return events, in.noWorkspace(err, data)
 		},
 		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
-			return in.noWorkspace(embedded.Provision(cmd.Context(), in.Absolute(data), work), data)
+			err := embedded.Provision(cmd.Context(), in.Absolute(data), work)
+			if errors.Is(err, local.ErrServed) {
+				return fmt.Errorf("%w. While it runs, an admin sees and changes environments and their approvals in its console under Settings, Environments", err)
+			}
+			return in.noWorkspace(err, data)
 		},
 		Webhooks: func(cmd *cobra.Command, work func(*webhook.Manager) error) error {
 			return in.noWorkspace(embedded.Webhooks(cmd.Context(), in.Absolute(data), cli.Actor(in.Getenv), work), data)

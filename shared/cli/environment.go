@@ -81,12 +81,12 @@ func newEnvironmentAdd(s Settings) *cobra.Command {
 		Long:    "Add an environment. Its name is made of lower-case letters, digits and single dashes.",
 		Example: "  " + s.Program + " environment add qa --type test",
 		Args:    Arguments(""),
-		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
-			e := provision.EnvironmentEdit{Name: args[0], Add: true, Type: kind}
+		RunE: s.edits(func(name string) (provision.EnvironmentEdit, error) {
+			e := provision.EnvironmentEdit{Name: name, Add: true, Type: kind}
 			if protected {
 				e.Protected = &protected
 			}
-			return s.editEnvironment(cmd, w, e)
+			return e, nil
 		}),
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "development, test, staging or production (default by its name)")
@@ -102,9 +102,9 @@ func newEnvironmentEdit(s Settings, use, short string, e provision.EnvironmentEd
 		Short:   short,
 		Example: "  " + s.Program + " environment " + use + " staging",
 		Args:    Arguments(""),
-		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
-			e.Name = args[0]
-			return s.editEnvironment(cmd, w, e)
+		RunE: s.edits(func(name string) (provision.EnvironmentEdit, error) {
+			e.Name = name
+			return e, nil
 		}),
 	}
 	s.ByAuthor(cmd)
@@ -123,15 +123,12 @@ change it makes a change request, which others approve. What is reviewed, and wh
 environments there are, is then changed in the same way, or with --bypass-review.`,
 		Example: "  " + s.Program + " environment review production --approvals 1 --role protected_engineer\n  " + s.Program + " environment review production --off --bypass-review",
 		Args:    Arguments(""),
-		RunE: s.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
-			e := provision.EnvironmentEdit{Name: args[0], Reviewed: true, Review: &review}
-			if err := access.CheckRoles(review.Roles); err != nil {
-				return err
-			}
+		RunE: s.edits(func(name string) (provision.EnvironmentEdit, error) {
+			e := provision.EnvironmentEdit{Name: name, Reviewed: true, Review: &review}
 			if off {
 				e.Review = nil
 			}
-			return s.editEnvironment(cmd, w, e)
+			return e, access.CheckRoles(review.Roles)
 		}),
 	}
 	cmd.Flags().IntVar(&review.Approvals, "approvals", 1, "by how many people")
@@ -167,19 +164,29 @@ func unapproved(err error) error {
 	return err
 }
 
-func (s Settings) editEnvironment(cmd *cobra.Command, w *provision.Workspace, e provision.EnvironmentEdit) error {
-	by, err := s.Signature(cmd.Context())
-	if err != nil {
-		return err
+// edits makes a command's function of an edit. Whose it is has to be known before the
+// workspace is looked for.
+func (s Settings) edits(edit func(name string) (provision.EnvironmentEdit, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		by, err := s.Signature(cmd.Context())
+		if err != nil {
+			return err
+		}
+		e, err := edit(args[0])
+		if err != nil {
+			return err
+		}
+		return s.Open(cmd, func(w *provision.Workspace) error {
+			s.bypassed(cmd, w)
+			commit, err := w.EditEnvironment(cmd.Context(), e, by)
+			if errors.Is(err, provision.ErrUnchanged) {
+				fmt.Fprintln(s.Stderr, err)
+				return nil
+			}
+			if err == nil {
+				fmt.Fprintf(s.Stderr, "committed %s\n", commit)
+			}
+			return unapproved(err)
+		})
 	}
-	s.bypassed(cmd, w)
-	commit, err := w.EditEnvironment(cmd.Context(), e, by)
-	if errors.Is(err, provision.ErrUnchanged) {
-		fmt.Fprintln(s.Stderr, err)
-		return nil
-	}
-	if err == nil {
-		fmt.Fprintf(s.Stderr, "committed %s\n", commit)
-	}
-	return unapproved(err)
 }

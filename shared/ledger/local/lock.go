@@ -161,6 +161,9 @@ func poll(ctx context.Context, limit time.Time, try func() error) error {
 	}
 }
 
+// ErrServed: another process serves the data directory.
+var ErrServed = errors.New("already served by another svc")
+
 // releasing is how long a lock may be held that its owner has let go: a process
 // that the owner is just starting has the file open until it runs its program.
 const releasing = 300 * time.Millisecond
@@ -171,7 +174,7 @@ func (s filesystem) lockToServe(dir string) (*os.File, error) {
 	path := filepath.Join(dir, serveLock)
 	lock, err := s.awaitLock(context.Background(), path, time.Now().Add(releasing))
 	if errors.Is(err, repository.ErrBusy) {
-		return nil, fmt.Errorf("%s is already served by another svc%s: stop that one, or use another data directory", dir, s.holder(path))
+		return nil, fmt.Errorf("%s is %w%s: stop that one, or use another data directory", dir, ErrServed, s.holder(path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", dir, err)
