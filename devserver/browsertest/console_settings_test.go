@@ -240,7 +240,7 @@ func TestConsoleSettings(t *testing.T) {
 	p.label(t, "Name", "QA!")
 	p.selects(t, "Type", "test")
 	p.button(t, "Add")
-	p.says(t, "dialog .problem", "is not a slug")
+	p.says(t, "dialog .problem", "\"QA!\" cannot name an environment: a name is lower-case letters, digits and single dashes")
 	p.label(t, "Name", "")
 	p.do(t, "another name", chromedp.Evaluate[chromedp.Void](`document.querySelector("dialog input").select()`))
 	p.insert(t, "qa")

@@ -31,7 +31,7 @@ func SlugProblem(name string) string {
 	case name == document.DefaultScope:
 		return `the environment name "default" is reserved: it names the default rules`
 	case !slug.MatchString(name) || len(name) > maxEnvironmentName:
-		return fmt.Sprintf("the environment name %s is not a slug: lower-case letters, digits and single dashes, at most %d", terminal.Quote(name), maxEnvironmentName)
+		return fmt.Sprintf("%s cannot name an environment: a name is lower-case letters, digits and single dashes between them, at most %d characters, such as qa-2", terminal.Quote(name), maxEnvironmentName)
 	}
 	return ""
 }
@@ -39,7 +39,7 @@ func SlugProblem(name string) string {
 // TypeProblem says why an environment cannot be of a type, or "". Types are an open set.
 func TypeProblem(kind string) string {
 	if !slug.MatchString(kind) || len(kind) > maxEnvironmentName {
-		return fmt.Sprintf("the environment type %s is not a slug such as production: lower-case letters, digits and single dashes, at most %d", terminal.Quote(kind), maxEnvironmentName)
+		return fmt.Sprintf("%s cannot be the type of an environment: a type is lower-case letters, digits and single dashes between them, at most %d characters, such as production", terminal.Quote(kind), maxEnvironmentName)
 	}
 	return ""
 }
