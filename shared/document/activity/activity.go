@@ -71,13 +71,14 @@ func itemWords(tree *jsontree.Node) string {
 // differ collects messages.
 type differ struct {
 	messages []Message
+	unscoped bool // there is one scope, which goes without saying
 }
 
 // say adds a message. Arguments that are user text have been through
 // document.Words; the whole is bounded once more.
 func (d *differ) say(scope, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if scope != "" {
+	if scope != "" && !d.unscoped {
 		text = document.Words(scope) + ": " + text
 	}
 	d.messages = append(d.messages, Message{scope, document.WordsWithin(text, maxMessage)})

@@ -13,6 +13,7 @@ import (
 func (d *differ) rules(before, after *jsontree.Node) {
 	kind, _ := after.Get("type").Text()
 	inherited := document.StoredRules(before.Get("default"))
+	d.unscoped = kind == string(document.Segment)
 	s := scopeDiff{differ: d, kind: document.Type(kind), scope: document.DefaultScope}
 	s.diff(inherited, document.StoredRules(after.Get("default")))
 
@@ -109,15 +110,23 @@ func (s scopeDiff) fallback(before, after []*jsontree.Node) {
 func (s scopeDiff) targeting(before, after []*jsontree.Node) {
 	parts := counted(before, after)
 	for _, part := range parts {
-		words := plural(part.count, "targeting rule", "targeting rules") + " " + part.what
+		words := plural(part.count, s.ruleNoun(), s.ruleNoun()+"s") + " " + part.what
 		if len(parts) == 1 && part.what == "added" && part.count == 1 {
 			words += ruleWords(s.kind, missing(after, before)[0])
 		}
 		s.say(s.scope, "%s", words)
 	}
 	if len(parts) == 0 && !equalRules(before, after) {
-		s.say(s.scope, "targeting rules reordered")
+		s.say(s.scope, "%ss reordered", s.ruleNoun())
 	}
+}
+
+// ruleNoun is what a rule before the fallback is called. A segment has no others.
+func (s scopeDiff) ruleNoun() string {
+	if s.kind == document.Segment {
+		return "rule"
+	}
+	return "targeting rule"
 }
 
 // part is how many elements of a list were added, removed or changed.
@@ -157,12 +166,26 @@ func criterionWords(criterion *jsontree.Node) string {
 	if name, asks := strings.CutPrefix(operator, "FLAG_"); asks {
 		operator, property = name, "the flag "+property
 	}
+	operator = strings.TrimSuffix(operator, "_SEG") + strings.Repeat("_SEGMENT", strings.Count(operator, "_SEG"))
 	verb := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(operator, "PROP_"), "_", " "))
 	words := strings.TrimSpace(document.Words(property) + " " + document.Words(verb))
 	if operand := criterion.Get("valueToMatch"); !operand.Absent() {
-		words += " " + valueWords(operand)
+		words += " " + operandWords(operand)
 	}
 	return words
+}
+
+// operandWords are what a condition compares with, the elements of a list one by one.
+func operandWords(operand *jsontree.Node) string {
+	list := operand.Get("value")
+	if hidden(operand) || list == nil || list.Kind != jsontree.Array || len(list.Items) == 0 {
+		return valueWords(operand)
+	}
+	var words []string
+	for _, one := range list.Items {
+		words = append(words, valueWords(jsontree.NewObject(jsontree.Field("value", one))))
+	}
+	return firstWords(words)
 }
 
 // missing returns the rules of which there are more than others has.
