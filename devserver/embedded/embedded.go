@@ -144,7 +144,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		Evaluations: present{seen}, EvaluationsLocal: true,
 	})
 	feed := webhook.Feed()
-	s.webhooks = &webhook.Sender{Table: table, Client: webhook.Client(options.WebhookAllow, nil), PublicURL: options.PublicURL, Now: time.Now, Logger: options.Logger,
+	s.webhooks = &webhook.Sender{Table: table, Client: webhook.Client(options.WebhookAllow, nil), Refused: webhook.Refused(options.WebhookAllow), PublicURL: options.PublicURL, Now: time.Now, Logger: options.Logger,
 		Sources: func(ctx context.Context, _ string) (map[string]webhook.Source, error) {
 			head, err := ledger.Head(ctx)
 			return map[string]webhook.Source{

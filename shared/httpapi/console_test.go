@@ -47,7 +47,7 @@ func newPages(t *testing.T) *pages {
 				return audit.Events(entries, nil, newest), err
 			},
 			Webhooks: func() *webhook.Manager {
-				return &webhook.Manager{Sender: &webhook.Sender{Table: rows, Now: time.Now, Client: webhook.Client(nil, nil)}, Workspace: string(workspaceID),
+				return &webhook.Manager{Sender: &webhook.Sender{Table: rows, Now: time.Now, Client: webhook.Client(nil, nil), Refused: webhook.Refused(nil)}, Workspace: string(workspaceID),
 					Head: func(context.Context) (webhook.Position, error) { return webhook.Position{}, nil }}
 			}}
 	}
@@ -160,6 +160,9 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 		{"POST", "/settings/webhooks", `{"name": "chat", "address": "https://u:p@hooks.test", "kinds": ["change"]}`, "422", "403", "403"},
 		{"POST", "/settings/webhooks", `{"name": "chat", "address": "https://hooks.test", "kinds": []}`, "422", "403", "403"},
 		{"POST", "/settings/webhooks", `{"name": "chat", "address": "https://hooks.test", "kinds": ["poll"]}`, "400", "400", "400"},
+		{"POST", "/settings/webhooks", `{"name": "chat", "address": "https://10.0.0.1/x", "kinds": ["change"]}`, "422", "403", "403"},
+		{"POST", "/settings/webhooks", `{"name": "chat", "address": "http://localhost:8080", "kinds": ["change"]}`, "422", "403", "403"},
+		{"PATCH", "/settings/webhooks/{hook}", `{"address": "https://[::1]/x"}`, "422", "403", "403"},
 		{"POST", "/settings/webhooks", `{"name": "chat"}`, "422", "403", "403"},
 		{"GET", "/settings/webhooks/{hook}", "", "OK", "403", "403"},
 		{"PATCH", "/settings/webhooks/{hook}", `{"environments": ["production"]}`, "OK", "403", "403"},

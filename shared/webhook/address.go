@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -58,6 +60,26 @@ func admit(address string, plain bool, allowed []netip.Prefix) error {
 		return &refusedAddress{"an address of the internet begins with https://"}
 	}
 	return nil
+}
+
+// Refused makes what says of an address, as somebody writes it, why it could never be dialled:
+// its host is a number, or this machine, and not allowed. What a name leads to is known when
+// it is dialled.
+func Refused(allowed []netip.Prefix) func(address string) error {
+	return func(address string) error {
+		u, err := url.Parse(address)
+		if err != nil {
+			return nil // said elsewhere
+		}
+		host := u.Hostname()
+		if strings.EqualFold(host, "localhost") {
+			host = "127.0.0.1"
+		}
+		if _, err := netip.ParseAddr(host); err != nil {
+			return nil
+		}
+		return admit(net.JoinHostPort(host, "443"), u.Scheme == "http", allowed)
+	}
 }
 
 const (

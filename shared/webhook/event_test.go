@@ -311,6 +311,12 @@ func TestAForcedPush(t *testing.T) {
 func TestForms(t *testing.T) {
 	for _, form := range []string{webhook.FormSlack, webhook.FormTeams} {
 		w := newWorld(t, bolt.New(database.New(filepath.Join(t.TempDir(), "svc.db"))), form)
+		w.events.add("production: enabled set to false")
+		w.send(0)
+		if body := w.got[0].body; !strings.Contains(body, "production: turned off") {
+			t.Errorf("a switch is told as %s", body)
+		}
+		w.got = nil
 		w.events.add("<!channel> & <@U1> [a](https://b) *c*")
 		w.send(0)
 		body := w.got[0].body
@@ -331,7 +337,7 @@ func TestForms(t *testing.T) {
 		must.Do(t, json.Unmarshal([]byte(body), &text))
 		switch form {
 		case webhook.FormSlack:
-			if want := "*event 1*\n• of &lt;!channel&gt; &amp; &lt;@U1&gt; [a](https://b) *c*\n<https://flags.example.com/console/#/requests/1|Open in the console>"; text.Text != want {
+			if want := "*event 2*\n• of &lt;!channel&gt; &amp; &lt;@U1&gt; [a](https://b) *c*\n<https://flags.example.com/console/#/requests/1|Open in the console>"; text.Text != want {
 				t.Errorf("%s, want %s", text.Text, want)
 			}
 		case webhook.FormTeams:

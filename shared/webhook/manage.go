@@ -87,7 +87,7 @@ func (m *Manager) Create(ctx context.Context, e Edit) (*Registered, string, erro
 		return nil, "", err
 	}
 	hook := &Registered{Webhook: Webhook{ID: id, Form: FormStandard, Kinds: []string{KindChange}, CreatedAt: m.Now().UTC().Truncate(time.Second)}}
-	if err := e.apply(&hook.Webhook); err != nil {
+	if err := m.apply(e, hook); err != nil {
 		return nil, "", wrong(err)
 	}
 	if len(all.hooks) >= MaxWebhooks {
@@ -110,6 +110,15 @@ func (m *Manager) Create(ctx context.Context, e Edit) (*Registered, string, erro
 	return hook, secret, m.store().Table.Transact(ctx, hook.put(m.store()), m.begin(hook, head))
 }
 
+// apply makes an edit, unless its address can be reached by nobody from here.
+func (m *Manager) apply(e Edit, hook *Registered) error {
+	err := e.apply(&hook.Webhook)
+	if err == nil && e.Address != nil && m.Refused != nil {
+		err = m.Refused(*e.Address)
+	}
+	return err
+}
+
 // begin is the state of a webhook that is told what happens from now on.
 func (m *Manager) begin(hook *Registered, head Position) table.Write {
 	hook.state = table.Attributes{"turn": table.Text(""), "until": table.Number(0)}
@@ -127,7 +136,7 @@ func (m *Manager) Change(ctx context.Context, id access.ID, e Edit) (*Registered
 		return nil, err
 	}
 	before, silent, told := hook.words(), hook.Silent, sourcesOf(&hook.Webhook)
-	if err := e.apply(&hook.Webhook); err != nil {
+	if err := m.apply(e, hook); err != nil {
 		return nil, wrong(err)
 	}
 	if silent && e.Address != nil {
@@ -201,7 +210,7 @@ func (m *Manager) Rotate(ctx context.Context, id access.ID, overlap time.Duratio
 		h.Previous, h.Until = "", time.Time{}
 	}
 	if address != "" {
-		if err := (Edit{Address: &address}).apply(&hook.Webhook); err != nil {
+		if err := m.apply(Edit{Address: &address}, hook); err != nil {
 			return nil, "", wrong(err)
 		}
 		h.Address = address

@@ -28,12 +28,12 @@ const (
 
 // body is an event in a form. Base is the address of the console; "" for none.
 func (e *Event) body(form, workspace, base string, previousParked bool) ([]byte, error) {
-	title, link, lines := document.WordsWithin(e.Title, maxLine), "", []string{}
+	title, link, lines := document.WordsWithin(spoken(e.Title), maxLine), "", []string{}
 	if base != "" && e.Link != "" {
 		link = base + e.Link
 	}
 	for _, line := range e.Lines[:min(len(e.Lines), maxLines)] {
-		lines = append(lines, document.WordsWithin(line, maxLine))
+		lines = append(lines, document.WordsWithin(spoken(line), maxLine))
 	}
 	if len(e.Lines) > maxLines {
 		lines = append(lines, "and more")
@@ -48,6 +48,16 @@ func (e *Event) body(form, workspace, base string, previousParked bool) ([]byte,
 		return teams(title, link, lines)
 	}
 	return json.Marshal(payload{e.Kind, e.At, workspace, link, previousParked, e.Data})
+}
+
+// spoken is a line as one says it in a chat: what programs read of a switch is its value.
+func spoken(line string) string {
+	for said, word := range map[string]string{"enabled set to true": "turned on", "enabled set to false": "turned off"} {
+		if before, is := strings.CutSuffix(line, said); is {
+			return before + word
+		}
+	}
+	return line
 }
 
 // forSlack writes the characters that Slack makes mentions and links of as it wants them.

@@ -33,7 +33,7 @@ import (
 func Function(connect table.AWS) start.Function {
 	return start.Function{Required: function.TableAndBucket, Wire: func(s function.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.Open(s)
-		w := workspaces{rows, repositories.Open(connect, s, rows), &webhook.Sender{Table: tabledynamo.New(connect.Client(), s.Table), Client: webhook.Client(s.Allowed(), nil), PublicURL: s.PublicURL, Now: time.Now}}
+		w := workspaces{rows, repositories.Open(connect, s, rows), &webhook.Sender{Table: tabledynamo.New(connect.Client(), s.Table), Client: webhook.Client(s.Allowed(), nil), Refused: webhook.Refused(s.Allowed()), PublicURL: s.PublicURL, Now: time.Now}}
 		own := &httpapi.Console{Stores: w.settings}
 		routes, err := w.signIn(s, own, logger)
 		if err != nil {
