@@ -145,6 +145,19 @@ func TestConsoleSignsPeopleInWithAProvider(t *testing.T) {
 		t.Errorf("the settings of signing in: %s", answer)
 	}
 
+	// Who links themselves is told that it worked.
+	i.is(t, `{"account": "grace", "claims": {}}`)
+	grace := openSignedIn(t, w, desk, "#/settings/you", "Grace", "engineer")
+	grace.button(t, "Sign in with "+strings.TrimPrefix(i.base, "http://")+" from now on")
+	grace.wait(t, "[name=login]")
+	grace.write(t, "[name=login]", "grace")
+	grace.write(t, "[name=password]", "any")
+	grace.click(t, "[type=submit]")
+	grace.says(t, "body", "Authorize")
+	grace.click(t, "[type=submit]")
+	grace.says(t, ".notice", "It worked: you sign in with 127.0.0.1")
+	grace.says(t, ".told", "An admin can unlink that.")
+
 	// A key that the issuer signs with from now on is found; so is a role that it no longer gives.
 	i.is(t, `{"rotate": "second"}`)
 	i.is(t, `{"account": "ada", "claims": {"groups": ["ops"]}}`)

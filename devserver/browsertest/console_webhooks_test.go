@@ -79,13 +79,36 @@ func TestConsoleWebhooks(t *testing.T) {
 	p.button(t, "Add")
 	secret := p.secret(t)
 	p.shutSecret(t)
-	p.says(t, ".feed", "Not used yet")
+	p.says(t, ".feed", "Told of no change yet")
 	p.sound(t, "webhooks")
 	p.visit(t, "#/settings/webhooks")
 	p.click(t, ".feed a.key")
 	p.button(t, "Send a test")
 	p.says(t, "main", "Delivered: the answer is 200.")
 	p.sound(t, "a webhook")
+	if gap := call[float64](t, p.tab, `() => { const at = document.querySelector("main .actions.apart"); return at.getBoundingClientRect().top - at.previousElementSibling.getBoundingClientRect().bottom }`); gap < 8 {
+		t.Errorf("the test is %v px below the text before it", gap)
+	}
+
+	// A chat checks no signature, so there is nothing to copy; what cannot be reached is said at once.
+	p.visit(t, "#/settings/webhooks")
+	p.button(t, "Add a webhook")
+	p.label(t, "Name", "team")
+	p.label(t, "Address", "https://10.0.0.1/services/T")
+	p.selects(t, "Form", "Slack")
+	p.button(t, "Add")
+	p.says(t, "dialog .problem", "10.0.0.1 is an address of a private network")
+	p.do(t, "another address", chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("dialog .field input")[1].select()`))
+	p.insert(t, to.URL+"/services/T")
+	p.button(t, "Add")
+	p.gone(t, "dialog")
+	p.says(t, ".notice", "team is added.")
+	if p.sees(t, `[aria-label="New secret: team"]`) {
+		t.Error("a chat is offered a secret")
+	}
+	p.button(t, "Delete: team")
+	p.button(t, "Delete")
+	p.gone(t, "dialog")
 
 	key := w.key(t, "Grace", "protected_engineer")
 	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/staging", `{"enabled": true}`)

@@ -62,6 +62,6 @@ export function reason(evaluation: Evaluation) {
   if (evaluation.ruleSource === "override")
     return "Overridden on this machine, whatever the rules say.";
   const from = evaluation.ruleSource === "default" ? "a default rule" : "a rule of the environment";
-  const by = { SPLIT: "By a percentage of", STATIC: "The same for everyone, by" };
+  const by = { SPLIT: "By the percentages of", STATIC: "The same for everyone, by" };
   return `${by[evaluation.reason as keyof typeof by] ?? "Decided by"} ${from}.`;
 }

@@ -11,8 +11,6 @@ const plainer: [RegExp, string][] = [
   [/^schemaKey removed$/, "schema removed"],
   [/^name: set to /, "name set to "],
   [/^variants: /, "values: "],
-  [/\bone of \["([^",]*)"\]/g, 'one of "$1"'],
-  [/\bin seg "/, 'in segment "'],
   [/^(\d+) targeting rule/, "$1 rule"],
   [/^targeting rules /, "rules "],
   [/^fallback removed$/, "nothing set for everyone else any more"],

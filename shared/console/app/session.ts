@@ -2,6 +2,8 @@
 import { signal } from "./lib";
 import { forgetBegun } from "./begun";
 import { change, get, session, tokenGiven } from "./api";
+import { notice } from "./notice";
+import { address, go } from "./router";
 import { signIn, signOut as forget } from "./workspace";
 
 /** What the server says of a session. */
@@ -58,10 +60,14 @@ function takeFailure(): string {
   return `You are not signed in. ${failures[word] ?? "Something went wrong. Try again."}`;
 }
 
+/** What tells, once the provider leads back, that somebody went there to be linked. */
+const linking = "svc-linking";
+
 /** Leads to the provider; with a session, to link it to who signs in there. */
 export async function leave(path: "/sign-in" | "/session/identity") {
   // Where there are several workspaces the address names one, unless somebody was signed in.
   const workspace = new URLSearchParams(location.search).get("workspace") ?? workspaceId;
+  if (path === "/session/identity") sessionStorage.setItem(linking, "1");
   const body = path === "/sign-in" ? JSON.stringify({ workspace }) : undefined;
   location.assign((await change("POST", path, body)).address);
 }
@@ -85,9 +91,19 @@ async function enter(of: Session) {
 /** Goes on with the session that there is. */
 export async function resume() {
   try {
-    const answer = await get("/session");
+    const answer = await get("/session"),
+      back = !tokenGiven && sessionStorage.getItem(linking);
+    if (back) sessionStorage.removeItem(linking);
+    if (back && answer.principal) go(address(["settings", "you"]));
     if (answer.principal) await enter(answer);
     else ways.value = answer;
+    if (back && answer.principal)
+      notice.value = {
+        text: answer.principal.linked
+          ? `It worked: you sign in with ${new URL(answer.issuer).host} from now on.`
+          : failure.value.replace("You are not signed in.", "You are not linked.") ||
+            "You are not linked. Try again.",
+      };
   } catch {
     ways.value = null; // a server without sessions
   }

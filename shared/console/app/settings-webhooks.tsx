@@ -67,7 +67,7 @@ const State = ({ of }: { of: Webhook }) => (
         <Time at={of.last.at} />
       </>
     ) : (
-      "Not used yet"
+      "Told of no change yet"
     )}
     {of.waiting > 0 && `, ${of.waiting} waiting`}
     {of.parked > 0 && `, ${of.parked} given up`}
@@ -87,6 +87,9 @@ const kinds: Record<string, string> = {
 };
 
 const forms: Record<string, string> = { standard: "JSON, signed", slack: "Slack", teams: "Teams" };
+
+/** Whether the receiver checks a signature: a chat does not. */
+const signed = (form: string) => form === "standard";
 
 const words = (text: string) => text.split(/[\s,]+/).filter((word) => word);
 
@@ -145,7 +148,7 @@ function Edit({ of }: { of?: Webhook }) {
       title={of ? `Edit ${of.name}` : "Add a webhook"}
       verb={of ? "Save" : "Add"}
       waiting={!name || (!of && !to.trim()) || !now.kinds.length}
-      done={`${name} is changed.`}
+      done={`${name} is ${of ? "changed" : "added"}.`}
       run={async () => {
         const result = await send(of ? "PATCH" : "POST", of ? `/${of.id}` : "", {
           ...now,
@@ -154,7 +157,7 @@ function Edit({ of }: { of?: Webhook }) {
           form: Object.keys(forms).find((key) => forms[key] === form),
           tags: words(tags),
         });
-        return of ? undefined : made(result);
+        return of || !signed(result.form) ? undefined : made(result);
       }}
     >
       <Field
@@ -170,7 +173,7 @@ function Edit({ of }: { of?: Webhook }) {
         note={
           of
             ? `Now at ${of.host}; empty keeps it.`
-            : "Where it is sent to, with https://. Who runs the server allows addresses inside your network."
+            : "An address of the internet begins with https://. Whoever runs the server allows others, inside your network."
         }
         text={to}
         set={setTo}
@@ -265,7 +268,7 @@ function One({ id }: { id: string }) {
         <State of={of} />
       </p>
       {of.last?.answer && <pre class="note">{of.last.answer}</pre>}
-      <p class="actions">
+      <p class="actions apart">
         <Send to={`/${id}/test`} verb="Send a test" label="Send a test" />
       </p>
       <section class="day">
@@ -335,7 +338,10 @@ export function Webhooks({ id, all }: { id?: string; all: Webhook[] }) {
                 </p>
               </div>
               <div class="actions">
-                {["Edit", "New secret", "Delete"].map((verb) => (
+                {(signed(one.form) || one.silent
+                  ? ["Edit", "New secret", "Delete"]
+                  : ["Edit", "Delete"]
+                ).map((verb) => (
                   <button
                     type="button"
                     aria-label={`${verb}: ${one.name}`}
