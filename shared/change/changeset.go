@@ -109,6 +109,9 @@ type OperationResult struct {
 	Messages []activity.Message `json:"messages"`
 	// Dependents are where others ask what the flag serves.
 	Dependents []reference `json:"dependents,omitempty"`
+	// Before and After are the document, of a dry run's first changes; see tellDocuments.
+	Before *jsontree.Node `json:"before,omitempty"`
+	After  *jsontree.Node `json:"after,omitempty"`
 }
 
 // Change carries a change set out. Each operation is allowed, and refused, as the
@@ -142,18 +145,52 @@ func (c ChangeSet) answer(done *result) *ChangeSetResult {
 	for _, a := range done.plan.attempts {
 		if !c.DryRun && hidden[a.path] {
 			changed := slices.ContainsFunc(done.plan.final, func(last *attempt) bool { return last.path == a.path })
-			result.Results = append(result.Results, OperationResult{a.index, a.write.t, a.write.key, changed, []activity.Message{{Message: indistinct}}, a.dependents})
+			result.Results = append(result.Results, OperationResult{Index: a.index, Type: a.write.t, Key: a.write.key, Changed: changed, Messages: []activity.Message{{Message: indistinct}}, Dependents: a.dependents})
 			continue
 		}
 		messages := a.messages
 		if a.write.missing != nil && a.creates() {
 			messages = slices.Concat(messages, a.write.missing())
 		}
-		result.Results = append(result.Results, OperationResult{a.index, a.write.t, a.write.key, a.changed(), messages, a.dependents})
+		result.Results = append(result.Results, OperationResult{Index: a.index, Type: a.write.t, Key: a.write.key, Changed: a.changed(), Messages: messages, Dependents: a.dependents})
 		warnings = append(warnings, c.located(a.index, "", a.warnings)...)
 	}
 	result.Warnings = jsontree.Bounded(warnings)
+	if c.DryRun {
+		done.plan.tellDocuments(result.Results)
+	}
 	return result
+}
+
+// How many changes a dry run tells the documents of, and how many bytes of them.
+const (
+	maxDocuments     = 20
+	maxDocumentBytes = 256 << 10
+)
+
+// tellDocuments tells the documents before and after the first operations of a dry run that
+// change something, without what is confidential.
+func (p *plan) tellDocuments(results []OperationResult) {
+	told, size := 0, 0
+	for i, a := range p.attempts {
+		if !results[i].Changed {
+			continue
+		}
+		found := a.original()
+		if a.previous != nil {
+			found = a.previous.tree()
+		}
+		before, after := withoutSecrets(found), withoutSecrets(a.tree())
+		for _, tree := range []*jsontree.Node{before, after} {
+			if tree != nil {
+				size += tree.EncodedSize()
+			}
+		}
+		if told++; told > maxDocuments || size > maxDocumentBytes {
+			return
+		}
+		results[i].Before, results[i].After = before, after
+	}
 }
 
 const indistinct = "several operations write this item, which has confidential values: whether they change it together is told, and not what each of them does"

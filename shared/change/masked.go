@@ -83,6 +83,26 @@ func (p *plan) shown(tree *jsontree.Node) *jsontree.Node {
 	return document.Unmask(tree, p.masked)
 }
 
+// withoutSecrets is a document without its confidential values, whoever has sent them, and without
+// variants where it has any: an answer that has two versions of it would tell whether a
+// guess is right.
+func withoutSecrets(tree *jsontree.Node) *jsontree.Node {
+	if tree == nil {
+		return nil
+	}
+	shown, secret := tree.Clone(), false
+	document.EachSecret(shown, func(value *jsontree.Node, _ string) { secret = value.Delete("value") })
+	for n := range shown.All() {
+		if document.Masked(n) { // what is confidential no more
+			*n, secret = jsontree.Node{Kind: jsontree.Null}, true
+		}
+	}
+	if secret {
+		shown.Delete("variants")
+	}
+	return shown
+}
+
 // noteSecrets notes whether the item has confidential values.
 func (a *attempt) noteSecrets() {
 	trees := []*jsontree.Node{a.base}

@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -27,7 +29,14 @@ func TestChangeSets(t *testing.T) {
 	if dry.text("/commitSha") != before || dry.at("/dryRun") != true || dry.at("/changed") != true {
 		t.Errorf("a dry run: %s", dry.body)
 	}
+	if dry.at("/results/0/before") != nil || dry.text("/results/0/after/key") != "limit" || dry.at("/results/4/before/environments/0") != nil ||
+		dry.text("/results/4/after/environments/0/id") != "production" || dry.at("/results/8/before") == nil || dry.at("/results/8/after") != nil {
+		t.Errorf("the documents of a dry run: %s", dry.body)
+	}
 	a := w.do("POST", "/changes", body).ok()
+	if strings.Contains(string(a.body), `"after"`) {
+		t.Errorf("what is written tells documents: %s", a.body)
+	}
 	if a.text("/previousCommitSha") != before || a.text("/results/5/key") != "log-level.shop" || a.text("/results/7/messages/0/scope") != "staging" || a.at("/results/8/changed") != true {
 		t.Errorf("%s", a.body)
 	}
@@ -78,6 +87,36 @@ func TestACommitIsTakenBackWhole(t *testing.T) {
 		if a := w.do("POST", "/changes", body); a.refused() != want {
 			t.Errorf("%s: want %s, got %s", body, want, a.body)
 		}
+	}
+}
+
+// TestDocumentsOfADryRun: the first ones are told, and nothing of them that is confidential.
+func TestDocumentsOfADryRun(t *testing.T) {
+	w := newWorld(t, shop())
+	var operations []string
+	for i := range 25 {
+		operations = append(operations, fmt.Sprintf(`{"op":"create","type":"feature_flag","body":{"key":"f%d"}}`, i))
+	}
+	many := w.do("POST", "/changes?dryRun=true", changeSet(operations...)).ok()
+	if told := strings.Count(string(many.body), `"after"`); told != 20 {
+		t.Errorf("%s", many.body)
+	}
+	large := fmt.Sprintf(`{"op":"create","type":"config","body":{"key":"large","valueType":"string","value":%q}}`, strings.Repeat("x", 300<<10))
+	if a := w.do("POST", "/changes?dryRun=true", changeSet(operations[0], large, operations[1])).ok(); a.at("/results/0/after") == nil || a.at("/results/1/after") != nil || a.at("/results/2/after") != nil {
+		t.Errorf("%.300s", a.body)
+	}
+	on := func(key string) string {
+		return `{"op":"patch","type":"feature_flag","key":"` + key + `","environment":"staging","body":{"enabled":true}}`
+	}
+	w.do("POST", "/changes", changeSet(operations[:2]...)).ok()
+	both := w.do("POST", "/changes?dryRun=true", changeSet(on("f0"), on("f1"), strings.Replace(on("f1"), "true", "false", 1))).ok()
+	if both.at("/results/0/before/environments/0") != nil || both.text("/results/0/before/key") != "f0" || both.text("/results/0/after/environments/0/id") != "staging" ||
+		!reflect.DeepEqual(both.at("/results/1/after"), both.at("/results/2/before")) || both.at("/results/2/after") == nil {
+		t.Errorf("%s", both.body)
+	}
+	guess := w.do("POST", "/changes?dryRun=true", changeSet(`{"op":"patch","type":"config","key":"api.token","environment":"staging","body":{"value":"c1ph3rt3xt"}}`)).ok()
+	if guess.at("/results/0/after/environments/0/rules/0/value/confidential") != true || strings.Contains(string(guess.body), "c1ph3rt3xt") {
+		t.Errorf("%s", guess.body)
 	}
 }
 

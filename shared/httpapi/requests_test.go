@@ -69,6 +69,9 @@ func TestAChangeThatOthersApprove(t *testing.T) {
 		t.Errorf("a dry run told %s", shown.body)
 	}
 	path := w.propose(ada, darkInProd)
+	if told := w.as(grace, "GET", path, "").ok(); told.text("/preview/results/0/before/key") != "checkout.redesign" || told.text("/preview/results/0/after/environments/0/id") != "production" {
+		t.Errorf("whoever approves it sees %s", told.body)
+	}
 	w.want(w.as(ada, "POST", path+"/apply", ""), required)
 	w.want(w.approve(ada, path), "403 FORBIDDEN OWN_REQUEST")
 	w.want(w.as(grace, "POST", path+"/approvals", `{"digest": "x"}`), "409 CONFLICT DIGEST_CHANGED")
