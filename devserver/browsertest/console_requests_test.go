@@ -60,6 +60,7 @@ func TestConsoleProposesAndApproves(t *testing.T) {
 	other.says(t, ".requests li", "Ada · production · 0 of 1 approval")
 	other.click(t, ".requests .title")
 	other.says(t, ".messages", "production")
+	other.says(t, ".review-request .rule-changes", "production")
 	call[bool](t, other.tab, `() => Object.defineProperty(document, "hidden", { value: true, configurable: true }) && true`) // so that it does not find out by itself
 	w.send(t, ada, "PATCH", "/v1/flags/search.suggestions/environments/staging", `{"enabled": false}`)
 	other.button(t, "Approve")

@@ -63,6 +63,8 @@ func TestConsolePresetsNoValue(t *testing.T) {
 	p.visit(t, "#/flags/search.suggestions?edit=production&kind=copy")
 	p.says(t, "dialog .review", "Choose an environment")
 	p.cannotApply(t)
+	p.choose(t, "dialog .field select", "staging")
+	p.says(t, "dialog .review .rule-changes", "production")
 	p.press(t, escape)
 	p.gone(t, "dialog")
 	p.visit(t, "#/configs/payments.api-key?edit=default&kind=value")

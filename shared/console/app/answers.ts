@@ -189,6 +189,9 @@ export interface ItemOutcome {
   key: string;
   changed: boolean;
   messages: Message[];
+  /** the document before and after, of the first ones of a dry run */
+  before?: Json;
+  after?: Json;
 }
 
 export interface Outcome {

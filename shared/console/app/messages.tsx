@@ -3,6 +3,7 @@ import type { Detail, ItemOutcome, Message } from "./answers";
 import { count } from "./words";
 import { useState } from "./lib";
 import { Key } from "./key";
+import { RuleChanges } from "./rule-changes";
 import { said } from "./said";
 
 const mostItems = 50;
@@ -31,7 +32,8 @@ export function ByItem({
             <code>{one.key}</code>
           )}{" "}
           {was && <span class="note">now {was(one.key)}</span>}
-          <Messages messages={one.messages} />
+          <Messages messages={one.messages} document={one.after} />
+          <RulesOf result={one} />
         </li>
       ))}
       {done.length > most && (
@@ -49,6 +51,12 @@ export function ByItem({
     </ul>
   );
 }
+
+/** How the rules of an item change, where it is known. */
+export const RulesOf = ({ result: { type, before, after } }: { result: ItemOutcome }) =>
+  before && after && type !== "segment" && type !== "schema" ? (
+    <RuleChanges before={before} after={after} />
+  ) : null;
 
 /** @param document what there is then, where it is known */
 export const Messages = ({ messages, document }: { messages: Message[]; document?: Detail }) => (

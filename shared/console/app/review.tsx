@@ -12,7 +12,7 @@ import { notice } from "./notice";
 import { address, instead } from "./router";
 import { bypasses } from "./may";
 import { Propose, titleOf } from "./propose";
-import { ByItem, Messages } from "./messages";
+import { ByItem, Messages, RulesOf } from "./messages";
 import { saidInLine } from "./said";
 import { count } from "./words";
 import { Icon } from "./icons";
@@ -229,6 +229,7 @@ export function Review({
               {!nothing && before && outcome.document && family !== "segments" && (
                 <RuleChanges before={before} after={outcome.document} />
               )}
+              {itemKey && outcome.results?.map((one) => <RulesOf result={one} />)}
               {outcome.preservedTargetingRuleCount ? (
                 <p class="note">
                   {count(outcome.preservedTargetingRuleCount, "rule")} above stay
