@@ -237,6 +237,7 @@ func TestImpact(t *testing.T) {
 		{"a deletion", "DELETE", "/flags/tiers", "", "/impact/production/values/0", `map[after:<nil> before:silver count:6 key:tiers]`},
 		{"a creation", "POST", "/flags", `{"key": "new"}`, "/impact/production/values", `[map[after:false before:<nil> count:8 key:new]]`},
 		{"a schema", "PUT", "/schemas/other/document", `{"document": {"type": "object"}}`, "/impact", `map[]`},
+		{"a secret of one environment", "PATCH", "/configs/api.token/environments/production", `{"value": "n3w"}`, "/impact", `map[production:map[`},
 		{"a secret", "PATCH", "/configs/master.key/environments/production", `{"value": "n3w"}`, "/impact/production/values", `[map[after:n3w confidential:true count:8 key:master.key]]`},
 	} {
 		a := w.do(c.method, c.path+"?dryRun=true&impact=true", c.body).ok()

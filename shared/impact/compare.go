@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
@@ -62,8 +63,8 @@ func With(ws *workspace.Workspace, texts map[string][]byte) *workspace.Workspace
 }
 
 // Compare compares two states of a workspace, as they are served. What was tried are paths
-// of documents that are taken for others if they have confidential values: that one is the
-// same would tell that a guess is right. Its error is the context's.
+// of documents that are taken for others where they compare with confidential values: that one
+// is the same would tell that a guess is right. Its error is the context's.
 func Compare(ctx context.Context, before, after *workspace.Workspace, tried ...string) (*Change, error) {
 	c := &Change{before: stateOf(before), after: stateOf(after), tried: tried, reached: map[string][]string{}}
 	items, segments := c.differing()
@@ -201,12 +202,28 @@ func rulesOf(item *workspace.Item, environment string) (own, common *jsontree.No
 }
 
 func (c *Change) sameRules(a, b *workspace.Item, environment string) bool {
-	if b != nil && b.View.Confidential && slices.Contains(c.tried, b.Path) {
+	if b != nil && slices.Contains(c.tried, b.Path) && comparesWithSecret(b, environment) {
 		return false
 	}
 	ownA, commonA := rulesOf(a, environment)
 	ownB, commonB := rulesOf(b, environment)
 	return jsontree.Equal(ownA, ownB) && jsontree.Equal(commonA, commonB)
+}
+
+// comparesWithSecret reports whether a rule that an environment may follow compares with a
+// confidential value. All others of what was tried are masked.
+func comparesWithSecret(item *workspace.Item, environment string) (found bool) {
+	document.EachSecret(item.Tree, func(_ *jsontree.Node, pointer string) {
+		place, at, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+		if place == "environments" {
+			index, _, _ := strings.Cut(at, "/")
+			id, _ := item.Tree.At("/environments/" + index + "/id").Text()
+			found = found || id == environment && strings.HasSuffix(at, "/valueToMatch")
+		} else {
+			found = found || strings.HasSuffix(at, "/valueToMatch")
+		}
+	})
+	return found
 }
 
 func isServed(item *workspace.Item) bool {
