@@ -162,6 +162,9 @@ func (d *difference) shorten(b *strings.Builder, l layout) {
 
 func summary(e *impact.Environment) string {
 	text := fmt.Sprintf("%d of %s would be served something else", e.Changed, cli.Plural(e.Contexts, "context"))
+	if e.Chance > 0 {
+		text += fmt.Sprintf("; chance decides for %d, which have nothing that a split goes by", e.Chance)
+	}
 	if e.Truncated {
 		text += "; the values that most go to are listed"
 	}

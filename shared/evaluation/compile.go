@@ -191,7 +191,7 @@ func (c *compiler) split(key string, w *weights) *split {
 	if w == nil {
 		return nil
 	}
-	s := &split{key: key, slot: -1, weights: w.arms, total: w.total}
+	s := &split{key: key, slot: -1, weights: w.arms, total: w.total, sole: len(w.arms) == 0 || slices.Max(w.arms) == w.total}
 	c.hold(splitBytes + weightBytes*len(w.arms))
 	if w.hashBy != "" {
 		s.slot = c.slot(w.hashBy)

@@ -163,6 +163,7 @@ type split struct {
 	slot    int // of the property to hash; -1 for none
 	weights []float64
 	total   float64
+	sole    bool // only one of them is above 0: there is nothing for chance to decide
 	once    bool // others ask what it comes to: chance decides it once for a context
 }
 
@@ -314,6 +315,9 @@ func (s *split) armAt(point float64) int {
 
 func (s *split) point(f *Frame) float64 {
 	if !s.hashes(f) {
+		if s.sole {
+			return 0
+		}
 		return f.draw(s)
 	}
 	f.scratch = append(append(f.scratch[:0], s.key...), f.properties[s.slot].Text...)

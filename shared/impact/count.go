@@ -28,8 +28,11 @@ const (
 
 // Environment is what a change does to the contexts of an environment.
 type Environment struct {
-	Contexts int  `json:"contexts"` // that were looked at
-	Changed  int  `json:"changed"`  // of them, how many are served something else
+	Contexts int `json:"contexts"` // that were looked at
+	Changed  int `json:"changed"`  // of them, how many are served something else
+	// Chance is for how many chance decides, before or after: they have nothing that a split
+	// could go by. What they are served so counts as no change.
+	Chance   int  `json:"chance,omitempty"`
 	Complete bool `json:"complete"` // these are all
 	// Values are what changes, that of most contexts first. Truncated says that more
 	// does than is told.
@@ -256,8 +259,12 @@ func (s side) serve(at int, f *evaluation.Frame) int32 {
 	return s.serves[answer]
 }
 
-func (s side) frame(c *Context, now int64) *evaluation.Frame {
-	f := s.snapshot.NewFrame(now, c.Point)
+// frame lays a context out; asked is set once chance has been asked.
+func (s side) frame(c *Context, now int64, asked *bool) *evaluation.Frame {
+	f := s.snapshot.NewFrame(now, func() float64 {
+		*asked = true
+		return c.Point()
+	})
 	for i := range c.Properties {
 		p := &c.Properties[i]
 		if slot := f.Slot([]byte(p.Context), []byte(p.Name)); slot >= 0 {
@@ -275,11 +282,19 @@ func (c *Context) Point() float64 {
 
 // Add evaluates a context in both states.
 func (n *Count) Add(c *Context) {
-	before, after := n.before.frame(c, n.now), n.after.frame(c, n.now)
+	var asked bool
+	before, after := n.before.frame(c, n.now, &asked), n.after.frame(c, n.now, &asked)
 	n.result.Contexts++
-	changed, example := false, row{item: -1}
+	changed, chance, example := false, false, row{item: -1}
 	for i := range n.items {
 		was, is := n.before.serve(n.items[i].before, before), n.after.serve(n.items[i].after, after)
+		if asked { // what it decided of segments and flags is not taken for others
+			before.Release()
+			after.Release()
+			asked, chance = false, true
+			before, after = n.before.frame(c, n.now, &asked), n.after.frame(c, n.now, &asked)
+			continue
+		}
 		if was == is {
 			continue
 		}
@@ -296,6 +311,9 @@ func (n *Count) Add(c *Context) {
 	}
 	before.Release()
 	after.Release()
+	if chance {
+		n.result.Chance++
+	}
 	if !changed {
 		return
 	}

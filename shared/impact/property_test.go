@@ -60,6 +60,10 @@ func (s state) answers(c *impact.Context, tree *jsontree.Node) map[string]answer
 	defer frame.Release()
 	found := map[string]answer{}
 	for key, e := range told.Evaluations {
+		if s.isChance(c, key) {
+			found[key] = answer{identity: chance}
+			continue
+		}
 		a := answer{bare: string(e.Value)}
 		if e.Value != nil {
 			a.identity = documents.Tree(s.t, string(e.Value)).Canonical()
@@ -71,6 +75,25 @@ func (s state) answers(c *impact.Context, tree *jsontree.Node) map[string]answer
 		found[key] = a
 	}
 	return found
+}
+
+// chance stands for what a context is served by chance.
+const chance = "chance"
+
+func (s state) isChance(c *impact.Context, key string) (is bool) {
+	item, found := s.all.Find(key)
+	if !found {
+		return false
+	}
+	frame := s.all.NewFrame(now, func() float64 { is = true; return c.Point() })
+	defer frame.Release()
+	for _, p := range c.Properties {
+		if slot := frame.Slot([]byte(p.Context), []byte(p.Name)); slot >= 0 {
+			frame.Put(slot, p.Value)
+		}
+	}
+	s.all.Evaluate(item, frame)
+	return is
 }
 
 // TestImpactIsWhatBruteForceFinds over random documents, changes of them, and
@@ -120,7 +143,7 @@ func TestImpactIsWhatBruteForceFinds(t *testing.T) {
 			contexts = append(contexts, impact.ContextOf(trees[len(trees)-1]))
 		}
 		for _, e := range environments {
-			want := bruteForce(t, before, after, e.Name, contexts, trees)
+			want := bruteForce(t, before, after, e.Name, change.Reached(e.Name), contexts, trees)
 			if !slices.Contains(change.Environments, e.Name) {
 				if want.Changed > 0 && !e.Archived {
 					t.Fatalf("seed %d: %s is not reached, where %d change: %s", seed, e.Name, want.Changed, texts)
@@ -156,7 +179,7 @@ type brute struct {
 
 func row(key, before, after string) string { return key + " " + before + " " + after }
 
-func bruteForce(t *testing.T, before, after *workspace.Workspace, environment string, contexts []impact.Context, trees []*jsontree.Node) brute {
+func bruteForce(t *testing.T, before, after *workspace.Workspace, environment string, reached []string, contexts []impact.Context, trees []*jsontree.Node) brute {
 	t.Helper()
 	was, is := stateOf(t, before, environment), stateOf(t, after, environment)
 	b := brute{rows: map[string]int{}, examples: map[string]bool{}}
@@ -165,7 +188,7 @@ func bruteForce(t *testing.T, before, after *workspace.Workspace, environment st
 		earlier, later := was.answers(&contexts[i], trees[i]), is.answers(&contexts[i], trees[i])
 		keys := maps.Clone(earlier)
 		maps.Copy(keys, later)
-		changed := false
+		changed, byChance := false, false
 		for key := range keys {
 			x, there := earlier[key]
 			if !there {
@@ -175,6 +198,12 @@ func bruteForce(t *testing.T, before, after *workspace.Workspace, environment st
 			if !there {
 				y = answer{"null", "null"}
 			}
+			if x.identity == chance || y.identity == chance {
+				if slices.Contains(reached, key) {
+					byChance = true
+				}
+				continue
+			}
 			if x.identity != y.identity {
 				changed = true
 				b.rows[row(key, x.bare, y.bare)]++
@@ -183,6 +212,9 @@ func bruteForce(t *testing.T, before, after *workspace.Workspace, environment st
 		}
 		if changed {
 			b.Changed++
+		}
+		if byChance {
+			b.Chance++
 		}
 	}
 	return b
@@ -197,9 +229,9 @@ func compare(t *testing.T, seed uint64, got *impact.Environment, want brute) {
 			t.Errorf("%+v", v)
 		}
 	}
-	if got.Contexts != want.Contexts || got.Changed != want.Changed || !got.Complete || !maps.Equal(rows, want.rows) {
+	if got.Contexts != want.Contexts || got.Chance != want.Chance || got.Changed != want.Changed || !got.Complete || !maps.Equal(rows, want.rows) {
 		text, _ := json.Marshal(got)
-		t.Fatalf("seed %d: got %s\nwant %d changed, %v", seed, text, want.Changed, want.rows)
+		t.Fatalf("seed %d: got %s\nwant %d changed, %d by chance, %v", seed, text, want.Changed, want.Chance, want.rows)
 	}
 	if len(got.Examples) != min(got.Changed, impact.MaxExamples) {
 		t.Fatalf("seed %d: %d examples of %d", seed, len(got.Examples), got.Changed)
@@ -310,5 +342,38 @@ func TestWhatIsGivenUp(t *testing.T) {
 	}
 	if _, err := change.In(ctx, "production", now, 0); err != context.Canceled {
 		t.Error(err)
+	}
+}
+
+// TestChanceIsNoChange: devices have no user.key that a split could go by.
+func TestChanceIsNoChange(t *testing.T) {
+	split := func(on int) string {
+		return fmt.Sprintf(`{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[{"value":{"type":"bool","value":true},"weight":%d},{"value":{"type":"bool","value":false},"weight":%d}]}}`, on, 100000-on)
+	}
+	flag := func(value string) map[string][]byte {
+		return map[string][]byte{"svc.json": []byte(`{"environments": ["production"]}`), "feature-flags/f.json": fmt.Appendf(nil,
+			`{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":%s}]}}`, value)}
+	}
+	const off = `{"type":"bool","value":false}`
+	for name, test := range map[string]struct {
+		before, after string
+		devices       [2]int // changed, by chance
+	}{
+		"rolled out":     {off, split(50_000), [2]int{0, 40}},
+		"switched off":   {split(50_000), off, [2]int{0, 40}},
+		"on for all":     {off, split(100_000), [2]int{40, 0}},
+		"nobody at once": {off, split(0), [2]int{0, 0}},
+	} {
+		before, _ := workspace.Read(flag(test.before))
+		after, _ := workspace.Read(flag(test.after))
+		count := must.Get(compared(t, before, after).In(context.Background(), "production", now, 0))(t)
+		for i := range 40 {
+			key := fmt.Sprint("d-", i)
+			count.Add(&impact.Context{Type: "device", Key: key, Properties: []impact.Property{{Context: "device", Name: "key", Value: evaluation.Text(key)}}})
+		}
+		got := count.Result(true)
+		if got.Contexts != 40 || [2]int{got.Changed, got.Chance} != test.devices || len(got.Values) != min(1, got.Changed) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
