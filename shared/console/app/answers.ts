@@ -171,6 +171,8 @@ export interface Issue {
 export interface Impact {
   contexts: number;
   changed: number;
+  /** for how many of them chance decides each time */
+  chance?: number;
   complete: boolean;
   values: { key: string; before?: Json; after?: Json; confidential?: boolean; count: number }[];
   examples: {

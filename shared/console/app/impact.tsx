@@ -4,7 +4,7 @@ import { count, Bare } from "./words";
 import type { Impact as Found } from "./answers";
 
 export function Impact({ environment, impact }: { environment: string; impact: Found }) {
-  const { contexts, changed, complete, values } = impact,
+  const { contexts, changed, chance = 0, complete, values } = impact,
     saved = servedHere ? "context that has asked here" : "saved context";
   if (contexts === 0)
     return (
@@ -32,6 +32,9 @@ export function Impact({ environment, impact }: { environment: string; impact: F
             {changed === 1 ? "gets" : "get"} another value.
           </>
         )}
+        {chance > 0 &&
+          ` ${chance.toLocaleString("en")} ${chance === 1 ? "has" : "have"} nothing that the ` +
+            "percentages go by: chance decides each time."}
         {!complete && " There are more: these were looked at in 2 seconds."}
       </p>
       {changed > 0 && (
