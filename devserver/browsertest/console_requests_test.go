@@ -132,6 +132,39 @@ func TestConsoleProposesAndApproves(t *testing.T) {
 	asks.says(t, ".why-not", "production is protected: your role does not edit there.")
 }
 
+// A document that is proposed stays so when others change another environment of it, and is
+// refused when they change the same one.
+func TestConsoleProposesAgain(t *testing.T) {
+	t.Parallel()
+	w := reviewed(t)
+	ada, grace := w.key(t, "Ada", "protected_engineer"), w.key(t, "Grace", "protected_engineer")
+	seen := get[struct {
+		CommitSha string
+		Document  json.RawMessage
+	}](t, w.base+"/v1/flags/search.suggestions/document", ada)
+	w.propose(t, ada, "More of them", `{"op": "put", "type": "feature_flag", "key": "search.suggestions", "expectedCommitSha": "`+seen.CommitSha+`", "document": `+
+		strings.NewReplacer("25000", "50000", "75000", "50000").Replace(string(seen.Document))+`}`)
+	w.send(t, grace, "PATCH", "/v1/flags/search.suggestions/environments/staging", `{"enabled": false}`)
+	w.send(t, grace, "PATCH", "/v1/flags/search.suggestions/environments/development", `{"enabled": true}`)
+	p := openConsole(t, w, desk, "#/requests/1", ada)
+	p.says(t, "main .box.warn", "Someone else changed this")
+	p.button(t, "Propose again")
+	p.says(t, ".review-request .rule-changes", "50%")
+	p.gone(t, "main .box.warn")
+	changes := call[string](t, p.tab, `() => document.querySelector(".review-request .messages").innerText`)
+	if strings.Contains(changes, "staging") || strings.Contains(changes, "development") {
+		t.Errorf("what others did is taken back: %s", changes)
+	}
+	pass := svc(t, "key", "create", "--data", w.data, "--kind", "user", "--name", "Edsger", "--email", "edsger@acme.example", "--role", "protected_engineer", "--role", "review_bypass")
+	w.send(t, pass, "PATCH", "/v1/flags/search.suggestions/environments/production", `{"enabled": true}`)
+	p.visit(t, "#/requests")
+	p.visit(t, "#/requests/1")
+	p.button(t, "Look again")
+	p.button(t, "Propose again")
+	p.says(t, "main .problem", "Somebody has changed the same rules since.")
+	p.quiet(t)
+}
+
 // Requests are read and worked by everybody, on each screen. SVC_PICTURES names a folder for
 // pictures of them.
 func TestConsoleRequestsAreAccessible(t *testing.T) {

@@ -1,6 +1,7 @@
 // One change request: what it would do, for whom, what happened meanwhile, who has approved it,
 // and what was said of it.
 import { useEffect, useRef, useState } from "./lib";
+import { mayBeAgain, ProposeAgain } from "./again";
 import { address, place } from "./router";
 import { change, epoch, newIdempotencyKey, Refusal } from "./api";
 import type { ChangeRequest, ItemName, Requirement } from "./answers";
@@ -236,7 +237,7 @@ function Edit({ request }: { request: ChangeRequest }) {
 }
 
 /** What it would do, as it was looked at. */
-function Does({ request }: { request: ChangeRequest }) {
+function Does({ request, again }: { request: ChangeRequest; again: () => void }) {
   const { preview, operations = [] } = request,
     // Who is affected takes the server longer, and is told once what it was asked for is shown.
     whom = useGet(preview?.digest ? `change-requests/${request.id}?impact=true` : "").data?.preview,
@@ -258,11 +259,15 @@ function Does({ request }: { request: ChangeRequest }) {
             unsure={false}
             several
           />
-          <p class="note why-not">
-            {isMine(request)
-              ? "Close it, and propose the change again on top of what there is now."
-              : `${request.author.name} can propose it again on top of what there is now.`}
-          </p>
+          {isMine(request) && mayBeAgain(request) ? (
+            <ProposeAgain request={request} done={again} />
+          ) : (
+            <p class="note why-not">
+              {isMine(request)
+                ? "Close it, and propose the change again on top of what there is now."
+                : `${request.author.name} can propose it again on top of what there is now.`}
+            </p>
+          )}
         </>
       )}
       {preview?.digest ? (
@@ -507,7 +512,7 @@ export function OneRequest({ id }: { id: string }) {
           <Changed items={preview.changedSince} />
         )}
       </div>
-      <Does request={request} />
+      <Does request={request} again={forget} />
       <section class="day">
         <h2>Approvals</h2>
         {(preview || request.approvals.length > 0) && <Needs request={latest} />}
