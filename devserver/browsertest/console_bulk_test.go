@@ -25,6 +25,7 @@ func TestConsoleChangesSeveralItems(t *testing.T) {
 	p.choose(t, "dialog .field select", "production")
 	p.says(t, "dialog .by-item", "new-checkout")
 	p.says(t, "dialog .by-item", "search.suggestions")
+	p.says(t, "dialog .by-item", "No longer uses the default rules.")
 	w.send(t, w.key(t, "Grace", "protected_engineer"), "PATCH", "/v1/flags/new-checkout/environments/development", `{"enabled": false}`)
 	p.says(t, "dialog .box", "Someone else changed this")
 	p.says(t, "dialog .box a.key", "new-checkout")

@@ -294,11 +294,17 @@ export function Deed({
         renew={renew}
         was={
           what === "switch" && where
-            ? (key) => (
-                <Status
-                  status={seen.rows.find((row) => row.key === key)?.environmentStatuses?.[where]}
-                />
-              )
+            ? (one) => {
+                const row = seen.rows.find((row) => row.key === one.key);
+                return (
+                  <>
+                    <Status status={row?.environmentStatuses?.[where]} />
+                    {!one.after && // where the rules are shown it stands there
+                      !row?.serves?.[where] &&
+                      " as the default rules say: no longer uses them."}
+                  </>
+                );
+              }
             : undefined
         }
         cancel={() => {

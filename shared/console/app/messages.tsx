@@ -15,7 +15,7 @@ export function ByItem({
   linked,
 }: {
   results: ItemOutcome[];
-  was?: (key: string) => any;
+  was?: (one: ItemOutcome) => any;
   /** whether a key leads to its item: over a dialog it would lead away from what is begun */
   linked?: boolean;
 }) {
@@ -31,7 +31,7 @@ export function ByItem({
           ) : (
             <code>{one.key}</code>
           )}{" "}
-          {was && <span class="note">now {was(one.key)}</span>}
+          {was && <span class="note">now {was(one)}</span>}
           <Messages messages={one.messages} document={one.after} />
           <RulesOf result={one} />
         </li>

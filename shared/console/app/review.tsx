@@ -3,7 +3,7 @@
 // or are to, is proposed to them.
 import { query, epoch, change, newIdempotencyKey, servedHere, tokenGiven } from "./api";
 import type { Refusal } from "./api";
-import type { ChangeRequest, Outcome, Issue } from "./answers";
+import type { ChangeRequest, ItemOutcome, Outcome, Issue } from "./answers";
 import { loadLists, families } from "./workspace";
 import type { Family } from "./workspace";
 import { useState, useRef, useEffect } from "./lib";
@@ -86,7 +86,7 @@ export function Review({
   /** answers whether the proposal becomes another one, of what is not refused */
   refused?: (refusal: Refusal) => boolean;
   /** what an item of a change set is now */
-  was?: (key: string) => any;
+  was?: (one: ItemOutcome) => any;
 }) {
   const [dry, setDry] = useState({ of: "" } as {
     of: string;
