@@ -62,10 +62,12 @@ func operandWarning(c document.Criterion) string {
 func ruleWarnings(doc *document.Document) []document.Issue {
 	var issues []document.Issue
 	list, before := -2, map[string]document.Spot{} // by what they ask for
+	beginning := map[string]document.Spot{}        // by the property and the beginning that is enough
 	for spot, rule := range doc.Rules() {
 		if spot.Environment != list {
 			list = spot.Environment
 			clear(before)
+			clear(beginning)
 		}
 		asked, open := askedBy(rule)
 		if !open || len(rule.Criteria) == 0 { // which is an error
@@ -75,12 +77,20 @@ func ruleWarnings(doc *document.Document) []document.Issue {
 		if !unreachable {
 			earlier, unreachable = before[asked]
 		}
+		if !unreachable {
+			earlier, unreachable = begun(rule, beginning)
+		}
 		pointer := strings.TrimSuffix(spot.Pointer(), "/value")
 		if unreachable {
 			issues = append(issues, document.Issue{Code: problem.UnreachableRule, Pointer: pointer,
 				Message: "no context comes to this rule: all that it is for are served by " + strings.TrimSuffix(earlier.Pointer(), "/value")})
 		} else if weighted := rule.Value.Weighted; weighted == nil || slices.ContainsFunc(weighted.Arms, func(a document.Arm) bool { return a.Weight > 0 }) {
 			before[asked] = spot
+			if len(rule.Criteria) == 1 {
+				for _, text := range beginningsOf(rule.Criteria[0]) {
+					beginning[rule.Criteria[0].PropertyName+"\x00"+text] = spot
+				}
+			}
 		}
 		for i, c := range rule.Criteria {
 			if slices.ContainsFunc(rule.Criteria[:i], func(other document.Criterion) bool { return evaluation.Exclude(other, c) }) {
@@ -92,6 +102,47 @@ func ruleWarnings(doc *document.Document) []document.Issue {
 		}
 	}
 	return issues
+}
+
+// longestBeginning is how long a text may be that is looked at.
+const longestBeginning = 256
+
+// beginningsOf are the texts that a criterion takes as the beginning of a property; none
+// where it is another criterion, or tells them to nobody.
+func beginningsOf(c document.Criterion) (texts []string) {
+	if c.Operator != "PROP_STARTS_WITH_ONE_OF" || c.ValueToMatch == nil || c.ValueToMatch.Secret() {
+		return nil
+	}
+	for _, item := range c.ValueToMatch.Content.Elements() {
+		text, ok := item.Text()
+		if !ok || text == "" || len(text) > longestBeginning {
+			return nil
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// begun reports whether all that a rule is for begins as an earlier rule asks, such as
+// com.acme.cart.items as com.acme.cart.
+func begun(rule document.Rule, beginning map[string]document.Spot) (earlier document.Spot, is bool) {
+	for _, c := range rule.Criteria {
+		found, at := map[document.Spot]bool{}, document.Spot{}
+		texts := beginningsOf(c)
+		covered := !slices.ContainsFunc(texts, func(text string) bool {
+			for n := 1; n <= len(text); n++ {
+				if spot, known := beginning[c.PropertyName+"\x00"+text[:n]]; known {
+					found[spot], at = true, spot
+					return false
+				}
+			}
+			return true
+		})
+		if covered && len(found) == 1 {
+			return at, true
+		}
+	}
+	return document.Spot{}, false
 }
 
 // askedBy is a text that is the same for rules that ask for the same, "" for one that
