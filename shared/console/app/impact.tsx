@@ -54,7 +54,11 @@ export function Impact({ environment, impact }: { environment: string; impact: F
                 </>
               )}
               <Bare value={v.before} confidential={v.confidential} /> <span aria-label="to">→</span>{" "}
-              <Bare value={v.after} confidential={v.confidential} />
+              {v.confidential && v.before === undefined && v.after === undefined ? (
+                <span class="note">another confidential value</span>
+              ) : (
+                <Bare value={v.after} confidential={v.confidential} />
+              )}
             </li>
           ))}
           {values.length > 8 && <li class="note">and {values.length - 8} more</li>}

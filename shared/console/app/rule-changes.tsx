@@ -1,7 +1,7 @@
 // What a change does to the rules of an item: from what to what.
 import type { Detail, Rule } from "./answers";
 import { rulesIn, Served, Who } from "./rules";
-import { isFallback } from "./rule-lists";
+import { isFallback, isSplit } from "./rule-lists";
 
 type Pair = { before?: Rule; after?: Rule };
 
@@ -75,6 +75,10 @@ export function RuleChanges({ before, after }: { before: Detail; after: Detail }
   );
 }
 
+/** What looks the same whatever it is. */
+const hidden = (value: Rule["value"]) =>
+  !isSplit(value) && Boolean(value.confidential) && !value.decryptWith;
+
 /** One rule, before and after. */
 function Became({ before, after, only }: Pair & { only: boolean }) {
   const rule = (after ?? before) as Rule;
@@ -94,7 +98,13 @@ function Became({ before, after, only }: Pair & { only: boolean }) {
             <span class="arrow" aria-label="becomes">
               →
             </span>
-            {after ? <Served value={after.value} /> : <span class="note">removed</span>}
+            {!after ? (
+              <span class="note">removed</span>
+            ) : before && hidden(before.value) && hidden(after.value) ? (
+              <span class="note">another confidential value</span>
+            ) : (
+              <Served value={after.value} />
+            )}
           </>
         )}
       </div>
