@@ -99,6 +99,7 @@ func TestConsoleSaysThatChanceDecides(t *testing.T) {
 	p.holds(t, ".evaluate select", "production")
 	p.write(t, "#context", `{"user": {"key": "u"}}`)
 	p.says(t, ".split", "user.key falls on")
+	p.says(t, ".evaluate form", "Empty: it is evaluated for u")
 	p.visit(t, "#/flags/chance/why")
 	p.says(t, ".split", "Chosen at random")
 	p.quiet(t)

@@ -35,9 +35,12 @@ export const ContextField = ({
 /** Finds a user by the key, with the properties that were seen last. */
 export function Somebody({
   environment,
+  whose,
   set,
 }: {
   environment: string;
+  /** the key of the context that is evaluated */
+  whose: string;
   set: (text: string) => void;
 }) {
   const [key, setKey] = useState("");
@@ -74,6 +77,9 @@ export function Somebody({
         placeholder="user-1"
         onInput={search}
       />
+      {!key && whose && (
+        <p class="note">Empty: it is evaluated for {whose}, whose context stands below.</p>
+      )}
       <datalist id="somebody-seen">
         {found.map((one) => (
           <option value={one.key}>{[one.name, one.type].filter(Boolean).join(", ")}</option>

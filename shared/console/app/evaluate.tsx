@@ -14,11 +14,15 @@ import { Act, mayNot } from "./may";
 import { contextOf, inLink, written, writtenIn } from "./written";
 import { Explanation } from "./explanation";
 
+/** The type and key of whom a context is of. */
+const whose = (context: any): [string, string] =>
+  Object.entries(context ?? {})
+    .map(([type, properties]): [string, any] => [type, (properties as any)?.key])
+    .find(([, key]) => typeof key === "string" && key !== "") ?? ["", ""];
+
 /** Leads to a rule for whom the context is of, before all others. */
 function ForOne({ context, environment }: { context: any; environment: string }) {
-  const [type, key] = Object.entries(context ?? {})
-    .map(([type, properties]) => [type, (properties as any).key])
-    .find(([, key]) => typeof key === "string" && key !== "") ?? ["", ""];
+  const [type, key] = whose(context);
   if (!key) return null;
   return (
     <p>
@@ -53,7 +57,7 @@ export function Evaluate({ only }: { only: string }) {
     <div class="evaluate">
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
         <EnvironmentChoice />
-        <Somebody environment={environment} set={write} />
+        <Somebody environment={environment} whose={whose(context)[1]} set={write} />
         <ContextField text={written.value} set={write} problem={problem} />
         <p class="note">
           <Link />{" "}

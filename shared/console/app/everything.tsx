@@ -19,6 +19,8 @@ export function Everything({ context, environment }: { context: any; environment
   const [first] = useState(() => place.peek().query.get("why")); // of a link: it stands on top
   const shown = place.value.query.get("why"),
     show = (key: string | null) => refine({ why: key });
+  // The value of a row that is opened is that of the answer which tells why.
+  const why = useEvaluations(shown ? context : undefined, environment, [shown ?? ""], true);
   if (answer.problem) return <Problem problem={answer.problem} />;
   if (!answer.data) return <Coming />;
   const wanted = words.toLowerCase(),
@@ -41,7 +43,8 @@ export function Everything({ context, environment }: { context: any; environment
       </label>
       <ul class="got">
         {found.slice(0, mostShown).map((key) => {
-          const one: Evaluation = answer.data.evaluations[key];
+          const one: Evaluation =
+            (shown === key && why.data?.evaluations[key]) || answer.data.evaluations[key];
           return (
             <li key={key}>
               <div class="line">
@@ -66,7 +69,7 @@ export function Everything({ context, environment }: { context: any; environment
                   Why
                 </button>
               </div>
-              {shown === key && <Why context={context} environment={environment} itemKey={key} />}
+              {shown === key && <Why answer={why} itemKey={key} />}
             </li>
           );
         })}

@@ -93,16 +93,14 @@ export function Explanation({ rules, nested }: { rules: Tried[]; nested?: boolea
   );
 }
 
+/** Why an item has its value, of the answer that has this value. */
 export function Why({
-  context,
-  environment,
+  answer: { data, problem },
   itemKey,
 }: {
-  context: any;
-  environment: string;
+  answer: ReturnType<typeof useEvaluations>;
   itemKey: string;
 }) {
-  const { data, problem } = useEvaluations(context, environment, [itemKey], true);
   if (problem) return <Problem problem={problem} />;
   if (!data) return <Coming lines={2} />;
   const one = data.evaluations[itemKey];
