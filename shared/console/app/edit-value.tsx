@@ -13,9 +13,10 @@ import { Rollout, wrongShares } from "./rollout";
 import type { Arm } from "./rollout";
 import { Allowed, inValue, useSchemaOf } from "./schema";
 import type { Mark } from "./editor/editor";
+import { Icon } from "./icons";
 import { Inherits } from "./inherits";
 import { secret } from "./drafts";
-import { Stored } from "./words";
+import { Stored, sentence } from "./words";
 import { Review } from "./review";
 import type { Issue, Value } from "./answers";
 
@@ -58,6 +59,7 @@ export function Edit({
   );
   const { kind, text, arms, replace, from, at, goal, steps } = work;
   const [told, tell] = useState([] as Mark[]); // what the API says of the value
+  const [cautions, caution] = useState([] as string[]);
   const document = seen?.document,
     type = document?.valueType;
   const { rules: all, inherited } = rulesIn(document ?? {}, scope),
@@ -194,6 +196,12 @@ export function Edit({
               schema={schema}
               autofocus
             />
+            {cautions.map((text) => (
+              <div class="box warn">
+                <Icon name="warning" />
+                <p>{text}</p>
+              </div>
+            ))}
             {document?.schemaKey && <Allowed schemaKey={document.schemaKey} />}
           </>
         )}
@@ -220,10 +228,14 @@ export function Edit({
         itemKey={itemKey}
         before={document}
         renew={renew}
+        near={(warning: Issue) => kind === "value" && isNear(warning)}
         {...ends}
         tell={(issues: (Issue & { warning?: boolean })[]) => {
           const mine = kind === "value" ? inValue(issues) : [];
           tell(mine);
+          caution(
+            issues.filter((one) => one.warning && isNear(one)).map((one) => sentence(one.message)),
+          );
           return mine.length > 0 && mine.length === issues.filter((one) => !one.warning).length;
         }}
         proposal={
@@ -252,6 +264,9 @@ export function Edit({
     </>
   );
 }
+
+/** Whether it is about the value. */
+const isNear = ({ path }: Issue) => /\/value(\/|$)/.test(path ?? "");
 
 /** What is said of a value, below its field. */
 const wordsOf = (marks: Mark[]) =>

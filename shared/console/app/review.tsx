@@ -74,6 +74,7 @@ export function Review({
   tell,
   was,
   refused,
+  near,
 }: {
   proposal: Proposal;
   family?: Family;
@@ -85,6 +86,8 @@ export function Review({
   tell?: (issues: (Issue & { warning?: boolean })[]) => boolean | void;
   /** answers whether the proposal becomes another one, of what is not refused */
   refused?: (refusal: Refusal) => boolean;
+  /** whether a warning stands where it is about */
+  near?: (warning: Issue) => boolean;
   /** what an item of a change set is now */
   was?: (one: ItemOutcome) => any;
 }) {
@@ -237,12 +240,14 @@ export function Review({
                   {outcome.preservedTargetingRuleCount === 1 ? "it is" : "they are"}.
                 </p>
               ) : null}
-              {(outcome.warnings ?? []).map((warning) => (
-                <div class="box warn">
-                  <Icon name="warning" />
-                  <p>{warning.message}</p>
-                </div>
-              ))}
+              {(outcome.warnings ?? [])
+                .filter((one) => !near?.(one))
+                .map((warning) => (
+                  <div class="box warn">
+                    <Icon name="warning" />
+                    <p>{warning.message}</p>
+                  </div>
+                ))}
               {reviewed.length > 0 && (
                 <div class={goesPast ? "box warn" : "box"}>
                   <Icon name={goesPast ? "warning" : "lock"} />
