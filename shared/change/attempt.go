@@ -157,6 +157,8 @@ type write struct {
 	restores, copies bool
 	// stops: it has everybody served one value of its own, and resumes takes that away.
 	stops, resumes bool
+	// undoes is what has been read of the commit that it takes back; nil for other writes.
+	undoes *reversion
 	// touches is what has to be authorized; nil is whatever differs.
 	touches func(a *attempt) access.Write
 	// edit makes the new document of the base.

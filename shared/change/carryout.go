@@ -3,9 +3,11 @@ package change
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
 )
@@ -31,6 +33,9 @@ type result struct {
 // It makes the answer by tell, which is asked before there is a commit where the answer
 // is remembered with that. A request that has landed already has no result.
 func (w *Writer) carryOut(ctx context.Context, r Request, message string, writes []write, tell func(*result) any) (*result, error) {
+	if err := refusal.Malformed(r.guardIssues(w.service.settings.Files)...); err != nil {
+		return nil, err
+	}
 	state, err := w.begin(ctx, false)
 	if err != nil {
 		return nil, err
@@ -129,7 +134,7 @@ func (s *Service) land(ctx context.Context, state *State, done *result, r Reques
 	done.when = s.settings.Now()
 	draft := p.draft(state, done.when)
 	draft.Message, draft.RequestID, draft.Turn = p.message(message, state.Principal), r.ID, turn
-	for _, trailer := range trailers { // below those that are there
+	for _, trailer := range slices.Concat(p.guardTrailers(r), trailers) { // below those that are there
 		draft.Message += trailer + "\n"
 	}
 	if draft.Approved = len(trailers) > 0; draft.Approved {

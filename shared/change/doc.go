@@ -35,6 +35,9 @@
 //     refers to what is not there.
 //   - An undo takes back what one commit did to an item and nothing else: right
 //     after the commit, to the byte.
+//   - Where others have to approve changes, a commit is taken back without them by the
+//     service account that it has named as its guard when it was made (guard.go), once,
+//     and never what needed no approval itself.
 //   - Each write of a change set needs the permission that it needs alone, after those
 //     before it; a token is compared with the item as it was before all of them. What they
 //     decode and make, read of the history, and hold against schemas is bounded for all

@@ -115,15 +115,15 @@ func (b *batch) now() time.Time {
 }
 
 // review says of which environments a plan has to be reviewed. What only stops something
-// is never held up: a pause to the off value, and a resumption that leaves what stood
-// before the pause.
+// is never held up: a pause to the off value, a resumption that leaves what stood
+// before the pause, and what a guard takes back.
 func (p *plan) review(ctx context.Context, b *batch) error {
 	p.reviewed = p.toReview()
 	if len(p.reviewed) == 0 {
 		return nil
 	}
 	for _, a := range p.final {
-		exempt := a.touched == 1 && a.stopsToOff()
+		exempt := a.touched == 1 && (a.stopsToOff() || a.undoneByGuard())
 		if !exempt && a.touched == 1 && a.write.resumes {
 			var err error
 			if exempt, err = a.restoresPaused(ctx); err != nil {

@@ -26,6 +26,8 @@ type Request struct {
 	Idempotency *Idempotency
 	// Impact asks a dry run for what the write does to the contexts that were saved.
 	Impact bool
+	// Guard is the name of a service account that may take the change back; "" for none.
+	Guard string
 	// Malformed is what the reader of the request has found wrong already: a
 	// field that is not known, one of another type. It is reported together
 	// with what is found here, and in its turn.

@@ -122,8 +122,9 @@ func revert(t document.Type, key string, r Reversion) write {
 		acceptsInvalid: true,
 		restores:       true,
 	}
-	w.edit = v.undo
+	w.edit, w.undoes = v.undo, v
 	if r.Mode == modeRestore {
+		w.undoes = nil
 		w.edit, w.checkAll = func(a *attempt) (*edit.Edited, error) { return edit.Restore(a.version(), v.after), nil }, true
 	}
 	return w
@@ -194,6 +195,8 @@ type reversion struct {
 	Reversion
 	commit        string       // in full
 	before, after edit.Version // the item before the commit, and at it
+	guarded       feed.Guarded // what the commit says
+	undone        bool         // since then, by a commit that says so
 }
 
 func (v *reversion) prepare(ctx context.Context, a *attempt) error {
@@ -239,7 +242,7 @@ func (v *reversion) read(ctx context.Context, a *attempt) error {
 	if a.last == sha && a.file.Last.Parent != "" {
 		commit = a.file.Last
 	} else if v.Mode == modeUndo || !a.existed {
-		if commit, err = a.touching(ctx, sha); err != nil {
+		if commit, v.undone, err = a.touching(ctx, sha); err != nil {
 			return err
 		}
 	}
@@ -251,7 +254,8 @@ func (v *reversion) read(ctx context.Context, a *attempt) error {
 		return a.isDocument(sha, after)
 	case commit == nil:
 		return fault.New(fault.Unprocessable, "the commit %s did not touch the %s: there is nothing to undo; its history lists those that did", sha, what)
-	case commit.Parent == "":
+	}
+	if v.guarded = feed.GuardedBy(*commit); commit.Parent == "" {
 		v.before = edit.Version{}
 		return nil
 	}
@@ -306,25 +310,28 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 
 // touching looks for a commit among those that touched the item, nil for none. It
 // notes which one did last where there is no item, and answers 404 where there
-// never was one.
-func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit, error) {
+// never was one. It reports whether a later one says that it takes that one back.
+func (a *attempt) touching(ctx context.Context, sha string) (found *repository.Commit, undone bool, err error) {
 	newest := ""
 	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
 		commits, err := a.batch.state.Repository.History(ctx, a.batch.head.Snapshot.Head, page)
 		if newest == "" && len(commits) > 0 {
 			newest = commits[0].SHA
 		}
+		for _, c := range commits {
+			undone = undone || slices.Contains(feed.GuardedBy(c).Undoes, sha)
+		}
 		return commits, err
 	}
-	found, err := feed.Find(ctx, history, sha, repository.Page{Path: a.path, Limit: maxLookedThrough})
+	found, err = feed.Find(ctx, history, sha, repository.Page{Path: a.path, Limit: maxLookedThrough})
 	switch {
 	case err != nil || a.existed:
-		return found, err
+		return found, undone, err
 	case newest == "":
-		return nil, refusal.NoSuch(a.write.t, a.write.key)
+		return nil, false, refusal.NoSuch(a.write.t, a.write.key)
 	}
 	a.last = newest
-	return found, nil
+	return found, undone, nil
 }
 
 // version is the item as the edit finds it.
@@ -339,6 +346,9 @@ func (a *attempt) version() edit.Version {
 }
 
 func (v *reversion) undo(a *attempt) (*edit.Edited, error) {
+	if now := a.version(); v.undone && v.isGuard(a.batch.state.Principal) { // it comes late
+		return &edit.Edited{Tree: now.Tree, Text: now.Text}, nil
+	}
 	edited, pointers := edit.Undo(a.version(), v.before, v.after)
 	if len(pointers) == 0 {
 		return edited, nil

@@ -32,6 +32,35 @@ const (
 	ReviewExempt = "Svc-Review-Exempt: "
 )
 
+// The trailers of guards: see Guarded.
+const (
+	Guard = "Svc-Guard: " // the name of the service account that may take the commit back
+	// Of an undo of such commits: their ids.
+	Undoes = "Svc-Undoes: "
+)
+
+// Guarded is what a commit says of guards.
+type Guarded struct {
+	Guard  string   // whom it names; "" for nobody
+	Undoes []string // commits that named one
+	// Exempt: nobody had to approve it, since it only stops something.
+	Exempt bool
+}
+
+// GuardedBy reads that of a commit: nothing of what anybody else has committed, whose
+// trailers prove nothing.
+func GuardedBy(c repository.Commit) (g Guarded) {
+	if !ours(c) {
+		return g
+	}
+	_, trailers := splitTrailers(c.Message)
+	g.Guard, g.Exempt = trailers[Guard], trailers[ReviewExempt] != ""
+	if undone := trailers[Undoes]; undone != "" {
+		g.Undoes = strings.Split(undone, ", ")
+	}
+	return g
+}
+
 // MessageOfOne is the message of a commit that changes one item. It is as
 // short as it can be for readMessages to find the same messages in it again.
 func MessageOfOne(messages []activity.Message, by access.Principal) string {
@@ -176,7 +205,7 @@ func splitTrailers(text string) (rest string, trailers map[string]string) {
 }
 
 func trailerOf(line string) string {
-	for _, name := range []string{principalTrailer, changesTrailer, ChangeRequest, RequestedBy, ApprovedBy, ReviewBypassed, ReviewExempt} {
+	for _, name := range []string{principalTrailer, changesTrailer, ChangeRequest, RequestedBy, ApprovedBy, ReviewBypassed, ReviewExempt, Guard, Undoes} {
 		if strings.HasPrefix(line, name) {
 			return name
 		}

@@ -1,0 +1,61 @@
+package change
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
+)
+
+// A guard is a service account that a commit has named when it was made, and that may take
+// it back where others have to approve changes: what only stops something is not held up.
+// Whether there is such an account, and may edit, is asked when it does so.
+
+// maxGuard is how many characters the name of one has at most.
+const maxGuard = 100
+
+// guardIssues are what is wrong with the name of a guard by itself.
+func (r Request) guardIssues(files bool) (issues []document.Issue) {
+	switch {
+	case r.Guard == "":
+		return nil
+	case files:
+		issues = []document.Issue{{Pointer: "/guard", Message: "files keep no commits that a guard could take back; leave guard out"}}
+	case r.Guard != access.PlainName(r.Guard) || utf8.RuneCountInString(r.Guard) > maxGuard:
+		issues = []document.Issue{{Pointer: "/guard", Message: "guard is the name or the id of a service account, in one line of at most 100 characters, as svc key list has it"}}
+	}
+	return r.with(issues)
+}
+
+// guardTrailers are what a plan's commit says of guards.
+func (p *plan) guardTrailers(r Request) (trailers []string) {
+	if r.Guard != "" {
+		trailers = append(trailers, feed.Guard+r.Guard)
+	}
+	var undoes []string
+	for _, a := range p.final {
+		if v := a.write.undoes; v != nil && v.guarded.Guard != "" && !slices.Contains(undoes, v.commit) {
+			undoes = append(undoes, v.commit)
+		}
+	}
+	if len(undoes) > 0 {
+		trailers = append(trailers, feed.Undoes+strings.Join(undoes, ", "))
+	}
+	return trailers
+}
+
+// isGuard reports whether a principal is the one that the commit has named.
+func (v *reversion) isGuard(p access.Principal) bool {
+	named := v.guarded.Guard
+	return named != "" && p.Type == access.PrincipalServiceAccount && (named == p.Name || named == string(p.ID))
+}
+
+// undoneByGuard reports whether a write takes back what a commit did, for the guard that it
+// has named. What nobody had to approve since it stops something is not taken back so.
+func (a *attempt) undoneByGuard() bool {
+	v := a.write.undoes
+	return v != nil && a.previous == nil && !v.guarded.Exempt && v.isGuard(a.batch.state.Principal)
+}
