@@ -50,6 +50,7 @@ type Activity struct {
 	Type             *string            `json:"type"`
 	Key              *string            `json:"key"`
 	Messages         []activity.Message `json:"messages"`
+	Guard            string             `json:"guard,omitempty"` // who may take the commit back
 	// Items are the first of those that a commit as a whole touched, and ItemCount how many
 	// these are.
 	Items     []Item `json:"items,omitempty"`
@@ -263,6 +264,7 @@ func (t trace) activity() Activity {
 		AuthorName:       t.commit.Author.Name,
 		AuthorEmail:      t.commit.Author.Email,
 		IsServiceAccount: byServiceAccount(t.commit),
+		Guard:            GuardedBy(t.commit).Guard,
 	}
 	if t.touch == nil {
 		e.Action, e.Messages = wholeCommit(t.commit)

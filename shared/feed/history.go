@@ -27,6 +27,7 @@ type HistoryEntry struct {
 	CommitterEmail   string `json:"committerEmail"`
 	Date             string `json:"date"`
 	IsServiceAccount bool   `json:"isServiceAccount"`
+	Guard            string `json:"guard,omitempty"` // who may take it back
 }
 
 // History returns an item's history: all of it, or the page asked for. An item
@@ -81,6 +82,7 @@ func (r *Reader) historyPage(commits []repository.Commit, b Bounds) *History {
 			CommitterEmail:   c.Committer.Email,
 			Date:             project.Date(c.Author.When),
 			IsServiceAccount: byServiceAccount(c),
+			Guard:            GuardedBy(c).Guard,
 		})
 	}
 	return h

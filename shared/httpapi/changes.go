@@ -32,8 +32,8 @@ var (
 )
 
 // elsewhereInPatch are the fields of a PATCH's body that stand beside the body of an
-// operation.
-var elsewhereInPatch = []string{"expectedCommitSha", "environment"}
+// operation, or beside all of them.
+var elsewhereInPatch = []string{"expectedCommitSha", "environment", guard}
 
 // operationOf reads an operation of a change set. What is wrong with it goes along.
 func (c *call) operationOf(tree *jsontree.Node) (change.Operation, error) {
@@ -84,7 +84,7 @@ func (c *call) operationOf(tree *jsontree.Node) (change.Operation, error) {
 	var r change.Request
 	switch op {
 	case "create":
-		r.Malformed, err = c.bodyIssues(creations[t], body)
+		r.Malformed, err = c.bodyIssues(creations[t], body, guard)
 	case "patch":
 		r.Malformed, err = c.bodyIssues(patches[t], body, elsewhereInPatch...)
 	}

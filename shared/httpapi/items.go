@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"maps"
 
@@ -130,12 +131,15 @@ func reversion(r change.Request, body *jsontree.Node) change.Reversion {
 // parameter of the query where it has none.
 const expectedCommit = "expectedCommitSha"
 
+// guard is who may take a write back: a field of its body, or a parameter likewise.
+const guard = "guard"
+
 func token(body *jsontree.Node) *string { return optional(body.Get(expectedCommit).Text()) }
 
 // write is what every write has. What is wrong with its shape goes along, so
 // that control tells all of it at once.
 func (c *call) write() change.Request {
-	r := change.Request{ID: c.id, DryRun: c.dryRun(), Impact: c.query["impact"] == "true", Idempotency: c.once, Malformed: c.issues}
+	r := change.Request{ID: c.id, DryRun: c.dryRun(), Impact: c.query["impact"] == "true", Idempotency: c.once, Malformed: c.issues, Guard: cmp.Or(text(c.body, guard), c.query[guard])}
 	if r.Impact && !r.DryRun {
 		r.Malformed = append(r.Malformed[:len(r.Malformed):len(r.Malformed)], document.Issue{Pointer: "?impact",
 			Message: "impact is told before a write is made: send dryRun=true with it, or leave it out"})

@@ -37,7 +37,9 @@ func ChangeRequests() Group {
 		"withdrawApproval": at(func(ctx context.Context, c *call, d *request.Desk) (any, error) {
 			return d.Withdraw(ctx, id(c), c.issues)
 		}),
-		"applyChangeRequest": at(func(ctx context.Context, c *call, d *request.Desk) (any, error) { return d.Apply(ctx, id(c), c.issues) }),
+		"applyChangeRequest": at(func(ctx context.Context, c *call, d *request.Desk) (any, error) {
+			return d.Apply(ctx, id(c), c.write())
+		}),
 		"closeChangeRequest": at(func(ctx context.Context, c *call, d *request.Desk) (any, error) { return d.Close(ctx, id(c), c.issues) }),
 		"commentOnChangeRequest": at(func(ctx context.Context, c *call, d *request.Desk) (any, error) {
 			return d.Comment(ctx, id(c), text(c.body, "text"), c.issues)

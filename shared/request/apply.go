@@ -9,7 +9,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/change"
-	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/refusal"
@@ -75,9 +74,9 @@ func (d *Desk) ended(ctx context.Context, r *Request, by Mark, answer *change.An
 }
 
 // Apply makes the request's commit, if it is approved as what it is about stands by then.
-// One that was applied is told as such.
-func (d *Desk) Apply(ctx context.Context, id string, malformed []document.Issue) (*Detail, error) {
-	if err := cmp.Or(d.replay(ctx), refusal.Malformed(malformed...)); err != nil || d.answered() {
+// One that was applied is told as such. What it has been asked as names the guard.
+func (d *Desk) Apply(ctx context.Context, id string, asked change.Request) (*Detail, error) {
+	if err := cmp.Or(d.replay(ctx), refusal.Malformed(asked.Malformed...)); err != nil || d.answered() {
 		return nil, err
 	}
 	r, err := d.find(ctx, id)
@@ -95,7 +94,7 @@ func (d *Desk) Apply(ctx context.Context, id string, malformed []document.Issue)
 	if err != nil {
 		return nil, err
 	}
-	c.Idempotency = applying(r)
+	c.Idempotency, c.Guard = applying(r), asked.Guard
 	_, err = d.Writer(onceOf(r)).Carry(ctx, c, func(ctx context.Context, state *change.State, at *change.Decided) ([]string, error) {
 		return d.approved(ctx, r.Number, c.Canonical, mark, at)
 	})

@@ -1,0 +1,54 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/access"
+)
+
+// TestAGuardTakesBackWhatOthersApproved, and nobody else does without them.
+func TestAGuardTakesBackWhatOthersApproved(t *testing.T) {
+	w := reviewing(t, `{"production": {"approvals": 1}}`)
+	ada, grace, bot := w.newKey(access.KindUser, "engineer"), w.newKey(access.KindUser, "engineer"), w.newKey(access.KindServiceAccount, "engineer")
+	named := w.as(bot, "GET", "/whoami", "").ok().text("/principal/id")
+	w.as(ada, "PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true, "guard": "`+named+`"}`).ok()
+	proposed := w.propose(ada, darkInProd)
+	w.approve(grace, proposed).ok()
+	commit := w.as(ada, "POST", proposed+"/apply?guard="+named, "").ok().text("/commitSha")
+	for _, list := range []string{"/flags/checkout.redesign/history", "/activity"} {
+		if told := string(w.get(list).ok().body); strings.Count(told, `"guard":"`+named+`"`) != 2 || strings.Contains(told, "Svc-") {
+			t.Errorf("%s says %s", list, told)
+		}
+	}
+	undo := fmt.Sprintf(`{"message": "error rate 0.2", "operations": [{"op": "revert", "commitSha": %q, "mode": "undo"}]}`, commit)
+	w.want(w.as(ada, "POST", "/changes", undo), required)
+	w.want(w.as(w.newKey(access.KindServiceAccount, "engineer"), "POST", "/changes", undo), required)
+	dry := w.as(bot, "POST", "/changes?dryRun=true", undo).ok()
+	done := w.as(bot, "POST", "/changes", undo).ok()
+	if dry.at("/reviewRequired") != nil || done.at("/changed") != true {
+		t.Errorf("%s, then %s", dry.body, done.body)
+	}
+	if again := w.as(bot, "POST", "/changes", undo).ok(); again.at("/changed") != false {
+		t.Errorf("again: %s", again.body)
+	}
+}
+
+func TestWhereGuardsAreNamed(t *testing.T) {
+	w := newWorld(t, shop())
+	for _, test := range []struct{ method, path, body, issue string }{
+		{"PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true, "guard": 1}`, "/guard"},
+		{"PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true, "guard": ""}`, "/guard"},
+		{"PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true, "guard": "a\nb"}`, "/guard"},
+		{"POST", "/flags/checkout.redesign/environments/staging/pause", `{"guard": "a"}`, "/guard"},
+		{"POST", "/changes", `{"guard": "a ", "operations": [{"op": "fold"}]}`, "/guard"},
+		{"POST", "/changes", `{"operations": [{"op": "patch", "type": "feature_flag", "key": "checkout.redesign", "environment": "staging", "body": {"enabled": true, "guard": "a"}}]}`, "/operations/0/body/guard"},
+		{"POST", "/changes", `{"operations": [{"op": "create", "type": "feature_flag", "body": {"key": "x", "guard": "a"}}]}`, "/operations/0/body/guard"},
+	} {
+		a := w.do(test.method, test.path, test.body)
+		if got := a.refused(); got != "400 BAD_REQUEST" || a.text("/details/issues/0/path") != test.issue {
+			t.Errorf("%s %s: %s %s", test.path, test.body, got, a.body)
+		}
+	}
+}
