@@ -33,7 +33,7 @@ func (o operation) named(done string) error {
 
 func newCopy(in Invocation) *cobra.Command {
 	var f remoteFlags
-	var tag, message string
+	var tag, message, guard string
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "copy <from> <to> [key]...",
@@ -53,23 +53,27 @@ changes. Whatever inherits the default rules in the one inherits them in the oth
 			if err != nil {
 				return err
 			}
-			return in.carryOut(cmd, api, o, "copied", message, dryRun)
+			return in.carryOut(cmd, api, o, "copied", message, guard, dryRun)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&tag, "tag", "", "copy what has this tag")
 	flags.StringVarP(&message, "message", "m", "", "what the commit's message begins with, such as why")
+	flags.StringVar(&guard, "guard", "", guardUsage)
 	flags.BoolVar(&dryRun, "dry-run", false, "only print what would change")
 	f.add(cmd)
 	return cmd
 }
 
+const guardUsage = "service account that may take the commit back without approval, by name or id"
+
 // carryOut carries an operation out as one commit, and prints what it changes.
-func (in Invocation) carryOut(cmd *cobra.Command, api *remote.Client, o operation, done, message string, dryRun bool) error {
+func (in Invocation) carryOut(cmd *cobra.Command, api *remote.Client, o operation, done, message, guard string, dryRun bool) error {
 	body, err := json.Marshal(struct {
 		Message    string      `json:"message,omitempty"`
+		Guard      string      `json:"guard,omitempty"`
 		Operations []operation `json:"operations"`
-	}{message, []operation{o}})
+	}{message, guard, []operation{o}})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ were before the pause, to the byte.`,
 // pauseCommand has a command carry out an operation of an environment.
 func pauseCommand(in Invocation, o operation, done string, cmd *cobra.Command) *cobra.Command {
 	var f remoteFlags
-	var message, serve string
+	var message, serve, guard string
 	var dryRun bool
 	cmd.Args = cli.Arguments("an environment is one of the workspace, such as production")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -53,12 +53,14 @@ func pauseCommand(in Invocation, o operation, done string, cmd *cobra.Command) *
 		if err != nil {
 			return err
 		}
-		return in.carryOut(cmd, api, o, done, message, dryRun)
+		return in.carryOut(cmd, api, o, done, message, guard, dryRun)
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Tag, "tag", "", "what has this tag")
 	if o.Op == "pause" {
 		flags.StringVar(&serve, "serve", "", "what everybody is served, as JSON")
+	} else {
+		flags.StringVar(&guard, "guard", "", guardUsage)
 	}
 	flags.StringVarP(&message, "message", "m", "", "what the commit's message begins with, such as why")
 	flags.BoolVar(&dryRun, "dry-run", false, "only print what would change")

@@ -18,8 +18,8 @@ import (
 // pushFlags are the flags of svc push.
 type pushFlags struct {
 	remoteFlags
-	datadir, message string
-	dryRun, delete   bool
+	datadir, message, guard string
+	dryRun, delete          bool
 }
 
 func newPush(in Invocation) *cobra.Command {
@@ -47,6 +47,7 @@ The key comes from ` + keyVariable + ` or from a file, never from the command li
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	f.add(cmd)
 	flags.StringVarP(&f.message, "message", "m", "", "what the commit's message begins with, such as why")
+	flags.StringVar(&f.guard, "guard", "", guardUsage)
 	flags.BoolVar(&f.delete, "delete", false, "delete the items whose files were deleted here")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would change")
 	return cmd
@@ -57,7 +58,7 @@ func (in Invocation) push(cmd *cobra.Command, f pushFlags, files []string) error
 	if err != nil {
 		return err
 	}
-	options := pull.PushOptions{Delete: f.delete, Message: f.message, DryRun: f.dryRun}
+	options := pull.PushOptions{Delete: f.delete, Message: f.message, Guard: f.guard, DryRun: f.dryRun}
 	for _, file := range files {
 		path, err := filepath.Rel(dir, in.Absolute(file))
 		if err != nil || !filepath.IsLocal(path) {

@@ -33,7 +33,7 @@ does not count any more.`,
 		requestCommand(in, "unapprove <id>", "Take your approval back", "unapprove 12", func(r *requestCall) error {
 			return r.write(http.MethodDelete, "/approvals", nil, "approval taken back")
 		}),
-		requestCommand(in, "apply <id>", "Apply a change request, as one commit", "apply 12", func(r *requestCall) error { return r.write(http.MethodPost, "/apply", nil, "") }),
+		newRequestApply(in),
 		requestCommand(in, "close <id>", "Close a change request without applying it", "close 12", func(r *requestCall) error { return r.write(http.MethodPost, "/close", nil, "") }),
 		requestCommand(in, "comment <id> <text>", "Comment on a change request", `comment 12 "Why everybody at once?"`, func(r *requestCall) error {
 			body, err := json.Marshal(map[string]string{"text": r.args[1]})
@@ -72,6 +72,19 @@ func requestCommand(in Invocation, use, short, example string, work func(*reques
 		},
 	}
 	f.add(cmd)
+	return cmd
+}
+
+func newRequestApply(in Invocation) *cobra.Command {
+	var guard string
+	cmd := requestCommand(in, "apply <id>", "Apply a change request, as one commit", "apply 12", func(r *requestCall) error {
+		path := "/apply"
+		if guard != "" {
+			path += "?" + url.Values{"guard": {guard}}.Encode()
+		}
+		return r.write(http.MethodPost, path, nil, "")
+	})
+	cmd.Flags().StringVar(&guard, "guard", "", guardUsage)
 	return cmd
 }
 

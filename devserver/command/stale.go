@@ -64,7 +64,7 @@ themselves. Nobody is served anything else by it.`, keyVariable),
 				if err != nil {
 					return err
 				}
-				return in.carryOut(cmd, api, operation{Op: "fold"}, "folded", "", false)
+				return in.carryOut(cmd, api, operation{Op: "fold"}, "folded", "", "", false)
 			}
 			list, notes, err := in.stale(cmd, f, days)
 			if err != nil {

@@ -65,7 +65,7 @@ func (s *server) proposeChange(ctx context.Context, arguments *jsontree.Node) (a
 
 // propose tries operations out, and keeps them for apply_proposal.
 func (s *server) propose(ctx context.Context, operations []*jsontree.Node, arguments *jsontree.Node) (answer, error) {
-	set := object(taken(arguments, "message"), jsontree.Field("operations", jsontree.NewArray(operations...)))
+	set := object(taken(arguments, "message"), taken(arguments, "guard"), jsontree.Field("operations", jsontree.NewArray(operations...)))
 	impact, said := arguments.Get("impact").Bool()
 	would, err := s.API.Change(ctx, remote.ChangeSet{Body: set.Compact(), DryRun: true, Impact: impact || !said})
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *server) propose(ctx context.Context, operations []*jsontree.Node, argum
 	}
 	tree.Set("results", results(would))
 	if would.Changed && len(would.ReviewRequired) > 0 {
-		tree.Set("hint", jsontree.NewString("others have to approve this: apply_proposal with changeRequest, a title, sends it to them"))
+		tree.Set("hint", jsontree.NewString("others have to approve this: apply_proposal with changeRequest, a title, sends it to them, without the guard, which is named by who applies it"))
 	}
 	if !would.Changed {
 		tree.Set("hint", jsontree.NewString("everything is like this already: there is nothing to apply"))

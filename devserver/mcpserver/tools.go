@@ -98,6 +98,7 @@ var tools = []tool{
 				"serve": {"description": "Of a pause: what everybody gets."},
 				"commitSha": {"type": "string"},
 				"mode": {"type": "string", "enum": ["undo", "restore"]}}}},
+			"guard": {"type": "string", "minLength": 1, "maxLength": 100, "description": "The name of a service account that may take the commit back without approval. Not of a change request: who applies it names one."},
 			` + messageArgument + `, ` + impactArgument,
 		required: `"operations"`,
 	},

@@ -27,6 +27,7 @@ type PushOptions struct {
 	// Delete deletes in the workspace what was deleted here.
 	Delete  bool
 	Message string // of the commit
+	Guard   string // that it names; "" for none
 	DryRun  bool
 }
 
@@ -231,8 +232,9 @@ func (p *Push) encode() error {
 	var err error
 	p.body, err = json.Marshal(struct {
 		Message    string      `json:"message,omitempty"`
+		Guard      string      `json:"guard,omitempty"`
 		Operations []operation `json:"operations"`
-	}{p.options.Message, all})
+	}{p.options.Message, p.options.Guard, all})
 	if err == nil && (len(all) > maxOperations || len(p.body) > maxBody) {
 		err = fmt.Errorf("the push has %d operations and %d bytes, and a change set may have %d and %d; name files to push fewer at a time (schemas and segments first), or git push the directory's files into the workspace's repository",
 			len(all), len(p.body), maxOperations, maxBody)
