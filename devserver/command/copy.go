@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -21,6 +22,10 @@ type operation struct {
 	Keys        []string        `json:"keys,omitempty"`
 	Tag         string          `json:"tag,omitempty"`
 	Serve       json.RawMessage `json:"serve,omitempty"`
+	Type        document.Type   `json:"type,omitempty"`
+	Key         string          `json:"key,omitempty"`
+	CommitSHA   string          `json:"commitSha,omitempty"`
+	Mode        string          `json:"mode,omitempty"`
 }
 
 // named refuses an operation that does not name its items, or twice.
@@ -69,11 +74,7 @@ const guardUsage = "service account that may take the commit back without approv
 
 // carryOut carries an operation out as one commit, and prints what it changes.
 func (in Invocation) carryOut(cmd *cobra.Command, api *remote.Client, o operation, done, message, guard string, dryRun bool) error {
-	body, err := json.Marshal(struct {
-		Message    string      `json:"message,omitempty"`
-		Guard      string      `json:"guard,omitempty"`
-		Operations []operation `json:"operations"`
-	}{message, guard, []operation{o}})
+	body, err := changeSet(message, guard, o)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,25 @@ func (in Invocation) carryOut(cmd *cobra.Command, api *remote.Client, o operatio
 	if err != nil {
 		return fmt.Errorf("nothing %s: %w", done, err)
 	}
-	changed := 0
+	changed := in.sayResults(answer)
+	for _, w := range answer.Warnings {
+		fmt.Fprintf(in.Stderr, "warning: %s\n", terminal.Escape(w.Message))
+	}
+	in.sayChanged(changed, terminal.Escape(answer.CommitSHA), dryRun)
+	return nil
+}
+
+// changeSet is the body of one of a single operation.
+func changeSet(message, guard string, o operation) ([]byte, error) {
+	return json.Marshal(struct {
+		Message    string      `json:"message,omitempty"`
+		Guard      string      `json:"guard,omitempty"`
+		Operations []operation `json:"operations"`
+	}{message, guard, []operation{o}})
+}
+
+// sayResults prints what came of a change set in words, and tells how many items it changes.
+func (in Invocation) sayResults(answer *remote.Changed) (changed int) {
 	for _, r := range answer.Results {
 		for _, m := range r.Messages {
 			fmt.Fprintf(in.Stdout, "%s %s: %s\n", terminal.Escape(r.Type.Noun()), terminal.Quote(r.Key), terminal.Escape(m.Message))
@@ -93,11 +112,7 @@ func (in Invocation) carryOut(cmd *cobra.Command, api *remote.Client, o operatio
 			changed++
 		}
 	}
-	for _, w := range answer.Warnings {
-		fmt.Fprintf(in.Stderr, "warning: %s\n", terminal.Escape(w.Message))
-	}
-	in.sayChanged(changed, terminal.Escape(answer.CommitSHA), dryRun)
-	return nil
+	return changed
 }
 
 // sayChanged ends what a change set is told with.
