@@ -19,8 +19,10 @@ import (
 	"svc.example/svc/devserver/inventory"
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/guard"
 	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
 )
 
 // guardFlags are the flags of svc guard.
@@ -162,7 +164,7 @@ func lastChange(ctx context.Context, api *remote.Client, key, environment string
 		var refused *remote.Refusal
 		switch {
 		case errors.Is(err, errFound):
-			return o, nil
+			return o, tookBack(ctx, api, o)
 		case err == nil:
 			return o, fmt.Errorf("nothing has changed the %s %s in %s", t.Noun(), terminal.Quote(key), terminal.Quote(environment))
 		case !errors.As(err, &refused) || refused.Status != http.StatusNotFound:
@@ -171,6 +173,30 @@ func lastChange(ctx context.Context, api *remote.Client, key, environment string
 		first = cmp.Or(first, err)
 	}
 	return o, first
+}
+
+// tookBack refuses a last change that was a guard's: to take that back would be to make the
+// change again that did harm.
+func tookBack(ctx context.Context, api *remote.Client, o operation) error {
+	family := string(workspace.FolderOf(o.Type))
+	switch o.Type {
+	case document.Flag:
+		family = "flags"
+	case document.LogLevel: // the API has no history of these
+		return nil
+	}
+	var list struct {
+		History []struct{ SHA, Message string }
+	}
+	if err := api.Read(ctx, "/"+family+"/"+url.PathEscape(o.Key)+"/history", url.Values{"limit": {"50"}}, &list); err != nil {
+		return err
+	}
+	for _, entry := range list.History {
+		if entry.SHA == o.CommitSHA && guard.TookBack(entry.Message) {
+			return fmt.Errorf("the last change of the %s %s there was a guard's, the commit %s, which took one back: there is nothing to watch", o.Type.Noun(), terminal.Quote(o.Key), o.CommitSHA)
+		}
+	}
+	return nil
 }
 
 // toUndo prints what would be taken back. It reports whether there is anything, and refuses

@@ -84,6 +84,12 @@ type Alarm struct {
 	Since, At time.Time
 }
 
+// begins is how a Message does.
+const begins = "Taken back by a guard: "
+
+// TookBack reports whether a commit's message is that of a guard.
+func TookBack(message string) bool { return strings.HasPrefix(message, begins) }
+
 // maxQuery is how many characters a commit's message has of a query.
 const maxQuery = 500
 
@@ -92,7 +98,7 @@ func (a Alarm) Message() string {
 	query := strings.Join(strings.FieldsFunc(a.Query, func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsGraphic(r) || r == unicode.ReplacementChar
 	}), " ")
-	return fmt.Sprintf("Taken back by a guard: %s\n\nThe query %s\nhas been %s since %s, for %s.", a.short(),
+	return fmt.Sprintf(begins+"%s\n\nThe query %s\nhas been %s since %s, for %s.", a.short(),
 		document.WordsWithin(query, maxQuery), a.Threshold, a.Since.UTC().Format(time.RFC3339), a.At.Sub(a.Since).Round(time.Second))
 }
 

@@ -70,7 +70,7 @@ func TestMessages(t *testing.T) {
 	at := time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)
 	a := Alarm{"sum(rate(errors[1m]))\n  / sum(rate(all[1m]))\x1b", Threshold{Above: ptr(0.05)}, 0.23, at.Add(-75 * time.Second), at}
 	want := "Taken back by a guard: the value is 0.23, above 0.05\n\nThe query sum(rate(errors[1m])) / sum(rate(all[1m]))\nhas been above 0.05 since 2026-03-02T09:28:45Z, for 1m15s."
-	if got := a.Message(); got != want {
+	if got := a.Message(); got != want || !TookBack(got) || TookBack("Roll out") {
 		t.Errorf("%s", got)
 	}
 	a.Query, a.Threshold = strings.Repeat("x", 5000), Threshold{}
