@@ -219,7 +219,8 @@ func lost(then, now any, at string) string {
 	case map[string]any:
 		fields, _ := now.(map[string]any)
 		for name, value := range then {
-			if name == "requestId" || name == "lastEvaluatedAt" {
+			// The words of a change are chosen when it is read.
+			if name == "requestId" || name == "lastEvaluatedAt" || name == "messages" {
 				continue
 			}
 			if where := lost(value, fields[name], at+"/"+name); where != "" {

@@ -32,7 +32,7 @@ func TestABulkEvaluationEndsWithItsClient(t *testing.T) {
 	const flags = 5000
 	var docs []string
 	for i := range flags {
-		docs = append(docs, fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"bool","value":true},"weight":1}]}}}]}}`, i))
+		docs = append(docs, fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"bool","value":true},"weight":1},{"value":{"type":"bool","value":false},"weight":1}]}}}]}}`, i))
 	}
 	table := newTable(sources(t, "["+strings.Join(docs, ",")+"]"), "development", "v1")
 	for _, tt := range []struct{ method, path, body string }{{"GET", evalPrefix + "e30", ""}, {"POST", ofrepFlags, "{}"}} {

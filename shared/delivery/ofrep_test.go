@@ -186,7 +186,7 @@ func TestVariantsBesideASecretAreNotServed(t *testing.T) {
 // no small one, until it is answered.
 func TestLargeContextsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		split := `{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"string","value":"a"},"weight":1}]}}`
+		split := `{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"string","value":"a"},"weight":1},{"value":{"type":"string","value":"b"},"weight":1}]}}`
 		table := newTable(sources(t, `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":`+split+`}]}}]`), "development", "v1")
 		evaluating, goOn := make(chan bool, 1), make(chan bool)
 		evaluating <- true // for the first
