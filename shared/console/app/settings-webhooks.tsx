@@ -173,7 +173,7 @@ function Edit({ of }: { of?: Webhook }) {
         note={
           of
             ? `Now at ${of.host}; empty keeps it.`
-            : "An address of the internet begins with https://. Whoever runs the server allows others, inside your network."
+            : "It begins with https://. One inside your network is allowed by whoever runs the server."
         }
         text={to}
         set={setTo}
