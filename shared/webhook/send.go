@@ -22,10 +22,10 @@ import (
 
 // Sender sends what webhooks are to be told.
 type Sender struct {
-	Table     table.Table
-	Client    *http.Client
+	Table  table.Table
+	Client *http.Client
 	// Refused says why an address could never be dialled; nil where that is not known.
-	Refused func(address string) error
+	Refused   func(address string) error
 	PublicURL string // of the console, without its path; "" where it is not known
 	Now       func() time.Time
 	Logger    *slog.Logger
