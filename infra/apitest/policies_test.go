@@ -49,6 +49,7 @@ func TestThePoliciesAllowWhatIsSentAndNoMore(t *testing.T) {
 	e.writes()
 	e.changeSets()
 	e.requests("/v1/change-requests", "proposal")
+	e.guards()
 	e.applications()
 	e.contexts()
 	e.signedIn()
@@ -414,6 +415,27 @@ func (e *everything) requests(base, flag string) {
 	e.ask("listChangeRequests", request{path: base})
 	must.Do(e, json.Unmarshal([]byte(e.ask("createChangeRequest", request{path: base, body: strings.Replace(body, flag, flag+"-2", 1)})), &made))
 	e.ask("closeChangeRequest", request{path: base + "/" + made.ID + "/close"})
+}
+
+// guards are alerts, of one of which a commit is taken back.
+func (e *everything) guards() {
+	key, _, err := e.workspace.IssueKey(background(e), "", access.KeyRequest{Kind: access.KindGuard, Name: "watch", Roles: []string{"protected_engineer"}})
+	must.Do(e, err)
+	by := http.Header{"Authorization": {"Bearer " + key.Reveal()}}
+	e.ask("takeSNS", request{body: `{"Type": "Notification"}`, header: by, status: 403})
+	alert := request{header: by, body: fmt.Sprintf(`{"version": "4", "alerts": [{"status": "firing", "startsAt": %q}]}`, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))}
+	value := func(n int, guard string) {
+		e.ask("updateConfigEnvironment", request{path: "/v1/configs/timeout/environments/default", body: fmt.Sprintf(`{"value": %d%s}`, n, guard)})
+	}
+	value(4321, `, "guard": "watch"`)
+	if told := e.ask("takeAlertmanager", alert); !strings.Contains(told, `"changed":true`) {
+		e.Errorf("the alert: %s", told)
+	}
+	e.ask("takeAlertmanager", alert)
+	value(4322, `, "guard": "watch"`)
+	value(4323, "")
+	alert.status = 409
+	e.ask("takeAlertmanager", alert)
 }
 
 // applications are polls and telemetry.

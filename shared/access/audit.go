@@ -53,6 +53,7 @@ const (
 	WebhookDeleted     Action = "webhook.deleted"
 	WebhookRedelivered Action = "webhook.redelivered"
 	ReviewBypassed     Action = "review.bypassed"
+	GuardHeldUp        Action = "guard.held"
 	RequestApproved    Action = "request.approved"
 	RequestWithdrawn   Action = "request.withdrawn"
 	RequestChanged     Action = "request.changed"
@@ -140,6 +141,9 @@ func (r KeyRecord) limits() []string {
 	if r.Environment != "" {
 		limits = append(limits, "environment "+r.Environment)
 	}
+	if r.Topic != "" {
+		limits = append(limits, "topic "+r.Topic)
+	}
 	if !r.ExpiresAt.IsZero() {
 		limits = append(limits, "until "+r.ExpiresAt.UTC().Format(time.RFC3339))
 	}
@@ -202,6 +206,8 @@ func (c Change) Words() string {
 		return "webhook was sent once more what it had not taken: " + what + and(c.After)
 	case ReviewBypassed:
 		return "a change was made without the approvals that it needs in " + list(c.After)
+	case GuardHeldUp:
+		return "a guard could not take a change back: " + what + ", " + list(c.After)
 	case RequestApproved, RequestWithdrawn, RequestChanged, RequestApplied, RequestClosed:
 		what := map[Action]string{RequestApproved: "approved", RequestWithdrawn: "approval taken back", RequestChanged: "changed", RequestApplied: "applied", RequestClosed: "closed"}[c.Action]
 		return fmt.Sprintf("change request %s: #%s %s", what, c.Subject, c.Name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type KeyRequest struct {
 	Email       string        // of the person, for a user key
 	Roles       []string      // of a principal that is new
 	Environment string        // which an SDK key reads
+	Topic       string        // of SNS, which a guard key takes alarms of
 	Expires     time.Duration // 0 for never
 }
 
@@ -32,6 +34,8 @@ func (q KeyRequest) Check() error {
 		{PlainName(q.Name) == "", errors.New("a key needs a name (--name), to be told from others")},
 		{sdk && q.Environment == "", errors.New("an SDK key reads one environment: name it with --environment")},
 		{!sdk && q.Environment != "", errors.New("only SDK keys (public, secret) have an environment")},
+		{q.Topic != "" && q.Kind != KindGuard, errors.New("only guard keys have a topic")},
+		{q.Topic != "" && !isTopic(q.Topic), errors.New("a topic is the ARN of one of SNS, such as arn:aws:sns:eu-west-1:123456789012:alarms")},
 		{sdk && len(q.Roles) > 0, errors.New("an SDK key edits nothing, so it has no role")},
 		{!q.Kind.person() && q.Email != "", errOnlyUsers},
 		{q.Expires < 0, errors.New("--expires lies in the past")},
@@ -42,6 +46,9 @@ func (q KeyRequest) Check() error {
 	}
 	return errors.Join(append(problems, CheckRoles(q.Roles))...)
 }
+
+// isTopic matches the ARN of a topic.
+var isTopic = regexp.MustCompile(`^arn:aws:sns:[a-z]{2}(-[a-z]+)+-[0-9]:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`).MatchString
 
 // ErrOtherRoles: the principal exists and has other roles than those that were
 // asked for. Roles are changed by name, not by the way.
@@ -120,7 +127,7 @@ func (r *Registry) RotateKey(ctx context.Context, id ID, overlap time.Duration) 
 		if old.LiveAt(now) != nil {
 			return ErrOver
 		}
-		q := KeyRequest{Kind: old.Kind, Name: old.Name, Environment: old.Environment}
+		q := KeyRequest{Kind: old.Kind, Name: old.Name, Environment: old.Environment, Topic: old.Topic}
 		if !old.ExpiresAt.IsZero() {
 			q.Expires = old.ExpiresAt.Sub(old.CreatedAt)
 		}
@@ -174,7 +181,7 @@ func (r *Registry) addKey(s *State, owner Principal, q KeyRequest) (Key, error) 
 		place = &s.Keys[len(s.Keys)-1]
 	}
 	*place = RecordOf(key, PlainName(q.Name), now)
-	place.Environment = q.Environment
+	place.Environment, place.Topic = q.Environment, q.Topic
 	if q.Expires > 0 {
 		place.ExpiresAt = now.Add(q.Expires)
 	}

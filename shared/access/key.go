@@ -23,7 +23,7 @@ const (
 	KeyLength = payloadLimit + checksumLength
 )
 
-var errKind = errors.New("a key is of kind user, service_account, public_sdk or secret_sdk")
+var errKind = errors.New("a key is of kind user, service_account, guard, public_sdk or secret_sdk")
 
 // ErrKeyFormat is what every refusal of ParseKey wraps.
 var ErrKeyFormat = errors.New("this is not a key of this service")
@@ -31,7 +31,7 @@ var ErrKeyFormat = errors.New("this is not a key of this service")
 // The refusals are fixed texts, so that none can repeat a part of a secret.
 var (
 	errKeyLength   = fmt.Errorf("%w: a key has %d characters", ErrKeyFormat, KeyLength)
-	errKeyPrefix   = fmt.Errorf("%w: a key starts with svc_uk_, svc_sa_, svc_pk_ or svc_sk_", ErrKeyFormat)
+	errKeyPrefix   = fmt.Errorf("%w: a key starts with svc_uk_, svc_sa_, svc_gk_, svc_pk_ or svc_sk_", ErrKeyFormat)
 	errKeyChecksum = fmt.Errorf("%w: its checksum is wrong, so it was mistyped or cut", ErrKeyFormat)
 	errKeyParts    = fmt.Errorf("%w: its checksum is right but its parts are not", ErrKeyFormat)
 )

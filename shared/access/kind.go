@@ -3,11 +3,13 @@ package access
 // Kind is what a key is for.
 type Kind string
 
-// The kinds of key. A session is a key in a cookie, of a person who has signed in; a
+// The kinds of key. A guard key is a service account's, and only takes back what named that
+// account as its guard. A session is a key in a cookie, of a person who has signed in; a
 // one-time key is what an address holds that signs a person in, once.
 const (
 	KindUser           Kind = "user"
 	KindServiceAccount Kind = "service_account"
+	KindGuard          Kind = "guard"
 	KindPublicSDK      Kind = "public_sdk"
 	KindSecretSDK      Kind = "secret_sdk"
 	KindSession        Kind = "session"
@@ -19,6 +21,7 @@ const prefixLength = len("svc_uk_")
 var prefixByKind = map[Kind]string{
 	KindUser:           "svc_uk_",
 	KindServiceAccount: "svc_sa_",
+	KindGuard:          "svc_gk_",
 	KindPublicSDK:      "svc_pk_",
 	KindSecretSDK:      "svc_sk_",
 	KindSession:        "svc_cs_",

@@ -46,11 +46,13 @@ type KeyRecord struct {
 	PrincipalID ID     `json:"principalId"`
 	WorkspaceID ID     `json:"workspaceId"`
 	// Environment is the environment an SDK key reads; empty for other kinds.
-	Environment string    `json:"environment,omitempty"`
-	Digest      Digest    `json:"digest"`
-	CreatedAt   time.Time `json:"createdAt"`
-	ExpiresAt   time.Time `json:"expiresAt,omitzero"`
-	RevokedAt   time.Time `json:"revokedAt,omitzero"`
+	Environment string `json:"environment,omitempty"`
+	// Topic is the SNS topic whose alarms a guard key takes; "" for none.
+	Topic     string    `json:"topic,omitempty"`
+	Digest    Digest    `json:"digest"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	RevokedAt time.Time `json:"revokedAt,omitzero"`
 	// Refresh is what asks the issuer of a session's person for their claims again, sealed by
 	// the session's secret, and RefreshedAt is when they were read last.
 	Refresh     string    `json:"refresh,omitempty"`

@@ -34,6 +34,7 @@ type Keys struct {
 var names = map[access.Kind]string{
 	access.KindPublicSDK: "a public SDK key", access.KindSecretSDK: "a secret SDK key, which must not leave a server",
 	access.KindUser: "a user key of the REST API", access.KindServiceAccount: "a service-account key of the REST API",
+	access.KindGuard:   "a guard key, for alerts alone",
 	access.KindSession: "a session of the console", access.KindOneTime: "a one-time key, for signing in",
 }
 

@@ -1,13 +1,16 @@
 package change
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/repository"
 )
 
 // A guard is a service account that a commit has named when it was made, and that may take
@@ -58,4 +61,37 @@ func (v *reversion) isGuard(p access.Principal) bool {
 func (a *attempt) undoneByGuard() bool {
 	v := a.write.undoes
 	return v != nil && a.previous == nil && !v.guarded.Exempt && v.isGuard(a.batch.state.Principal)
+}
+
+// GuardedFor is how long after a commit an alert takes it back.
+const GuardedFor = 24 * time.Hour
+
+// Guarded finds what an alert is about that began at a time: the last commit before it, of
+// the last 24 hours, that has named the caller as its guard; "" for none. An alert that is
+// told again finds the same one.
+func (s *Writer) Guarded(ctx context.Context, began time.Time) (sha string, err error) {
+	state, err := s.begin(ctx, false)
+	if err != nil {
+		return "", err
+	}
+	oldest := s.service.settings.Now().Add(-GuardedFor)
+	for page := (repository.Page{Limit: maxLookedThrough}); ; {
+		commits, err := state.Repository.History(ctx, state.Head, page)
+		if err != nil {
+			return "", repository.Fault(err)
+		}
+		for _, c := range commits {
+			v := reversion{guarded: feed.GuardedBy(c)}
+			switch when := c.Author.When; {
+			case when.Before(oldest):
+				return "", nil
+			case !when.After(began) && !v.guarded.Exempt && v.isGuard(state.Principal):
+				return c.SHA, nil
+			}
+		}
+		if len(commits) < page.Limit {
+			return "", nil
+		}
+		page.Before = commits[len(commits)-1].Sequence
+	}
 }

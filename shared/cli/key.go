@@ -22,6 +22,7 @@ import (
 var kinds = map[string]access.Kind{
 	"user":            access.KindUser,
 	"service-account": access.KindServiceAccount,
+	"guard":           access.KindGuard,
 	"public":          access.KindPublicSDK,
 	"secret":          access.KindSecretSDK,
 }
@@ -57,17 +58,20 @@ func newKeyCreate(s Settings) *cobra.Command {
 printed again. With --out the key is in a new file instead, which its owner alone may
 read. Keys of the kinds user and service-account use the API, with the
 roles of the person or account. Keys of the kinds public (for browsers) and secret
-(for servers) are SDK keys: they read one environment.
+(for servers) are SDK keys: they read one environment. A key of the kind guard is of a
+service account too, and is what Alertmanager or SNS show: it takes back what has named
+that account as its guard, and does nothing else.
 
 ` + rolesInWords(),
 		Example: "  " + s.Program + ` key create --kind service-account --name ci --role engineer
   ` + s.Program + ` key create --kind user --name "Ada Lovelace" --email ada@acme.example --role protected_engineer
-  ` + s.Program + ` key create --kind public --name web --environment production`,
+  ` + s.Program + ` key create --kind public --name web --environment production
+  ` + s.Program + ` key create --kind guard --name error-rate --role engineer`,
 		Args: Arguments(""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var known bool
 			if q.Kind, known = kinds[kind]; !known {
-				return Usagef("--kind must be one of user, service-account, public, secret")
+				return Usagef("--kind must be one of user, service-account, guard, public, secret")
 			}
 			if out == "" {
 				return s.createKey(cmd, q, func(key access.Key) error { return ShowKey(s.Stdout, s.Stderr, key, q.Name) })
@@ -76,11 +80,12 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
+	flags.StringVar(&kind, "kind", "", "user, service-account, guard, public or secret")
 	flags.StringVar(&q.Name, "name", "", "whose key it is, or what it is for")
 	flags.StringVar(&q.Email, "email", "", "e-mail address of a user")
 	flags.StringArrayVar(&q.Roles, "role", nil, "role of a new user or service account; may be repeated")
 	flags.StringVar(&q.Environment, "environment", "", "environment that an SDK key reads")
+	flags.StringVar(&q.Topic, "topic", "", "ARN of the SNS topic that a guard key takes alarms of")
 	flags.Func("expires", "how long the key is valid, a `time` such as 90d or 12h (default for ever)", func(text string) (err error) {
 		q.Expires, err = lifetime(text)
 		return err

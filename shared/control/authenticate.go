@@ -93,10 +93,11 @@ func accept(entry Entry, err, refused error, principal, workspace access.ID) (En
 type Use int
 
 // The uses of a session: Read and Write are for keys of the REST API, Write
-// also reads, and Deliver is for SDK keys.
+// also reads, Undo takes back for a guard key, and Deliver is for SDK keys.
 const (
 	Read Use = iota
 	Write
+	Undo
 	Deliver
 	follow // what an environment serves, without a key
 )
@@ -118,11 +119,11 @@ func (p *Service) Open(c Caller, use Use) (*Session, error) {
 func (c Caller) check(use Use) error {
 	kind := c.entry.Key.Kind
 	switch {
-	case use == Deliver && !kind.Delivers(), (use == Read || use == Write) && !kind.Manages():
+	case use == Deliver && !kind.Delivers(), (use == Read || use == Write) && !kind.Manages(), use == Undo && kind != access.KindGuard:
 		return fault.New(fault.Unauthorized, "a %s key is not for this", kind)
 	case c.entry.Workspace.Provisioning:
 		return fault.New(fault.Unavailable, "the workspace is being set up; try again in a moment")
-	case use == Write && c.entry.Workspace.BillingInactive:
+	case (use == Write || use == Undo) && c.entry.Workspace.BillingInactive:
 		return fault.New(fault.BillingInactive, "the organization's subscription is not active, so nothing can be changed; reading still works")
 	}
 	return nil

@@ -89,7 +89,7 @@ func (s *Session) changes(once string) *change.Writer {
 		repo, err := now.repository(ctx)
 		entry := &now.caller.entry
 		return &change.State{Workspace: entry.Workspace, Principal: entry.Principal, Head: entry.Head, Repository: repo,
-			Feed: now.Feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now, Bypassed: s.bypassed(), Reads: s.use != Write}, err
+			Feed: now.Feed(), Once: now.caller.once, Landed: entry.Landed, Now: entry.Now, Bypassed: s.bypassed(), Reads: s.use != Write && s.use != Undo}, err
 	})
 }
 
@@ -114,6 +114,18 @@ func (s *Session) bypassed() func(ctx context.Context, environments []string) er
 		registry := s.service.settings.Registry(s.caller.entry.Workspace.ID, s.caller.entry.Principal)
 		return repository.Fault(registry.Bypassed(ctx, environments))
 	}
+}
+
+// Topic is the one of SNS that the guard's key takes alarms of; "" for none.
+func (s *Session) Topic() string { return s.caller.entry.Key.Topic }
+
+// HeldUp tells the audit trail of what a guard has not taken back, and why.
+func (s *Session) HeldUp(ctx context.Context, commit, why string) error {
+	if s.service.settings.Registry == nil {
+		return nil
+	}
+	registry := s.service.settings.Registry(s.caller.entry.Workspace.ID, s.caller.entry.Principal)
+	return repository.Fault(registry.Note(ctx, access.Change{Action: access.GuardHeldUp, Subject: commit, After: []string{why}}))
 }
 
 // Feed tells of the workspace's commits.

@@ -15,6 +15,7 @@ type Keys int
 const (
 	NoKey      Keys = iota
 	Management      // of users and service accounts
+	Guard           // of guards
 	PublicSDK
 	SecretSDK
 	AnySDK

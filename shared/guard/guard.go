@@ -90,16 +90,29 @@ const begins = "Taken back by a guard: "
 // TookBack reports whether a commit's message is that of a guard.
 func TookBack(message string) bool { return strings.HasPrefix(message, begins) }
 
+// Told is what the commit says that takes a change back since others have told of an alert.
+func Told(by, alert string, began time.Time, words string) string {
+	message := fmt.Sprintf(begins+"%s says that %s\n\nIt does so since %s.", by, document.WordsWithin(plain(alert), 100), began.UTC().Format(time.RFC3339))
+	if words = plain(words); words != "" {
+		message += "\n" + document.WordsWithin(words, maxQuery)
+	}
+	return message
+}
+
 // maxQuery is how many characters a commit's message has of a query.
 const maxQuery = 500
 
 // Message is what the commit says that takes the change back. Its first line is short.
 func (a Alarm) Message() string {
-	query := strings.Join(strings.FieldsFunc(a.Query, func(r rune) bool {
+	return fmt.Sprintf(begins+"%s\n\nThe query %s\nhas been %s since %s, for %s.", a.short(),
+		document.WordsWithin(plain(a.Query), maxQuery), a.Threshold, a.Since.UTC().Format(time.RFC3339), a.At.Sub(a.Since).Round(time.Second))
+}
+
+// plain is a text in one line of what can be seen.
+func plain(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsGraphic(r) || r == unicode.ReplacementChar
 	}), " ")
-	return fmt.Sprintf(begins+"%s\n\nThe query %s\nhas been %s since %s, for %s.", a.short(),
-		document.WordsWithin(query, maxQuery), a.Threshold, a.Since.UTC().Format(time.RFC3339), a.At.Sub(a.Since).Round(time.Second))
 }
 
 func (a Alarm) short() string {

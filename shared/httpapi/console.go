@@ -303,7 +303,7 @@ func SettingsGroup() Group {
 		"listKeys": on(func(ctx context.Context, _ *call, s *settings.Settings) (any, error) { return s.Keys(ctx) }),
 		"createKey": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
 			days := whole(c.body, "expiresInDays")
-			return s.CreateKey(ctx, access.KeyRequest{Kind: access.Kind(text(c.body, "kind")), Name: text(c.body, "name"), Environment: text(c.body, "environment"),
+			return s.CreateKey(ctx, access.KeyRequest{Kind: access.Kind(text(c.body, "kind")), Name: text(c.body, "name"), Environment: text(c.body, "environment"), Topic: text(c.body, "topic"),
 				Principal: access.ID(text(c.body, "principalId")), Expires: time.Duration(days) * 24 * time.Hour})
 		}),
 		"revokeKey": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) { return s.RevokeKey(ctx, id(c)) }),
@@ -376,7 +376,11 @@ func webhookEdit(body *jsontree.Node) webhook.Edit {
 
 // credential is what tells whose request it is.
 func (c *call) credential() (keys authentication.Keys, text string, err error) {
-	if c.options.Console == nil {
+	switch {
+	case c.operation.Keys == endpoints.Guard:
+		text, err = guardKey(c.request)
+		return guardKeys, text, err
+	case c.options.Console == nil:
 		text, err = bearer(c.request.Header)
 		return managementKeys, text, err
 	}

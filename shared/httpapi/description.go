@@ -90,7 +90,9 @@ func (d *description) operation(node *jsontree.Node) *operation {
 	o.Operation, _ = node.Get("operationId").Text()
 	o.safe, _ = node.Get("x-safe").Bool()
 	o.Group, _ = node.At("/tags/0").Text()
-	if node.Get("security") != nil {
+	if security := node.Get("security"); len(security.Elements()) > 0 {
+		o.Keys = endpoints.Guard
+	} else if security != nil {
 		o.Keys, o.Limit = endpoints.NoKey, endpoints.Anonymous
 	}
 	for _, item := range node.Get("parameters").Elements() {

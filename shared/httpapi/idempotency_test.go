@@ -88,6 +88,9 @@ func TestEveryWriteIsMadeOnceUnderItsKey(t *testing.T) {
 	}
 	tried["deleteContext"] = true // it makes no commit, and what is forgotten leaves nothing to be told again
 	every(func(path, method string, operation *jsontree.Node) {
+		if strings.HasPrefix(path, "/guards/") {
+			return // which have no such keys: TestAnAlertTakesBackWhatNamedItsGuard
+		}
 		if strings.HasPrefix(path, "/change-requests") {
 			return // which make no commit: TestWritesOfRequestsAreMadeOnceUnderTheirKey
 		}

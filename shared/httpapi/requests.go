@@ -21,6 +21,8 @@ func ChangeRequests() Group {
 	}
 	id := func(c *call) string { return c.request.PathValue("id") }
 	return Group{"change-requests", map[string]handler{
+		"takeAlertmanager": takeAlertmanager,
+		"takeSNS":          takeSNS,
 		"listChangeRequests": at(func(ctx context.Context, c *call, d *request.Desk) (any, error) {
 			return d.List(ctx, request.Query{PageQuery: c.page(), State: c.query["state"], Author: c.query["author"], Type: c.query["type"], Key: c.query["key"]})
 		}),

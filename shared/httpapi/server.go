@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"svc.example/svc/shared/alert"
 	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/change"
@@ -31,6 +32,7 @@ import (
 	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/webhook"
 )
 
 // Options are what the API is served with.
@@ -60,6 +62,8 @@ type Options struct {
 	// MaxAnswer is how many bytes of body a GET may be answered with, as they
 	// are sent; 0 for any number.
 	MaxAnswer int
+	// Amazon asks for the certificates of SNS, and confirms subscriptions; nil for an own client.
+	Amazon *http.Client
 	// Console makes the routes the page's; nil makes them the REST API's.
 	Console *Console
 	// Logger is told of what went wrong on our side; nil for nobody.
@@ -126,6 +130,7 @@ type server struct {
 	options     Options
 	beside      string // what the paths beside the API begin with
 	guard       authentication.Guard
+	sns         *alert.SNS
 	bodies      bodies.Budget
 	answers     bodies.Answers
 	kept        *lru.Cache[keptAnswer, *page] // nil: none are
@@ -155,7 +160,7 @@ func newServer(options Options, groups []Group) (*server, error) {
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
 	s := &server{description: described(), options: options, beside: beside,
 		guard:   authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Anonymous, options.Now), Proxies: options.Proxies},
-		waiting: make(chan struct{}, maxWaiting), handlers: map[string]handler{}, paths: map[string]operations{}}
+		waiting: make(chan struct{}, maxWaiting), sns: alert.NewSNS(cmp.Or(options.Amazon, webhook.Client(nil, nil)), options.Now), handlers: map[string]handler{}, paths: map[string]operations{}}
 	if options.KeptAnswers > 0 {
 		s.kept = lru.New[keptAnswer, *page](options.KeptAnswers)
 	}
@@ -343,7 +348,9 @@ func (c *call) admit() (err error) {
 // open opens the session of whose request it is.
 func (c *call) open() error {
 	use := control.Read
-	if c.operation.writes() {
+	if c.operation.Keys == endpoints.Guard {
+		use = control.Undo
+	} else if c.operation.writes() {
 		use = control.Write
 	}
 	for again := false; ; again = true {
@@ -424,6 +431,9 @@ func (c *call) refusal(err error) *answer {
 			break
 		}
 		c.header.Set("WWW-Authenticate", `Bearer realm="svc"`)
+		if c.operation != nil && c.operation.Keys == endpoints.Guard { // SNS sends what its address has once it is asked
+			c.header.Set("WWW-Authenticate", `Basic realm="svc"`)
+		}
 	}
 	var told any = envelope
 	if c.here.manifests() {

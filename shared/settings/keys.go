@@ -91,7 +91,7 @@ func (s *Settings) CreateKey(ctx context.Context, q access.KeyRequest) (*NewKey,
 			return nil, fault.New(fault.Forbidden, "a user key is made by whom it is of, once signed in").With(map[string]any{"code": refusal.CodePermission})
 		}
 		q.Principal = s.by.ID
-	case access.KindServiceAccount:
+	case access.KindServiceAccount, access.KindGuard:
 		if q.Principal == "" {
 			return nil, fault.New(fault.BadRequest, "principalId is missing: add a service account first, and name it")
 		}
