@@ -89,6 +89,10 @@ func (in Invocation) carryOut(cmd *cobra.Command, api *remote.Client, o operatio
 	for _, w := range answer.Warnings {
 		fmt.Fprintf(in.Stderr, "warning: %s\n", terminal.Escape(w.Message))
 	}
+	if api.Files && changed > 0 && !dryRun {
+		fmt.Fprintf(in.Stderr, "%s changed in the files\n", cli.Plural(changed, "item"))
+		return nil
+	}
 	in.sayChanged(changed, terminal.Escape(answer.CommitSHA), dryRun)
 	return nil
 }

@@ -36,7 +36,7 @@ were before the pause, to the byte.`,
 
 // pauseCommand has a command carry out an operation of an environment.
 func pauseCommand(in Invocation, o operation, done string, cmd *cobra.Command) *cobra.Command {
-	var f remoteFlags
+	var f sourceFlags
 	var message, serve, guard string
 	var dryRun bool
 	cmd.Args = cli.Arguments("an environment is one of the workspace, such as production")
@@ -49,7 +49,7 @@ func pauseCommand(in Invocation, o operation, done string, cmd *cobra.Command) *
 		if o.Serve = json.RawMessage(serve); serve != "" && !json.Valid(o.Serve) {
 			return cli.Usagef(`--serve must be JSON, such as false, 7 or '"PT5S"'`)
 		}
-		api, err := in.remote(f)
+		api, err := in.writable(f)
 		if err != nil {
 			return err
 		}
@@ -64,6 +64,6 @@ func pauseCommand(in Invocation, o operation, done string, cmd *cobra.Command) *
 	}
 	flags.StringVarP(&message, "message", "m", "", "what the commit's message begins with, such as why")
 	flags.BoolVar(&dryRun, "dry-run", false, "only print what would change")
-	f.add(cmd)
+	f.addWritable(cmd)
 	return cmd
 }

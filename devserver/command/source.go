@@ -7,7 +7,11 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"svc.example/svc/devserver/directory"
+	"svc.example/svc/devserver/remote"
+	"svc.example/svc/devserver/worktree"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/terminal"
@@ -25,12 +29,42 @@ const (
 	workspaceUsage = "base URL of the API of a workspace, in the place of a config directory"
 )
 
+// directoryHost stands for a directory in addresses that nothing is sent to.
+const directoryHost = "directory"
+
 // check refuses flags that name both.
 func (f *sourceFlags) check() error {
 	if f.datadir != "" && f.remote() {
 		return cli.Usagef("--datadir is a directory, and --url and --key-file are a workspace; give one of the two")
 	}
 	return nil
+}
+
+// addWritable gives a command the flags that say where it writes: into a workspace, where
+// nobody names a directory.
+func (f *sourceFlags) addWritable(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.datadir, "datadir", "", "config directory, in the place of a workspace")
+	f.add(cmd)
+}
+
+// writable is the API of what the flags name. That of a directory edits its files, as the
+// console of svc serve does.
+func (in Invocation) writable(f sourceFlags) (*remote.Client, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if f.datadir == "" {
+		return in.remote(f.remoteFlags)
+	}
+	dir, err := in.discover(f.datadir)
+	if err != nil {
+		return nil, err
+	}
+	api, err := worktree.New(worktree.Options{Dir: dir, Who: "svc", Hosts: []string{directoryHost}})
+	if err != nil {
+		return nil, err
+	}
+	return remote.OfFiles(api, "http://"+directoryHost+"/v1", api.Token())
 }
 
 // discover finds the config directory that a flag names, else the usual one.

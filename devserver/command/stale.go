@@ -29,7 +29,7 @@ const staleDays = 30
 func newStale(in Invocation) *cobra.Command {
 	var f sourceFlags
 	var days int
-	var asJSON, fix bool
+	var asJSON, fix, dryRun bool
 	cmd := &cobra.Command{
 		Use:   "stale",
 		Short: "List flags and configs that could be cleaned up, and why",
@@ -46,25 +46,26 @@ config directory, and tells the first two, whenever they were changed.
 
 With --fix it lists nothing, and folds: what was scheduled, and the steps of rollout
 plans, whose time has been over for a day become what the environments serve by
-themselves. Nobody is served anything else by it.`, keyVariable),
+themselves. Nobody is served anything else by it. In the files of a directory nothing else
+changes by a byte.`, keyVariable),
 		Example: `  svc stale --url https://flags.acme.example/v1 --key-file ci.key
   svc stale --days 14 --json
-  svc stale --fix
+  svc stale --fix --dry-run
   svc stale --datadir ./our-config`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > project.MaxStaleDays {
 				return cli.Usagef("--days must be a number from 1 to %d", project.MaxStaleDays)
 			}
+			if dryRun && !fix {
+				return cli.Usagef("--dry-run is of --fix: without it nothing is written")
+			}
 			if fix {
-				if f.datadir != "" {
-					return cli.Usagef("--fix writes to the workspace of an API; of a directory, svc serve --console edits the files")
-				}
-				api, err := in.remote(f.remoteFlags)
+				api, err := in.writable(f)
 				if err != nil {
 					return err
 				}
-				return in.carryOut(cmd, api, operation{Op: "fold"}, "folded", "", "", false)
+				return in.carryOut(cmd, api, operation{Op: "fold"}, "folded", "", "", dryRun)
 			}
 			list, notes, err := in.stale(cmd, f, days)
 			if err != nil {
@@ -87,8 +88,8 @@ themselves. Nobody is served anything else by it.`, keyVariable),
 	flags.IntVar(&days, "days", staleDays, fmt.Sprintf("how many days back to look, 1 to %d", project.MaxStaleDays))
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	flags.BoolVar(&fix, "fix", false, "fold what was scheduled and has been over for a day")
-	flags.StringVar(&f.datadir, "datadir", "", "config directory, in the place of a workspace")
-	f.add(cmd)
+	flags.BoolVar(&dryRun, "dry-run", false, "with --fix: only print what would change")
+	f.addWritable(cmd)
 	return cmd
 }
 

@@ -12,6 +12,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,8 +44,10 @@ type Client struct {
 	key  string
 	// Waiting is told of waits that a person would notice. It may be nil.
 	Waiting func(line string)
-	http    http.Client
-	wait    func(ctx context.Context, d time.Duration) error
+	// Files: what is written stands in files, and nothing commits it.
+	Files bool
+	http  http.Client
+	wait  func(ctx context.Context, d time.Duration) error
 }
 
 // New makes a client of the API at a base URL, which ends in /v1.
@@ -61,6 +64,35 @@ func New(base, key string) (*Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
+
+// OfFiles makes a client of the API on a directory, which this process serves to nobody else.
+func OfFiles(api http.Handler, base, key string) (*Client, error) {
+	c, err := New(base, key)
+	if err == nil {
+		c.Files, c.http.Transport = true, served{api}
+	}
+	return c, err
+}
+
+// served asks a handler, past every network.
+type served struct{ http.Handler }
+
+func (s served) RoundTrip(r *http.Request) (*http.Response, error) {
+	to := &recorded{header: http.Header{}}
+	s.ServeHTTP(to, r)
+	return &http.Response{StatusCode: cmp.Or(to.status, http.StatusOK), Header: to.header, Body: io.NopCloser(&to.body), Request: r}, nil
+}
+
+// recorded is an answer.
+type recorded struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorded) Header() http.Header         { return r.header }
+func (r *recorded) WriteHeader(status int)      { r.status = cmp.Or(r.status, status) }
+func (r *recorded) Write(b []byte) (int, error) { return r.body.Write(b) }
 
 // Exposed reports whether the key crosses a network unencrypted.
 func (c *Client) Exposed() bool {
