@@ -35,7 +35,7 @@ func Main(ctx context.Context, args []string, c Caller, newRoot func(c *Caller) 
 	understood, check := false, root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		understood = true
-		if err := refuseEmpty(cmd); err != nil || check == nil {
+		if err := refuseFlags(cmd); err != nil || check == nil {
 			return err
 		}
 		return check(cmd, args)
@@ -105,9 +105,14 @@ func Usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// refuseEmpty refuses flags that were given without a value, as happens when
-// a script's variable is not set: it would mean the default.
-func refuseEmpty(cmd *cobra.Command) (err error) {
+// refuseFlags refuses a flag that is missing and has no default, and one that was given
+// without a value, as happens when a script's variable is not set: it would mean the default.
+func refuseFlags(cmd *cobra.Command) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed {
+			err = Usagef("--%s is missing: %s", f.Name, f.Usage)
+		}
+	})
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "string" && f.Value.String() == "" {
 			err = Usagef("--%s is empty; give it a value, or leave it out", f.Name)
