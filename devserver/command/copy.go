@@ -26,6 +26,9 @@ type operation struct {
 	Key         string          `json:"key,omitempty"`
 	CommitSHA   string          `json:"commitSha,omitempty"`
 	Mode        string          `json:"mode,omitempty"`
+	Body        json.RawMessage `json:"body,omitempty"`
+
+	ExpectedCommitSHA string `json:"expectedCommitSha,omitempty"`
 }
 
 // named refuses an operation that does not name its items, or twice.
@@ -78,7 +81,7 @@ func (in Invocation) carryOut(cmd *cobra.Command, api *remote.Client, o operatio
 	if err != nil {
 		return err
 	}
-	answer, err := api.Change(cmd.Context(), remote.ChangeSet{Body: body, DryRun: dryRun})
+	answer, err := api.Change(cmd.Context(), remote.ChangeSet{Body: body, DryRun: dryRun, Repeatable: o.ExpectedCommitSHA != ""})
 	if errors.As(err, new(*remote.Unknown)) {
 		return fmt.Errorf("%w\nthe same with --dry-run tells: where it would change nothing, it was done", err)
 	}
