@@ -245,11 +245,17 @@ type serverApp struct {
 
 func startApp(t *testing.T, cmd *exec.Cmd) serverApp {
 	t.Helper()
+	return startAppFor(t, cmd, 3*patience)
+}
+
+// startAppFor starts a program that is ended after so long, as it hangs by then.
+func startAppFor(t *testing.T, cmd *exec.Cmd, most time.Duration) serverApp {
+	t.Helper()
 	cmd.Stderr = t.Output()
 	stdin := must.Get(cmd.StdinPipe())(t)
 	stdout := must.Get(cmd.StdoutPipe())(t)
 	must.Do(t, cmd.Start())
-	hung := time.AfterFunc(3*patience, func() { cmd.Process.Kill() })
+	hung := time.AfterFunc(most, func() { cmd.Process.Kill() })
 	t.Cleanup(func() {
 		stdin.Close() // which ends the program
 		io.Copy(io.Discard, stdout)
