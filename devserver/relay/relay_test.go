@@ -252,3 +252,42 @@ func TestTheConsoleIsThatOfTheService(t *testing.T) {
 		t.Errorf("nobody has asked for a console: %s", a)
 	}
 }
+
+// TestAPrerequisiteReachesWhoAsks: what another flag serves is a change of the environment in
+// which it does, for browsers and servers behind a relay as at the service.
+func TestAPrerequisiteReachesWhoAsks(t *testing.T) {
+	t.Parallel()
+	off := always + `{"type":"bool","value":false}}`
+	w := newWorld(t, map[string]string{
+		"svc.json":                `{"environments":["development","production"],"prerequisites":true}`,
+		"feature-flags/base.json": `{"key":"base","type":"feature_flag","valueType":"bool","default":{"rules":[` + off + `]}}`,
+		"feature-flags/asks.json": `{"key":"asks","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"FLAG_IS_ONE_OF","propertyName":"base","valueToMatch":{"type":"string_list","value":["true"]}}],"value":{"type":"bool","value":true}},` + off + `]}}`,
+	})
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}})
+	must.Do(w, r.Await(t.Context()))
+	browser, server := w.stream(r.Server, w.eventsOf(r.Server, public), ""), w.stream(r.Server, "/api/v2/sse/config", secret)
+	<-server // the state at first
+	w.eventually("how changes come", func() bool { return r.environments[0].streaming.Load() })
+	before := w.ask(r.Server, "GET", polls+someone, public, "")
+	w.patch("flags/base/environments/development", `{"enabled":true}`) // no event of production
+	w.patch("flags/base/environments/production", `{"enabled":true}`)
+	event := <-browser
+	want := w.ask(w.front, "GET", polls+someone, public, "")
+	if got := w.ask(r.Server, "GET", polls+someone, public, ""); got.String() != want.String() || got.header.Get("Etag") == before.header.Get("Etag") ||
+		!strings.Contains(got.body, `"version":"`+strings.Fields(event)[0]+`"`) {
+		t.Errorf("after the event %s:\n got %s\nwant %s", event, got, want)
+	}
+	const asks = `"asks":{"value":{"type":"bool","value":`
+	if !strings.Contains(before.body, asks+"false") || !strings.Contains(want.body, asks+"true") {
+		t.Errorf("who asks serves %s, then %s", before.body, want.body)
+	}
+	if event := <-server; event != strings.Fields(event)[0]+" "+w.ask(w.front, "GET", "/api/v2/configs", secret, "").body {
+		t.Errorf("servers are sent %s", event)
+	}
+	// The relay goes on with it when the service is away.
+	w.answers(gone)
+	if got := w.ask(r.Server, "GET", polls+someone, public, ""); got.body != want.body {
+		t.Errorf("alone it serves %s", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -155,6 +156,38 @@ func TestStreamsTellOfWhatPollsAnswer(t *testing.T) {
 	time.Sleep(150 * time.Millisecond)
 	s.commit(map[string]string{"feature-flags/during.json": strings.Replace(during, "5000", "6500", 1)})
 	check("a change after one elsewhere", true)
+}
+
+// TestStreamsTellOfPrerequisites: also who only asks for a flag is told of its change, in its
+// environment alone, under the version that polls have.
+func TestStreamsTellOfPrerequisites(t *testing.T) {
+	const off = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}`
+	flag := func(key, rules, environments string) map[string]string {
+		return map[string]string{"feature-flags/" + key + ".json": `{"key":"` + key + `","type":"feature_flag","valueType":"bool","default":{"rules":[` + rules + `]},"environments":[` + environments + `]}`}
+	}
+	on := func(environment string) string {
+		return `{"id":"` + environment + `","rules":[` + strings.Replace(off, "false", "true", 1) + `]}`
+	}
+	files := flag("base", off, "")
+	maps.Copy(files, flag("asks", `{"criteria":[{"operator":"FLAG_IS_ONE_OF","propertyName":"base","valueToMatch":{"type":"string_list","value":["true"]}}],"value":{"type":"bool","value":true}},`+off, ""))
+	files["svc.json"] = `{"environments":["development","production"],"prerequisites":true}`
+	s := newStreaming(t, files)
+	public, secret := s.key(access.KindPublicSDK, "production"), s.key(access.KindSecretSDK, "production")
+	client, sdk := bufio.NewReader(s.open(s.address(public), "").Body), bufio.NewReader(s.open("/api/v2/sse/config", secret).Body)
+	event(t, sdk) // the state at first
+	before := s.send("POST", ofrepAll+"/asks", public, "{}").Body.String()
+	s.commit(flag("base", off, on("development")))
+	time.Sleep(150 * time.Millisecond)
+	s.commit(flag("base", off, on("production")))
+	if id, _ := event(t, client); id != versionIn(t, s.send("POST", ofrepAll, public, "{}")) {
+		t.Errorf("browsers are told of %s", id)
+	}
+	if id, data := event(t, sdk); id != versionIn(t, s.send("GET", "/api/v2/configs", secret, "")) {
+		t.Errorf("servers are told of %s, %s", id, data)
+	}
+	if after := s.send("POST", ofrepAll+"/asks", public, "{}").Body.String(); !strings.Contains(before, `"value":false`) || !strings.Contains(after, `"value":true`) {
+		t.Errorf("who asks serves %s, then %s", before, after)
+	}
 }
 
 // TestWhoMayFollow: a token is good for the key that it stands for as long as that
