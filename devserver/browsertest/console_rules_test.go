@@ -2,8 +2,10 @@ package browsertest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -290,4 +292,33 @@ func TestConsoleKeepsRulesThatAreNotAppliedYet(t *testing.T) {
 	p.says(t, ".targeting .box", "no rules of its own")
 	p.apply(t)
 	p.says(t, "[aria-labelledby=scope-staging]", "Uses the default rules")
+}
+
+// Where a condition asks what another flag serves, the keys of flags are suggested, and then
+// the values of that one; properties are not.
+func TestConsoleSuggestsFlagsToAskFor(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/plans.json": plans}))
+	p := openConsole(t, w, desk, "#/flags/new-checkout", w.key(t, "Ada", "protected_engineer"))
+	p.withAxe(t)
+	p.click(t, `[aria-label="Edit rules in staging"]`)
+	p.click(t, ".add-rule")
+	p.choose(t, ".draft.opened [aria-label=Operator]", "FLAG_IS_ONE_OF")
+	suggested := func(field, without string, want ...string) {
+		t.Helper()
+		eventually(t, fmt.Sprintf("%v are suggested", want), func() (any, bool) {
+			values := call[[]string](t, p.tab, `(field) => [...document.querySelector(field).list.options].map((one) => one.value)`, field)
+			missing := slices.DeleteFunc(slices.Clone(want), func(one string) bool { return slices.Contains(values, one) })
+			return values, len(missing) == 0 && !slices.Contains(values, without)
+		})
+	}
+	suggested(".draft.opened [aria-label=Flag]", "user.key", "plans", "search.suggestions")
+	suggested(".draft.opened [aria-label=Flag]", "new-checkout", "plans") // itself
+	p.write(t, ".draft.opened [aria-label=Flag]", "search.suggestions")
+	p.click(t, ".draft.opened .chips input")
+	suggested(".draft.opened .chips input", "", "true", "false")
+	p.write(t, ".draft.opened [aria-label=Flag]", "plans")
+	p.click(t, ".draft.opened .chips input")
+	suggested(".draft.opened .chips input", "true", "a", "b")
+	p.sound(t, "another flag")
 }

@@ -3,7 +3,7 @@
 import { criterionOf, isKept } from "./drafts";
 import type { CriterionDraft } from "./drafts";
 import { useId } from "./lib";
-import { operatorOf, ofWhole, operatorMenu } from "./operators";
+import { operatorOf, ofFlag, ofWhole, operatorMenu } from "./operators";
 import { Condition, plain } from "./words";
 import { Icon } from "./icons";
 import { Operand } from "./operand";
@@ -35,12 +35,13 @@ export function CriterionFields({
   remove?: () => void;
   word: string;
   name: string;
-  suggest: (property: string) => void;
+  suggest: (name: string, flag: boolean) => void;
   findings: (Finding & { field: string })[];
 }) {
   const id = useId();
   const made = criterionOf(draft),
     operator = operatorOf(draft.operator),
+    flag = ofFlag(draft.operator),
     whole = ofWhole(draft.operator);
   const change = (change: Partial<CriterionDraft>) => set({ ...draft, ...change, touched: true });
   const choose = (next: string) => {
@@ -92,9 +93,9 @@ export function CriterionFields({
             <input
               type="text"
               class="mono"
-              list="known-properties"
-              aria-label="Property"
-              placeholder="user.plan"
+              list={flag ? "known-flags" : "known-properties"}
+              aria-label={flag ? "Flag" : "Property"}
+              placeholder={flag ? "new-checkout" : "user.plan"}
               autocomplete="off"
               spellcheck={false}
               aria-invalid={about("property").length ? "true" : undefined}
@@ -127,7 +128,7 @@ export function CriterionFields({
           <Icon name="close" />
         </button>
       )}
-      <div class="operand" onFocusIn={() => suggest(draft.property)}>
+      <div class="operand" onFocusIn={() => suggest(draft.property, flag)}>
         <Operand
           key={operator?.kind}
           draft={draft}

@@ -100,3 +100,6 @@ export const operatorMenu: [group: string, names: [name: string, verb: string][]
 
 /** Whether an operator looks at the context as a whole, not at one property. */
 export const ofWhole = (name: string) => name in menu["The whole context"];
+
+/** Whether an operator asks what another flag serves: its key stands where others name a property. */
+export const ofFlag = (name: string) => name in menu["Another flag"];

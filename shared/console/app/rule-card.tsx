@@ -36,7 +36,7 @@ export function RuleCard({
   type: string;
   family: Family;
   document: any;
-  suggest: (property: string) => void;
+  suggest: (name: string, flag: boolean) => void;
   found: Found[];
 }) {
   const fallback = isFallbackDraft(draft) && n === total,

@@ -3,6 +3,8 @@
 import { useState, useEffect } from "./lib";
 import { get, query, tokenGiven } from "./api";
 import { lists, itemPath } from "./workspace";
+import { ofFlag } from "./operators";
+import type { Detail } from "./answers";
 
 const mostSegments = 10,
   mostValues = 200,
@@ -33,12 +35,46 @@ function read(seen: Seen, document: any) {
   ])
     for (const rule of scope?.rules ?? [])
       for (const c of rule?.criteria ?? [])
-        if (typeof c?.propertyName === "string" && c.propertyName.length <= longest)
+        if (
+          !ofFlag(c?.operator) &&
+          typeof c?.propertyName === "string" &&
+          c.propertyName.length <= longest
+        )
           add(
             seen,
             c.propertyName,
             c.valueToMatch?.confidential ? undefined : c.valueToMatch?.value,
           );
+}
+
+/** The values that a flag serves by its rules and variants, once it is written about; "" is none. */
+export function useServed(flag: string): Set<string> {
+  const [served, set] = useState(new Set() as Set<string>);
+  useEffect(() => {
+    set(new Set());
+    if (!lists.flags.peek().rows.some((row) => row.key === flag)) return;
+    let there = true;
+    get(itemPath("flags", flag)).then(
+      (detail: Detail) => {
+        const seen: Seen = new Map();
+        const one = (value: any) => {
+          if (value?.type === "weighted_values")
+            for (const arm of value.value?.weightedValues ?? []) one(arm.value);
+          else if (!value?.confidential) add(seen, flag, value?.value);
+        };
+        if (detail.valueType === "bool") add(seen, flag, [true, false]);
+        for (const variant of detail.variants ?? []) one(variant.value);
+        for (const scope of [detail.default, ...(detail.environments ?? [])])
+          for (const rule of scope?.rules ?? []) one(rule.value);
+        if (there) set(seen.get(flag) ?? new Set());
+      },
+      () => {},
+    );
+    return () => {
+      there = false;
+    };
+  }, [flag]);
+  return served;
 }
 
 /** @param document the one that is edited */

@@ -14,12 +14,12 @@ import {
   pointerOf,
 } from "./drafts";
 import type { RuleDraft } from "./drafts";
-import { itemPath } from "./workspace";
+import { itemPath, lists } from "./workspace";
 import type { Family } from "./workspace";
 import { useState, useRef, useLayoutEffect } from "./lib";
 import { among, rulesIn, Rules, standing } from "./rules";
 import { begunOf, useKeep, Resumed } from "./begun";
-import { useSuggestions } from "./suggest";
+import { useServed, useSuggestions } from "./suggest";
 import { get } from "./api";
 import { place } from "./router";
 import { Review } from "./review";
@@ -135,7 +135,8 @@ export function Targeting({
   const suggestions = useSuggestions(document, scope);
   // One list for the field that is being written in, outside what can be moved: Chromium
   // hangs where such a list is moved with its field.
-  const [written, suggest] = useState("");
+  const [written, write] = useState({ name: "", flag: false });
+  const served = useServed(written.flag ? written.name : "");
   const list = useRef(null as HTMLFormElement | null),
     wanted = useRef("");
   useLayoutEffect(() => {
@@ -341,7 +342,7 @@ export function Targeting({
                   type={type}
                   family={family}
                   document={document}
-                  suggest={suggest}
+                  suggest={(name, flag) => write({ name, flag })}
                   found={found.filter((one) => one.rule === draft.id)}
                 />
               ))}
@@ -389,8 +390,16 @@ export function Targeting({
             <option value={name} />
           ))}
         </datalist>
+        <datalist id="known-flags">
+          {lists.flags.value.rows
+            .filter((row) => family !== "flags" || row.key !== itemKey)
+            .slice(0, 300)
+            .map((row) => (
+              <option value={row.key} />
+            ))}
+        </datalist>
         <datalist id="known-values">
-          {[...(suggestions.get(written) ?? [])].map((value) => (
+          {[...(written.flag ? served : (suggestions.get(written.name) ?? []))].map((value) => (
             <option value={value} />
           ))}
         </datalist>
