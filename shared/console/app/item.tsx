@@ -10,6 +10,7 @@ import { typeWords, Status } from "./words";
 import { Time } from "./time";
 import { Broken } from "./broken";
 import { Problem } from "./problem";
+import { OpenFor } from "./open-requests";
 import { Here } from "./override-here";
 import { Scopes } from "./scopes";
 import { apart, apartView } from "./apart";
@@ -134,6 +135,7 @@ export function Item({
         current={tabs.find((one) => one.path === tab)?.name ?? tabs[0].name}
       />
       <Broken of={{ family, key: itemKey }} />
+      <OpenFor family={family} itemKey={itemKey} />
       {problem && !(data && problem.status === 0) && <Problem problem={problem} />}
       {problem?.status === 404 && tab !== "history" && (
         <p class="more">

@@ -24,6 +24,7 @@ import { Serves, servingIn, servesText } from "./serves";
 import { HowOften, useStale, staleDays, StaleNote, Why } from "./stale";
 import { apart } from "./apart";
 import { Act, mayNot } from "./may";
+import { Proposed, useOpen } from "./open-requests";
 
 const Bulk = apart("Bulk"),
   Columns = apart("Columns"),
@@ -65,11 +66,17 @@ function ordered(rows: Row[], sort: string | null) {
   return rows;
 }
 
-/** @param stale the rows that may be cleaned up, which say why */
-const Name = (row: Row, stale?: Map<string, Row>) => (
+/**
+ * @param open how many change requests are open for each row
+ * @param stale the rows that may be cleaned up, which say why
+ */
+const Name = (row: Row, open: Map<string, number>, stale?: Map<string, Row>) => (
   <>
-    <span class="key" title={row.key}>
-      {row.key.replace(/^log-level\./, "")}
+    <span class="named">
+      <span class="key" title={row.key}>
+        {row.key.replace(/^log-level\./, "")}
+      </span>
+      <Proposed requests={open.get(row.key)} />
     </span>
     {stale ? (
       <Why row={stale.get(row.key)} />
@@ -164,6 +171,7 @@ function shape(
   family: Family,
   names: string[],
   counted: string[],
+  open: Map<string, number>,
   stale?: Map<string, Row>,
   days?: string,
 ): { columns: string[]; cells: (row: Row) => any[] } {
@@ -174,7 +182,7 @@ function shape(
       return {
         columns: ["Key", ...served, "Type", ...names, ...more, ...counted],
         cells: (row) => [
-          Name(row, stale),
+          Name(row, open, stale),
           ...value(row),
           typeWords(row.valueType),
           ...names.map((name) => within(row, name, Boolean(stale))),
@@ -186,7 +194,7 @@ function shape(
       return {
         columns: ["Key", ...served, "Type", ...names, ...more, ...counted],
         cells: (row) => [
-          Name(row, stale),
+          Name(row, open, stale),
           ...value(row),
           <>
             {typeWords(row.valueType)}
@@ -201,7 +209,7 @@ function shape(
       return {
         columns: ["Service", "default", ...names, ...changes],
         cells: (row) => [
-          Name(row),
+          Name(row, open),
           <Level row={row} scope="default" />,
           ...names.map((name) => <Level row={row} scope={name} />),
           ...told(row, changes),
@@ -210,7 +218,7 @@ function shape(
     case "segments":
       return {
         columns: ["Key", "Rules"],
-        cells: (row) => [Name(row), count(row.ruleCount ?? 0, "rule")],
+        cells: (row) => [Name(row, open), count(row.ruleCount ?? 0, "rule")],
       };
   }
 }
@@ -289,6 +297,7 @@ export function Items({ family }: { family: Family }) {
     family,
     names,
     flags && tight && !stale.days ? counted.slice(1) : counted,
+    useOpen(family),
     stale.days ? (stale.rows ?? new Map()) : undefined,
     stale.days,
   );

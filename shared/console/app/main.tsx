@@ -10,6 +10,7 @@ import {
   lists,
   loadLists,
 } from "./workspace";
+import { openRequests } from "./open-requests";
 import { tokenGiven, hasKey, servedHere, away, refusedKey, held, epoch } from "./api";
 import { useEffect, effect, render } from "./lib";
 import { openPalette, Palette } from "./palette";
@@ -42,11 +43,7 @@ const views = [
 /** What somebody may have forgotten, or not seen yet, wherever they are. */
 function Number({ view }: { view: string }) {
   const path =
-    view === "requests"
-      ? "change-requests?state=open&limit=100"
-      : servedHere && view === "overrides"
-        ? "overrides"
-        : "";
+    view === "requests" ? openRequests : servedHere && view === "overrides" ? "overrides" : "";
   const { data } = useGet(path, view === "requests" ? 30 : 0);
   const n =
     view === "overrides"
