@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -39,9 +40,22 @@ func (d *differ) metadata(before, after *jsontree.Node) {
 		}
 		return parts
 	})
-	d.list("variants", before, after, func(was, is []*jsontree.Node) (parts []string) { // counted only: what they hold may be secret, and is long
-		for _, part := range counted(was, is) {
-			parts = append(parts, plural(part.count, part.what, part.what))
+	d.list("variants", before, after, func(was, is []*jsontree.Node) (parts []string) {
+		removed, added, changed := variantWords(missing(was, is)), variantWords(missing(is, was)), []string(nil)
+		removed = slices.DeleteFunc(removed, func(one string) bool {
+			i := slices.Index(added, one)
+			if i >= 0 {
+				changed, added = append(changed, one), slices.Delete(added, i, i+1)
+			}
+			return i >= 0
+		})
+		for _, part := range []struct {
+			what     string
+			variants []string
+		}{{"added ", added}, {"removed ", removed}, {"changed ", changed}} {
+			if len(part.variants) > 0 {
+				parts = append(parts, part.what+firstWords(part.variants))
+			}
 		}
 		return parts
 	})
@@ -59,6 +73,19 @@ func (d *differ) list(name string, before, after *jsontree.Node, words func(was,
 		parts = []string{"reordered"}
 	}
 	d.say("", "%s: %s", name, strings.Join(parts, ", "))
+}
+
+// variantWords are variants by their names, or what they serve. They show no secret.
+func variantWords(variants []*jsontree.Node) []string {
+	var texts []string
+	for _, variant := range variants {
+		name, _ := variant.Get("name").Text()
+		if name == "" {
+			name = valueWords(variant.Get("value"))
+		}
+		texts = append(texts, name)
+	}
+	return texts
 }
 
 func tagWords(tags []*jsontree.Node) string {
