@@ -93,6 +93,9 @@ func TestConsoleTellsOfThrottlesAndOutages(t *testing.T) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(503)
 		} else {
+			if strings.Contains(text, "try again in 1 s") {
+				w.Header().Set("Retry-After", "1")
+			}
 			w.WriteHeader(429)
 		}
 		_, _ = w.Write([]byte(text))
@@ -105,10 +108,21 @@ func TestConsoleTellsOfThrottlesAndOutages(t *testing.T) {
 	p.says(t, ".row .key", "new-checkout")
 	says(`429 {"message":"Too Many Requests"}`)
 	p.visit(t, "#/flags/new-checkout")
-	p.says(t, ".away p", "The server gets too many requests at the moment. What you asked for is asked again")
+	p.says(t, ".away p", "The server gets too many requests from here at the moment. What you asked for is asked again in ")
 	answer.Store(nil)
 	p.wait(t, ".scope")
 	p.gone(t, ".away p")
+	asked.Store(0)
+	says(`429 {"error":"RATE_LIMITED","message":"too many requests with this key; try again in 1 s"}`)
+	p.visit(t, "#/flags/pricing.headline")
+	eventually(t, "it is asked until it is answered", func() (any, bool) { return asked.Load(), asked.Load() > 9 })
+	if told := call[string](t, p.tab, `() => document.querySelector(".away p").innerText`); strings.Contains(told, "key") || !strings.Contains(told, "asked again in 1 s.") {
+		t.Errorf("somebody without a key is told: %s", told)
+	}
+	answer.Store(nil)
+	p.wait(t, ".scope")
+	p.gone(t, ".away p")
+	asked.Store(0)
 	says(`503 {"error":"UNAVAILABLE","message":"the storage did not answer in time; the request can be repeated"}`)
 	p.visit(t, "#/flags/search.suggestions")
 	p.says(t, ".away p", "The storage did not answer in time")

@@ -46,6 +46,9 @@ export const away = signal("");
 /** Why something that was asked takes longer, in words; "" while nothing does. */
 export const held = signal("");
 
+/** In how many seconds what is held is asked again. */
+export const heldFor = signal(0);
+
 /** Why the key is no longer good; "" while it is. */
 export const refusedKey = signal("");
 
@@ -63,10 +66,13 @@ export function useKey(key: string) {
 
 const silent = "The server does not answer.";
 
+/** Whose limit it is, the server tells of keys, and this page asks for whoever is signed in too. */
+const busy = "The server gets too many requests from here at the moment.";
+
 /** What stands before an API, such as a gateway, refuses in words of its own. */
 const inWords: Record<number, string> = {
   413: "This is more than the server takes at once.",
-  429: "The server gets too many requests at the moment.",
+  429: busy,
   500: "The server has failed at this.",
   502: silent,
   503: "The server cannot answer at the moment.",
@@ -104,28 +110,48 @@ export const remembered = (path: string) => kept.get(path)?.data;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-let waiting = 0;
+/** Until when the server takes no more requests from here. */
+let full = 0;
+
+/** What is held, until it is answered. */
+const waiting: Set<object> = new Set();
 
 /** Waits as the server asks, and says so. */
-async function hold(why: string, seconds: number) {
-  waiting++;
-  held.value = `${why.replace(/(; try again in \d+ s)?\.?$/, "")}. What you asked for is asked again in ${seconds} s.`;
-  await pause(1000 * seconds);
-  if (--waiting === 0) held.value = "";
+async function hold(what: object, why: string, until: () => number) {
+  waiting.add(what);
+  for (let left; (left = until() - Date.now()) > 0; await pause(Math.min(left, 1000))) {
+    held.value = `${why.replace(/(; try again in \d+ s)?\.?$/, "")}. What you asked for is asked again`;
+    heldFor.value = Math.ceil(left / 1000);
+  }
+}
+
+/** Sends a request, and tells no longer that it is held once it is answered. */
+async function send(
+  method: string,
+  path: string,
+  options: RequestInit & { headers?: Record<string, string> } = {},
+): Promise<Response> {
+  try {
+    return await sendAgain(method, path, options);
+  } finally {
+    waiting.delete(options);
+    if (!waiting.size) held.value = "";
+  }
 }
 
 /**
  * Sends a request, again where the server asks to come back later, and returns
  * the response: 200 or 304.
  */
-async function send(
+async function sendAgain(
   method: string,
   path: string,
-  options: RequestInit & { headers?: Record<string, string> } = {},
+  options: RequestInit & { headers?: Record<string, string> },
 ): Promise<Response> {
   const safe = method === "GET" || path.includes("dryRun=true");
   for (let attempt = 0; ; attempt++) {
     let response;
+    if (full > Date.now()) await hold(options, busy, () => full); // it would only be refused too
     try {
       const [url, how] = asked(path);
       response = await fetch(url, {
@@ -155,8 +181,13 @@ async function send(
     const refusal = new Refusal(status, body, response.headers.get("X-Request-Id") ?? "");
     // A gateway of its own accord says neither why nor how long.
     const again = Number(response.headers.get("Retry-After")) || Math.min(8, 2 ** attempt);
-    if ((status === 429 && attempt < 8) || (status === 503 && told && safe && attempt < 3)) {
-      await hold(sentence(refusal.message), Math.min(30, again));
+    const next = Date.now() + 1000 * again;
+    if (status === 429) {
+      full = Math.max(full, next);
+      continue;
+    }
+    if (status === 503 && told && safe && attempt < 3) {
+      await hold(options, sentence(refusal.message), () => next);
       continue;
     }
     if (status === 401 && bearer && path !== "/session") refusedKey.value = refusal.message;

@@ -10,6 +10,7 @@ import {
   lists,
   loadLists,
 } from "./workspace";
+import { Held } from "./held";
 import { openRequests } from "./open-requests";
 import { tokenGiven, hasKey, servedHere, away, refusedKey, held, epoch } from "./api";
 import { useEffect, effect, render } from "./lib";
@@ -82,7 +83,13 @@ function App() {
       else if (Date.now() - left > 3000) refresh();
     };
     const looking = setInterval(
-      () => !document.hidden && !away.peek() && who.peek() && !refusedKey.peek() && look(),
+      () =>
+        !document.hidden &&
+        !away.peek() &&
+        !held.peek() &&
+        who.peek() &&
+        !refusedKey.peek() &&
+        look(),
       tokenGiven ? 1000 : 5000,
     ); // files on this machine cost nothing to look at
     addEventListener("keydown", key);
@@ -178,7 +185,7 @@ function App() {
         {(away.value || held.value) && (
           <p>
             <Icon name="warning" />
-            {away.value ? `${away.value} What you see may be out of date. Retrying…` : held.value}
+            {away.value ? `${away.value} What you see may be out of date. Retrying…` : <Held />}
           </p>
         )}
       </div>

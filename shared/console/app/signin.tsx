@@ -2,6 +2,7 @@
 import { useRef, useState } from "./lib";
 import { signIn, who } from "./workspace";
 import { tokenGiven, refusedKey, held } from "./api";
+import { Held } from "./held";
 import { failure, leave, me, oneTimeKey, resume, spend, ways } from "./session";
 import type { Refusal } from "./api";
 import { isBegun, reload } from "./begun";
@@ -192,7 +193,7 @@ function WithKey() {
       )}
       {held.value && (
         <p class="note" role="status">
-          {held.value}
+          <Held />
         </p>
       )}
       <p class="note" id="key-note">

@@ -2,7 +2,7 @@
 import { signal, batch, useState, useEffect } from "./lib";
 import type { Signal } from "./lib";
 import type { Who, Environment, Row } from "./answers";
-import { Refusal, away, getRows, epoch, useKey, get, refusedKey, remembered } from "./api";
+import { Refusal, away, held, getRows, epoch, useKey, get, refusedKey, remembered } from "./api";
 
 /** What the workspace has, by the name of its view. */
 export const families = {
@@ -178,7 +178,8 @@ export function useGet(path: string, seconds = 0): { data: any; problem: Refusal
   useEffect(() => {
     if (!path || !seconds) return;
     const timer = setInterval(
-      () => document.hidden || away.peek() || refusedKey.peek() || again((n) => n + 1),
+      () =>
+        document.hidden || away.peek() || held.peek() || refusedKey.peek() || again((n) => n + 1),
       1000 * seconds,
     );
     return () => clearInterval(timer);
