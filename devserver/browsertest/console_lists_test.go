@@ -49,7 +49,7 @@ func TestConsoleListsTellWhatIsServed(t *testing.T) {
 	p := openConsole(t, w, desk, "#/flags", w.key(t, "Ada", "protected_engineer"))
 	p.withAxe(t)
 	p.cellOf(t, "a.text", "development", "blue")
-	p.cellOf(t, "a.text", "production", "25 % red, 75 % empty text, after 1 rule")
+	p.cellOf(t, "a.text", "production", "25\u00a0% red, 75\u00a0% empty text, after 1 rule")
 	p.visit(t, "#/configs")
 	p.cellOf(t, "a.secret", "production", "confidential")
 	p.cellOf(t, "a.long", "production", long[:100]+"…")
@@ -65,7 +65,7 @@ func TestConsoleListsTellWhatIsServed(t *testing.T) {
 	p.visit(t, "#/flags?q=nothing&saved=1")
 	p.click(t, "dialog .saved .link")
 	p.gone(t, "dialog")
-	p.cellOf(t, "a.text", "production", "25 % red, 75 % empty text, after 1 rule")
+	p.cellOf(t, "a.text", "production", "25\u00a0% red, 75\u00a0% empty text, after 1 rule")
 	if at := call[string](t, p.tab, `() => location.hash`); at != "#/flags?q=text&sort=changed&hide=development" {
 		t.Errorf("at %s", at)
 	}

@@ -297,6 +297,45 @@ func TestConsoleListsManyEnvironments(t *testing.T) {
 	}
 }
 
+// What is protected is in a list at any width, however much of it there is; a sheet has the rest.
+func TestConsoleListsAllThatIsProtected(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 20 {
+		names = append(names, fmt.Sprintf(`"region-%02d"`, i))
+	}
+	for i := range 5 {
+		names = append(names, fmt.Sprintf(`{"name": "live-%d", "environmentType": "production", "protected": true}`, i))
+	}
+	w := serveWorkspace(t, copySample(t, map[string]string{"svc.json": `{"environments": [` + strings.Join(names, ",") + `, "staging", "development", {"name": "production", "environmentType": "production", "protected": true}], "secretReferences": "protected"}`}))
+	key := w.key(t, "Ada", "protected_engineer")
+	for _, width := range []int64{320, 600, 768, 1280, 1920} {
+		p := openConsole(t, w, screen{width, 800, width == 320, "light"}, "#/flags", key)
+		p.withAxe(t)
+		for view, row := range map[string]string{"#/flags": "new-checkout", "#/configs": "home.banner", "#/log-levels": "storefront"} {
+			p.visit(t, view)
+			p.says(t, ".row .key", row)
+			eventually(t, fmt.Sprint("all that is protected is in ", view, " at ", width), func() (any, bool) {
+				got := call[[]string](t, p.tab, `() => {
+					const list = document.querySelector(".list").getBoundingClientRect(), row = document.querySelector(".row").getBoundingClientRect();
+					return [...document.querySelectorAll(".row:first-child > [data-column]")].filter((e) => {
+						const box = e.getBoundingClientRect();
+						return e.checkVisibility() && /^(live|prod)/.test(e.dataset.column) && box.right <= list.right && box.width > 40 && box.bottom <= row.bottom;
+					}).map((e) => e.dataset.column);
+				}`)
+				return got, len(got) == 6
+			})
+		}
+		p.fits(t, "many that are protected", screen{width, 800, width == 320, "light"})
+		p.click(t, ".row [data-column=More] button")
+		p.says(t, "dialog .in-all", "region-19")
+		p.fits(t, "the sheet", screen{width, 800, width == 320, "light"})
+		p.click(t, "dialog .primary")
+		p.gone(t, "dialog")
+		p.quiet(t)
+	}
+}
+
 // What a text holds leaves what stands beside it as it is, where an item was deleted the way
 // back leads to no dialog that would delete it again, and a segment tells who uses it.
 func TestConsoleKeepsToItsPlace(t *testing.T) {

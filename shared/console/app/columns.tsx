@@ -39,25 +39,19 @@ export function hide(names: string[]) {
 export const matters = (one: Environment) => one.protected || one.environmentType === "production";
 
 /**
- * The environments that have a column, in their order. Where room is short, those that matter
- * come first, and one column tells how many are left.
+ * The environments that have a column, in their order: all that matter, and of the others those
+ * that there is room for. One column tells how many are left.
  */
 export function columnsOf(all: Environment[], hidden: string[], room: number): string[] {
   const wanted = all.filter((one) => matters(one) || !hidden.includes(one.name));
   if (wanted.length === all.length && all.length <= room) return all.map((one) => one.name);
-  const taken = [...wanted.filter(matters), ...wanted.filter((one) => !matters(one))].slice(
-    0,
-    Math.max(1, room - 1),
-  );
-  return wanted.filter((one) => taken.includes(one)).map((one) => one.name);
+  const others = wanted.filter((one) => !matters(one)),
+    most = Math.max(0, room - 1 - (wanted.length - others.length));
+  return wanted.filter((one) => matters(one) || others.indexOf(one) < most).map((one) => one.name);
 }
 
-/**
- * The columns of a list that is as wide as an element.
- * @param others what other columns take, in rem
- * @param spare what one of them takes that can be left out
- */
-export function useColumns(others: number, spare: number) {
+/** How wide an element is, in rem; 0 until it is drawn. */
+export function useWidth() {
   const [node, ref] = useState(null as HTMLElement | null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -68,10 +62,29 @@ export function useColumns(others: number, spare: number) {
     return () => observer.disconnect();
   }, [node]);
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
-  const wide = width / rem > 46;
+  return { ref, width: width / rem };
+}
+
+/** Whether a list is so narrow that a row's cells stand below each other. */
+export const isNarrow = (width: number) => width > 0 && width <= 34;
+
+/**
+ * The columns of a list that is as wide as an element. Where it is narrow, or has no room for all
+ * environments that matter, they are lines of each row, as many side by side as fit.
+ * @param others what other columns take, in rem
+ * @param spare what one of them takes that can be left out
+ */
+export function useColumns(others: number, spare: number) {
+  const { ref, width } = useWidth();
+  const all = environments.value,
+    wide = width > 46;
   const room = (others: number) =>
-    width ? Math.floor((width / rem - (wide ? others : 14.75)) / (wide ? 5.5 : 5.25)) : 3;
-  const tight = environments.value.length > room(others);
-  const names = columnsOf(environments.value, hidden(), room(tight ? others - spare : others));
-  return { ref, names, tight };
+    width ? Math.floor((width - (wide ? others : 14.75)) / (wide ? 5.5 : 5.25)) : 3;
+  const tight = all.length > room(others),
+    beside = room(tight ? others - spare : others);
+  const needed = all.filter(matters).length;
+  const stacked = isNarrow(width) || (all.length > beside && needed + 1 > Math.max(2, beside));
+  const names = columnsOf(all, hidden(), stacked ? Math.max(4, needed + 1) : beside);
+  const inLine = stacked ? Math.max(1, Math.floor((width - 4) / 16)) : 1;
+  return { ref, names, tight, stacked, inLine };
 }

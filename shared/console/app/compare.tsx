@@ -21,6 +21,7 @@ import { Dialog } from "./dialog";
 import { Review } from "./review";
 import { Field } from "./values";
 import { count } from "./words";
+import { isNarrow, useWidth } from "./columns";
 import { Icon } from "./icons";
 import { matching, wordsOf } from "./search";
 
@@ -69,6 +70,7 @@ export function Compare() {
   const from = named("from"),
     to = named("to");
   const state = useDifferences(from, to);
+  const { ref, width } = useWidth();
   const words = wordsOf(query.get("q") ?? ""),
     type = query.get("type");
   const found = useMemo(
@@ -175,7 +177,7 @@ export function Compare() {
             />
           </div>
           {found.length > 0 ? (
-            <div class="of-compare">
+            <div ref={ref} class={`of-compare ${isNarrow(width) ? "stacked" : ""}`}>
               <List
                 rows={found}
                 columns={["Key", from, to, "If copied"]}

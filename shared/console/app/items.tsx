@@ -20,7 +20,7 @@ import { Selected } from "./selected";
 import { Coming } from "./parts";
 import { matching, wordsOf } from "./search";
 import { useColumns } from "./columns";
-import { Serves, servingIn, servesText } from "./serves";
+import { Serves, servingIn } from "./serves";
 import { HowOften, useStale, staleDays, StaleNote, Why } from "./stale";
 import { apart } from "./apart";
 import { Act, mayNot } from "./may";
@@ -28,6 +28,7 @@ import { Proposed, useOpen } from "./open-requests";
 
 const Bulk = apart("Bulk"),
   Columns = apart("Columns"),
+  InAll = apart("InAll"),
   Saved = apart("Saved");
 
 function filtered(rows: Row[], query: URLSearchParams) {
@@ -129,22 +130,20 @@ export function Level({ row, scope }: { row: Row; scope: string }) {
   );
 }
 
-/** What there is no column for. */
+/** What there is no column for: how many environments, which a sheet shows. */
 const rest = (row: Row, names: string[]) => {
-  const left = environments.value.filter((one) => !names.includes(one.name));
-  return left.length
+  const left = environments.value.length - names.length;
+  return left
     ? [
-        <span
-          class="note"
-          title={left
-            .map(({ name }) => {
-              const status = row.environmentStatuses?.[name];
-              return `${name}: ${status ? (statuses[status]?.[0] ?? status) : servesText(servingIn(row, name))}`;
-            })
-            .join("\n")}
+        <button
+          type="button"
+          class="quiet small"
+          title="All environments"
+          aria-label={`+${left} environments of ${row.key}`}
+          onClick={() => open({ all: row.key })}
         >
-          +{left.length}
-        </span>,
+          +{left}
+        </button>,
       ]
     : [];
 };
@@ -166,7 +165,20 @@ const within = (row: Row, name: string, cleaning: boolean) => {
   return status ? <Status status={status} /> : <Serves serving={serving} />;
 };
 
-/** @param stale the rows that may be cleaned up, where these are shown, with their days */
+/** What an environment has of a row. */
+export const inEnvironment = (family: Family, row: Row, name: string, cleaning: boolean) =>
+  family === "log-levels" ? (
+    <Level row={row} scope={name} />
+  ) : family === "flags" ? (
+    within(row, name, cleaning)
+  ) : (
+    <Serves serving={servingIn(row, name)} />
+  );
+
+/**
+ * @param open how many change requests are open for each row
+ * @param stale the rows that may be cleaned up, where these are shown, with their days
+ */
 function shape(
   family: Family,
   names: string[],
@@ -176,6 +188,10 @@ function shape(
   days?: string,
 ): { columns: string[]; cells: (row: Row) => any[] } {
   const more = environments.value.length > names.length ? ["More"] : [],
+    cellsOf = (row: Row) => [
+      ...names.map((name) => inEnvironment(family, row, name, Boolean(stale))),
+      ...rest(row, names),
+    ],
     changes = counted.filter((column) => column === "Changed");
   switch (family) {
     case "flags":
@@ -185,8 +201,7 @@ function shape(
           Name(row, open, stale),
           ...value(row),
           typeWords(row.valueType),
-          ...names.map((name) => within(row, name, Boolean(stale))),
-          ...rest(row, names),
+          ...cellsOf(row),
           ...told(row, counted, family, days),
         ],
       };
@@ -200,18 +215,17 @@ function shape(
             {typeWords(row.valueType)}
             {row.sendToClientSdk && <span class="note clip">sent to browsers</span>}
           </>,
-          ...names.map((name) => <Serves serving={servingIn(row, name)} />),
-          ...rest(row, names),
+          ...cellsOf(row),
           ...told(row, counted, family, days),
         ],
       };
     case "log-levels":
       return {
-        columns: ["Service", "default", ...names, ...changes],
+        columns: ["Service", "default", ...names, ...more, ...changes],
         cells: (row) => [
           Name(row, open),
           <Level row={row} scope="default" />,
-          ...names.map((name) => <Level row={row} scope={name} />),
+          ...cellsOf(row),
           ...told(row, changes),
         ],
       };
@@ -289,7 +303,7 @@ export function Items({ family }: { family: Family }) {
   // whatever else is drawn, and whoever goes down into the list takes it along.
   const typing = useRef({ frame: 0, text: "", path: "" });
   const flags = family === "flags" || family === "configs";
-  const { ref, names, tight } = useColumns(
+  const { ref, names, tight, stacked, inLine } = useColumns(
     23.5 + (served.length ? 7 : 0) + (flags ? 6.5 * counted.length : 6.5),
     flags && counted.length ? 6.5 : 0,
   );
@@ -306,6 +320,7 @@ export function Items({ family }: { family: Family }) {
     served.length && "on-files",
     stale.days && "of-stale",
     columns.includes("More") && "crowded",
+    stacked && "stacked",
   ]
     .filter(Boolean)
     .join(" ");
@@ -430,6 +445,13 @@ export function Items({ family }: { family: Family }) {
         </div>
       )}
       {query.has("columns") && <Columns />}
+      {query.has("all") && family !== "segments" && (
+        <InAll
+          family={family}
+          row={rows.find((row) => row.key === query.get("all"))}
+          cleaning={Boolean(stale.days)}
+        />
+      )}
       {query.has("saved") && <Saved family={family} />}
       <Broken />
       {problem && <Problem problem={problem} />}
@@ -440,7 +462,11 @@ export function Items({ family }: { family: Family }) {
           <div
             ref={ref}
             class={look}
-            style={{ "--environments": names.length + (columns.includes("More") ? 1 : 0) }}
+            style={{
+              "--environments": names.length + (columns.includes("More") ? 1 : 0),
+              "--in-line": inLine,
+              "--lines": Math.ceil((names.length + (family === "log-levels" ? 1 : 0)) / inLine),
+            }}
           >
             <List
               key={family}

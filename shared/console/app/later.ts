@@ -14,6 +14,7 @@ export { Evaluate } from "./evaluate";
 export { Evaluations } from "./evaluations";
 export { Form } from "./override-form";
 export { History } from "./history";
+export { InAll } from "./in-all";
 export { InCode } from "./in-code";
 export { OneContext } from "./one-context";
 export { Overrides } from "./overrides";

@@ -43,24 +43,24 @@ export function List<T>({
   const wanted = useRef(-1); // the row to be focused once it is drawn
   const anchor = useRef(0); // the row that a range begins at
 
+  const look = () => {
+    if (!body.current) return;
+    const one = parseFloat(getComputedStyle(body.current).getPropertyValue("--row")) || 64;
+    const above = -body.current.getBoundingClientRect().top;
+    const first = Math.max(0, Math.floor(above / one / spare) * spare - spare);
+    const last = Math.ceil((above + innerHeight) / one / spare) * spare + spare;
+    setHeight(one);
+    setRange((range) => (range[0] === first && range[1] === last ? range : [first, last]));
+  };
+  useLayoutEffect(look); // whatever is drawn may be of another height
   useLayoutEffect(() => {
-    const look = () => {
-      if (!body.current) return;
-      const one = parseFloat(getComputedStyle(body.current).getPropertyValue("--row")) || 64;
-      const above = -body.current.getBoundingClientRect().top;
-      const first = Math.max(0, Math.floor(above / one / spare) * spare - spare);
-      const last = Math.ceil((above + innerHeight) / one / spare) * spare + spare;
-      setHeight(one);
-      setRange((range) => (range[0] === first && range[1] === last ? range : [first, last]));
-    };
-    look();
     addEventListener("scroll", look, { passive: true });
     addEventListener("resize", look);
     return () => {
       removeEventListener("scroll", look);
       removeEventListener("resize", look);
     };
-  }, [rows.length]);
+  }, []);
 
   const focus = () => {
     if (wanted.current < 0) return;

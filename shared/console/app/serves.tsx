@@ -18,7 +18,7 @@ const hasValue = (serving: Serving) => "value" in serving || serving.confidentia
 export function servesText(serving: Serving | undefined) {
   if (!serving) return "–";
   const served = serving.split
-    ? serving.split.map((one) => `${one.percent} % ${shortText(one)}`).join(", ")
+    ? serving.split.map((one) => `${one.percent}\u00a0% ${shortText(one)}`).join(", ")
     : hasValue(serving)
       ? shortText(serving)
       : "nothing";
