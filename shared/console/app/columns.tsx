@@ -79,7 +79,7 @@ export function useColumns(others: number, spare: number) {
   const all = environments.value,
     wide = width > 46;
   const room = (others: number) =>
-    width ? Math.floor((width - (wide ? others : 14.75)) / (wide ? 5.5 : 5.25)) : 3;
+    width ? Math.floor((width - (wide ? others : 14.75)) / (wide ? 6 : 5.25)) : 3;
   const tight = all.length > room(others),
     beside = room(tight ? others - spare : others);
   const needed = all.filter(matters).length;

@@ -378,7 +378,8 @@ export function Items({ family }: { family: Family }) {
             <span class="hidden">Search {title.toLowerCase()}</span>
             <input
               type="search"
-              placeholder="Key, name, description, owner or tag"
+              placeholder="Key, name or tag"
+              title="Key, name, description, owner or tag"
               defaultValue={typed}
               value={typed}
               onInput={search}
