@@ -30,6 +30,9 @@ func TestConsoleIsLargeEnoughToBePressed(t *testing.T) {
 			if found := call[[]string](t, p.tab, small, s.least); len(found) > 0 {
 				t.Errorf("%s, below %d px: %s", view.name, s.least, strings.Join(found[:min(len(found), 6)], "; "))
 			}
+			if cut := call[[]string](t, p.tab, `() => [...document.querySelectorAll(".tabs a, nav a")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText)`); len(cut) > 0 {
+				t.Errorf("%s: words stand over others: %q", view.name, cut)
+			}
 		}
 	}
 }

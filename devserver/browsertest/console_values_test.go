@@ -312,19 +312,23 @@ func TestConsoleListsAllThatIsProtected(t *testing.T) {
 	for _, width := range []int64{320, 600, 768, 1280, 1920} {
 		p := openConsole(t, w, screen{width, 800, width == 320, "light"}, "#/flags", key)
 		p.withAxe(t)
-		for view, row := range map[string]string{"#/flags": "new-checkout", "#/configs": "home.banner", "#/log-levels": "storefront"} {
+		for _, at := range [][2]string{{"#/log-levels", "storefront"}, {"#/configs", "home.banner"}, {"#/flags", "new-checkout"}} {
+			view := at[0]
 			p.visit(t, view)
-			p.says(t, ".row .key", row)
+			p.says(t, ".row .key", at[1])
 			eventually(t, fmt.Sprint("all that is protected is in ", view, " at ", width), func() (any, bool) {
 				got := call[[]string](t, p.tab, `() => {
 					const list = document.querySelector(".list").getBoundingClientRect(), row = document.querySelector(".row").getBoundingClientRect();
 					return [...document.querySelectorAll(".row:first-child > [data-column]")].filter((e) => {
 						const box = e.getBoundingClientRect();
-						return e.checkVisibility() && /^(live|prod)/.test(e.dataset.column) && box.right <= list.right && box.width > 40 && box.bottom <= row.bottom;
+						return e.checkVisibility() && /^(live|prod|More)/.test(e.dataset.column) && box.right <= list.right && box.width > 30 && box.bottom <= row.bottom;
 					}).map((e) => e.dataset.column);
 				}`)
-				return got, len(got) == 6
+				return got, len(got) == 7
 			})
+		}
+		if columns := call[bool](t, p.tab, `() => document.querySelector(".stacked") === null`); columns != (width > 1000) {
+			t.Errorf("at %d px, lists with columns: %v", width, columns)
 		}
 		p.fits(t, "many that are protected", screen{width, 800, width == 320, "light"})
 		p.click(t, ".row [data-column=More] button")

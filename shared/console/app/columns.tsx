@@ -69,22 +69,27 @@ export function useWidth() {
 export const isNarrow = (width: number) => width > 0 && width <= 34;
 
 /**
- * The columns of a list that is as wide as an element. Where it is narrow, or has no room for all
+ * The columns of a list that is as wide as an element. It is slim without what is not of an
+ * environment, where those that matter need the room. Where it is narrow, or has no room for all
  * environments that matter, they are lines of each row, as many side by side as fit.
  * @param others what other columns take, in rem
  * @param spare what one of them takes that can be left out
+ * @param fewest what those take that are never left out
  */
-export function useColumns(others: number, spare: number) {
+export function useColumns(others: number, spare: number, fewest: number) {
   const { ref, width } = useWidth();
   const all = environments.value,
     wide = width > 46;
   const room = (others: number) =>
-    width ? Math.floor((width - (wide ? others : 14.75)) / (wide ? 6 : 5.25)) : 3;
+    width ? Math.floor((width - (wide ? others : fewest)) / (wide ? 6 : 5.25)) : 3;
   const tight = all.length > room(others),
-    beside = room(tight ? others - spare : others);
-  const needed = all.filter(matters).length;
-  const stacked = isNarrow(width) || (all.length > beside && needed + 1 > Math.max(2, beside));
-  const names = columnsOf(all, hidden(), stacked ? Math.max(4, needed + 1) : beside);
+    needed = Math.min(all.length, Math.max(2, all.filter(matters).length + 1)),
+    slimmest = Math.floor((width - fewest) / 5.25);
+  let beside = room(tight ? others - spare : others);
+  const slim = wide && needed > beside && needed <= slimmest;
+  if (slim) beside = slimmest;
+  const stacked = isNarrow(width) || (width > 0 && needed > Math.max(2, beside));
+  const names = columnsOf(all, hidden(), stacked ? Math.max(4, needed) : beside);
   const inLine = stacked ? Math.max(1, Math.floor((width - 4) / 16)) : 1;
-  return { ref, names, tight, stacked, inLine };
+  return { ref, names, tight, slim, stacked, inLine };
 }

@@ -303,9 +303,10 @@ export function Items({ family }: { family: Family }) {
   // whatever else is drawn, and whoever goes down into the list takes it along.
   const typing = useRef({ frame: 0, text: "", path: "" });
   const flags = family === "flags" || family === "configs";
-  const { ref, names, tight, stacked, inLine } = useColumns(
+  const { ref, names, tight, slim, stacked, inLine } = useColumns(
     23.5 + (served.length ? 7 : 0) + (flags ? 6.5 * counted.length : 6.5),
     flags && counted.length ? 6.5 : 0,
+    14.75 + (family === "log-levels" ? 5.25 : 0) + (served.length ? 3.75 : 0),
   );
   const { columns, cells } = shape(
     family,
@@ -320,7 +321,7 @@ export function Items({ family }: { family: Family }) {
     served.length && "on-files",
     stale.days && "of-stale",
     columns.includes("More") && "crowded",
-    stacked && "stacked",
+    stacked ? "stacked" : slim && "slim",
   ]
     .filter(Boolean)
     .join(" ");
