@@ -41,6 +41,12 @@ func (d *differ) metadata(before, after *jsontree.Node) {
 		return parts
 	})
 	d.list("variants", before, after, func(was, is []*jsontree.Node) (parts []string) {
+		if slices.ContainsFunc(slices.Concat(was, is), isMasked) { // which are the same is not to be told
+			for _, part := range counted(was, is) {
+				parts = append(parts, plural(part.count, part.what, part.what))
+			}
+			return parts
+		}
 		removed, added, changed := variantWords(missing(was, is)), variantWords(missing(is, was)), []string(nil)
 		removed = slices.DeleteFunc(removed, func(one string) bool {
 			i := slices.Index(added, one)
@@ -73,6 +79,15 @@ func (d *differ) list(name string, before, after *jsontree.Node, words func(was,
 		parts = []string{"reordered"}
 	}
 	d.say("", "%s: %s", name, strings.Join(parts, ", "))
+}
+
+func isMasked(variant *jsontree.Node) bool {
+	for n := range variant.All() {
+		if document.Masked(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // variantWords are variants by their names, or what they serve. They show no secret.
