@@ -31,7 +31,8 @@ type Difference struct {
 const maxDifferences = 2000
 
 // Differences compares the environment to with another: what of it becomes another if the
-// other's rules are copied there. It looks through as many documents as an export's page
+// other's rules are copied there. Confidential values of two places count as different, so that
+// nobody can ask whether they are the same. It looks through as many documents as an export's page
 // has.
 func (s *Session) Differences(ctx context.Context, to, from, cursor string) (*Differences, error) {
 	b, o, err := s.openPage(ctx, "differences", feed.PageQuery{Cursor: cursor})
@@ -58,11 +59,12 @@ func (s *Session) Differences(ctx context.Context, to, from, cursor string) (*Di
 		}
 		last = f.Path
 		item := f.Decode().Item
-		edited, err := edit.CopyScope(item.Tree, from, to)
+		tree := document.SecretsApart(item.Tree)
+		edited, err := edit.CopyScope(tree, from, to)
 		if err != nil || !edited.Changed {
 			continue // what cannot be edited cannot be copied
 		}
-		d.Differences = append(d.Differences, Difference{t, item.Key, f.Last.SHA, activity.Diff(item.Tree, edited.Tree)})
+		d.Differences = append(d.Differences, Difference{t, item.Key, f.Last.SHA, activity.Diff(tree, edited.Tree)})
 	}
 	return d, nil
 }

@@ -1,6 +1,8 @@
 package control_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
 	"svc.example/svc/shared/testing/must"
@@ -32,6 +34,16 @@ func TestDifferences(t *testing.T) {
 	}
 	if got := must.Get(s.Differences(ctx, "production", "production", ""))(t); len(got.Differences) > 0 {
 		t.Errorf("from itself: %s", wire(t, got))
+	}
+	both := func(a, b string) string {
+		secret := func(env, value string) string {
+			return `{"id":"` + env + `","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"` + value + `","confidential":true}}]}`
+		}
+		w := newWorld(t, map[string]string{"configs/own.json": configOf("own", "string", `"a"`, `,"environments":[`+secret("staging", a)+`,`+secret("production", b)+`]`)})
+		return regexp.MustCompile(`[0-9a-f]{40}`).ReplaceAllString(wire(t, must.Get(w.enter().Differences(ctx, "production", "staging", ""))(t)), "")
+	}
+	if right, wrong := both("s3cret", "s3cret"), both("guess", "s3cret"); right != wrong || !strings.Contains(right, "[redacted]") {
+		t.Errorf("a guess that is right is told apart:\n%s\n%s", right, wrong)
 	}
 	ended(s.Differences(ctx, "production", "", ""))(t, "404 NOT_FOUND")
 	ended(s.Differences(ctx, "production", "old", ""))(t, "404 NOT_FOUND")

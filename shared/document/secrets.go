@@ -63,6 +63,13 @@ func EachSecret(tree *jsontree.Node, visit func(value *jsontree.Node, pointer st
 	})
 }
 
+// SecretsApart is a document in which each confidential value is another one.
+func SecretsApart(tree *jsontree.Node) *jsontree.Node {
+	apart := tree.Clone()
+	EachSecret(apart, func(value *jsontree.Node, pointer string) { *value.Get("value") = *jsontree.NewString(pointer) })
+	return apart
+}
+
 // eachValue visits what has a value, but for rollouts, and reports whether it, or what it is
 // in, is confidential.
 func eachValue(n *jsontree.Node, pointer string, secret bool, visit func(value *jsontree.Node, pointer string, secret bool)) {

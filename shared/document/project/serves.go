@@ -83,8 +83,11 @@ func servingOf(d *document.Document, scope string) scopeServing {
 	case value.Content != nil:
 		shown := shorten(*value)
 		serving.ShortValue = &shown
-		if outcome.Everyone {
-			digest := sha256.Sum256([]byte(value.Served().Canonical()))
+		switch digest := sha256.Sum256([]byte(value.Served().Canonical())); {
+		case shown.Confidential && len(rules) > 1: // whether all of them are the same is not to be told
+		case shown.Confidential:
+			s.shown, s.digest = shown, scope // nor whether another scope has the same
+		case outcome.Everyone:
 			s.shown, s.digest = shown, string(digest[:])
 		}
 	}

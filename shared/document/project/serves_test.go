@@ -11,12 +11,13 @@ import (
 
 func TestServesOne(t *testing.T) {
 	const (
-		all   = `"criteria":[{"operator":"ALWAYS_TRUE"}]`
-		some  = `"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["pro"]}}]`
-		on    = `"value":{"type":"int","value":1}`
-		text  = `"value":{"type":"int","value":"1"}`
-		off   = `"value":{"type":"int","value":0}`
-		split = `"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"int","value":1},"weight":W},{"value":{"type":"int","value":0},"weight":50000}]}}`
+		all    = `"criteria":[{"operator":"ALWAYS_TRUE"}]`
+		some   = `"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["pro"]}}]`
+		on     = `"value":{"type":"int","value":1}`
+		secret = `"value":{"type":"int","value":1,"confidential":true}`
+		text   = `"value":{"type":"int","value":"1"}`
+		off    = `"value":{"type":"int","value":0}`
+		split  = `"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"int","value":1},"weight":W},{"value":{"type":"int","value":0},"weight":50000}]}}`
 	)
 	whole, half := strings.ReplaceAll(strings.Replace(split, "W", "7", 1), "50000", "0"), strings.Replace(split, "W", "50000", 1)
 	for _, c := range []struct {
@@ -36,6 +37,9 @@ func TestServesOne(t *testing.T) {
 		{"another in production", `{` + all + `,` + on + `}`, `{` + all + `,` + off + `}`, ""},
 		{"production goes on with the default rules", `{` + all + `,` + on + `}`, `{` + some + `,` + on + `}`, "1"},
 		{"production has one more", `{` + all + `,` + on + `}`, `{` + some + `,` + off + `}`, ""},
+		{"secrets may be others", `{` + all + `,` + secret + `}`, `{` + all + `,` + secret + `}`, ""},
+		{"a secret for some may be another", `{` + some + `,` + secret + `},{` + all + `,` + secret + `}`, "", ""},
+		{"one secret", `{` + all + `,` + secret + `}`, "", "secret"},
 		{"production has no rules", `{` + all + `,` + on + `}`, ` `, "1"},
 	} {
 		own := ""
@@ -45,7 +49,9 @@ func TestServesOne(t *testing.T) {
 		tree := documents.Tree(t, `{"key":"a","type":"feature_flag","valueType":"int","default":{"rules":[`+c.rules+`]}`+own+`}`)
 		value, one := ServingsOf(document.View(tree)).One([]document.Active{{Name: "production"}, {Name: "staging"}})
 		got := ""
-		if one {
+		if one && value.Confidential {
+			got = "secret"
+		} else if one {
 			got = string(value.Value)
 		}
 		if got != c.want {
