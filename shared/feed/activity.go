@@ -50,7 +50,8 @@ type Activity struct {
 	Type             *string            `json:"type"`
 	Key              *string            `json:"key"`
 	Messages         []activity.Message `json:"messages"`
-	Guard            string             `json:"guard,omitempty"` // who may take the commit back
+	Guard            string             `json:"guard,omitempty"`  // who may take the commit back
+	Undoes           []string           `json:"undoes,omitempty"` // commits with a guard that it takes back
 	// Items are the first of those that a commit as a whole touched, and ItemCount how many
 	// these are.
 	Items     []Item `json:"items,omitempty"`
@@ -258,13 +259,15 @@ func (r *Reader) Of(ctx context.Context, c repository.Commit) (entries []Activit
 
 // activity is a trace's entry without its messages.
 func (t trace) activity() Activity {
+	guarded := GuardedBy(t.commit)
 	e := Activity{
 		SHA:              t.commit.SHA,
 		Date:             project.Date(t.commit.Author.When),
 		AuthorName:       t.commit.Author.Name,
 		AuthorEmail:      t.commit.Author.Email,
 		IsServiceAccount: byServiceAccount(t.commit),
-		Guard:            GuardedBy(t.commit).Guard,
+		Guard:            guarded.Guard,
+		Undoes:           guarded.Undoes,
 	}
 	if t.touch == nil {
 		e.Action, e.Messages = wholeCommit(t.commit)

@@ -102,6 +102,10 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 		}
 		people[who] = of
 	}
+	const topic = "arn:aws:sns:eu-west-1:123456789012:alarms"
+	if before := string(p.ask(people["admin"].session, "GET", "/settings/keys", "").ok().body); !strings.Contains(before, `"guards":[]`) {
+		t.Errorf("there are guards: %s", before)
+	}
 	ci := p.ask(people["admin"].session, "POST", "/settings/principals", `{"type": "service_account", "name": "ci", "roles": ["engineer"]}`).ok().text("/id")
 	made := p.ask(people["admin"].session, "POST", "/settings/webhooks", `{"name": "siem", "address": "https://siem.invalid/secret", "kinds": ["audit"]}`).ok()
 	hook := made.text("/id")
@@ -138,6 +142,8 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 		{"POST", "/settings/keys", `{"kind": "session", "name": "theirs"}`, "400", "400", "400"},
 		{"POST", "/settings/keys", `{"kind": "service_account", "name": "ci", "principalId": "{ci}"}`, "OK", "403", "403"},
 		{"POST", "/settings/keys", `{"kind": "service_account", "name": "ci"}`, "400", "400", "400"},
+		{"POST", "/settings/keys", `{"kind": "guard", "name": "alerts", "principalId": "{ci}", "topic": "` + topic + `"}`, "OK", "403", "403"},
+		{"POST", "/settings/keys", `{"kind": "guard", "name": "alerts", "principalId": "{ci}", "topic": "alarms"}`, "400", "403", "403"},
 		{"POST", "/settings/keys", `{"kind": "public_sdk", "name": "web", "environment": "staging"}`, "OK", "403", "403"},
 		{"POST", "/settings/keys", `{"kind": "public_sdk", "name": "web", "environment": "old"}`, "400", "403", "403"},
 		{"POST", "/settings/keys", `{"kind": "public_sdk", "name": "web"}`, "400", "403", "403"},
@@ -190,12 +196,19 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 			}
 		}
 	}
-	// An admin is shown all keys, everybody else their own; nobody the text of one.
+	if shown := string(p.ask(people["admin"].session, "GET", "/settings/keys", "").ok().body); !strings.Contains(shown, `"topic":"`+topic+`"`) {
+		t.Errorf("the topic of a guard key is not shown: %s", shown)
+	}
+	// An admin is shown all keys, everybody else their own; nobody the text of one. Everybody
+	// is told whom alerts have a key of.
 	for who, of := range people {
 		if who == "member" {
 			of.session, _ = p.signIn("member")
 		}
-		var list struct{ Keys []map[string]any }
+		var list struct {
+			Keys   []map[string]any
+			Guards []string
+		}
 		a := p.ask(of.session, "GET", "/settings/keys", "").ok()
 		must.Do(t, json.Unmarshal(a.body, &list))
 		others := 0
@@ -203,6 +216,9 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 			if key["principalId"] != string(of.id) {
 				others++
 			}
+		}
+		if guards := fmt.Sprint(list.Guards); guards != "[ci]" {
+			t.Errorf("%s is told of the guards %s", who, guards)
 		}
 		if len(list.Keys) == 0 || (others > 0) != (who == "admin") {
 			t.Errorf("%s is shown %d keys of others: %s", who, others, a.body)

@@ -30,6 +30,11 @@ func TestAGuardTakesBackWhatOthersApproved(t *testing.T) {
 	if dry.at("/reviewRequired") != nil || done.at("/changed") != true {
 		t.Errorf("%s, then %s", dry.body, done.body)
 	}
+	for _, at := range []string{"/activity", "/activity?type=feature_flag&key=checkout.redesign"} {
+		if told := w.get(at).ok(); told.text("/activity/0/undoes/0") != commit || told.at("/activity/1/undoes") != nil {
+			t.Errorf("%s says %s", at, told.body)
+		}
+	}
 	if again := w.as(bot, "POST", "/changes", undo).ok(); again.at("/changed") != false {
 		t.Errorf("again: %s", again.body)
 	}

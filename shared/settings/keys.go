@@ -12,9 +12,11 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Keys are keys, those that were made last first.
+// Keys are keys, those that were made last first, and whom a write can name as its guard: the
+// service accounts that alerts have a key of, which everybody is told.
 type Keys struct {
-	Keys []KeyRow `json:"keys"`
+	Keys   []KeyRow `json:"keys"`
+	Guards []string `json:"guards"`
 }
 
 // KeyRow is a key without its secret.
@@ -24,7 +26,8 @@ type KeyRow struct {
 	Name        string      `json:"name"`
 	Principal   access.ID   `json:"principalId"`
 	Owner       string      `json:"ownerName"`
-	Environment *string     `json:"environment"` // null but for SDK keys
+	Environment *string     `json:"environment"`     // null but for SDK keys
+	Topic       string      `json:"topic,omitempty"` // of a guard key that takes alarms
 	CreatedAt   time.Time   `json:"createdAt"`
 	ExpiresAt   *time.Time  `json:"expiresAt"`
 	RevokedAt   *time.Time  `json:"revokedAt"`
@@ -52,7 +55,14 @@ func (s *Settings) Keys(ctx context.Context) (*Keys, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	list := &Keys{[]KeyRow{}}
+	list := &Keys{[]KeyRow{}, []string{}}
+	for _, p := range principals {
+		if !p.Disabled && slices.ContainsFunc(records, func(r access.KeyRecord) bool {
+			return r.Kind == access.KindGuard && r.PrincipalID == p.ID && r.LiveAt(s.Now()) == nil
+		}) {
+			list.Guards = append(list.Guards, p.Name)
+		}
+	}
 	for _, r := range slices.Backward(records) {
 		if r.Kind.SignsIn() || !s.administers() && r.PrincipalID != s.by.ID {
 			continue
@@ -70,7 +80,7 @@ func (s *Settings) Keys(ctx context.Context) (*Keys, error) {
 }
 
 func rowOf(r access.KeyRecord) KeyRow {
-	row := KeyRow{ID: r.ID, Kind: r.Kind, Name: r.Name, Principal: r.PrincipalID, CreatedAt: r.CreatedAt}
+	row := KeyRow{ID: r.ID, Kind: r.Kind, Name: r.Name, Principal: r.PrincipalID, Topic: r.Topic, CreatedAt: r.CreatedAt}
 	if r.Environment != "" {
 		row.Environment = &r.Environment
 	}
