@@ -1,6 +1,7 @@
 // One commit of the change feed.
 import type { Activity as Entry, ItemName } from "./answers";
 import { useState } from "./lib";
+import { Guarded } from "./guard";
 import { Key } from "./key";
 import { mayNothing } from "./may";
 import { familyOf } from "./workspace";
@@ -42,6 +43,7 @@ export function One({ entry, several }: { entry: Entry; several: boolean }) {
           {entry.type && entry.key && <Key of={{ type: entry.type, key: entry.key }} />}
         </p>
         <Messages messages={entry.messages} />
+        <Guarded entry={entry} />
         {entry.items && <Items items={entry.items} total={entry.itemCount ?? 0} />}
       </div>
       <p class="note when">

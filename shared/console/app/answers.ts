@@ -154,6 +154,10 @@ export interface Activity {
   type: string | null;
   key: string | null;
   messages: Message[];
+  /** who may take it back */
+  guard?: string;
+  /** the commits with a guard that it takes back */
+  undoes?: string[];
   items?: ItemName[];
   itemCount?: number;
 }

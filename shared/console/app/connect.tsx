@@ -1,4 +1,5 @@
-// How an application connects with an SDK key, in each language that may have it.
+// How an application connects with an SDK key, in each language that may have it, and how alerts
+// come with a guard key.
 import { base, Programs } from "./in-code";
 
 /** @param key the key itself, once; else what stands for it */
@@ -60,22 +61,68 @@ on := flags.Bool(ctx, "new-checkout", false)
         curl: `curl -sS ${base}/api/v2/configs -u "1:${key}"`,
       };
 
+/** Where alerts are sent to with a guard key. */
+const alerts = (key: string, topic?: string): Record<string, string> => ({
+  Alertmanager: `# alertmanager.yml
+receivers:
+  - name: svc
+    webhook_configs:
+      - url: ${base}/v1/guards/alertmanager
+        send_resolved: false
+        http_config:
+          authorization:
+            credentials_file: /etc/alertmanager/svc-guard.key
+
+# /etc/alertmanager/svc-guard.key
+${key}`,
+  ...(topic && {
+    SNS: `aws sns set-topic-attributes --topic-arn ${topic} \\
+  --attribute-name SignatureVersion --attribute-value 2
+aws sns subscribe --topic-arn ${topic} \\
+  --protocol https \\
+  --notification-endpoint '${base.replace("://", `://svc:${key}@`)}/v1/guards/sns'`,
+  }),
+});
+
+const stands: Record<string, string> = {
+  public_sdk: "svc_pk_...",
+  secret_sdk: "svc_sk_...",
+  guard: "svc_gk_...",
+};
+
 export const Connect = ({
   kind,
-  text,
+  text = stands[kind],
+  topic,
   copied,
 }: {
   kind: string;
   text?: string;
+  /** whose alarms a guard key takes */
+  topic?: string;
   /** does something once a program, which holds the key, is copied */
   copied?: () => void;
 }) => {
-  const isPublic = kind === "public_sdk";
+  const guard = kind === "guard";
   return (
     <div class="form connect">
+      {guard && (
+        <p class="note">
+          Alerts are sent to <code>{base}/v1/guards/alertmanager</code>
+          {topic ? (
+            <>
+              , alarms of CloudWatch to <code>{base}/v1/guards/sns</code>, where the subscription is
+              confirmed by itself.
+            </>
+          ) : (
+            ". A key for alarms of CloudWatch names their SNS topic when it is made."
+          )}
+        </p>
+      )}
       <Programs
-        all={programs(text ?? (isPublic ? "svc_pk_..." : "svc_sk_..."), isPublic)}
+        all={guard ? alerts(text, topic) : programs(text, kind === "public_sdk")}
         label="Connect"
+        each={guard ? "What sends alerts" : undefined}
         copied={copied}
       />
     </div>

@@ -2,11 +2,12 @@
 import type { Activity } from "./answers";
 import { itemPath } from "./workspace";
 import type { Family } from "./workspace";
-import { useState, useEffect } from "./lib";
+import { useState, useEffect, useRef } from "./lib";
+import { Guarded } from "./guard";
 import { Messages } from "./messages";
 import { Author, Coming } from "./parts";
 import { Time } from "./time";
-import { open } from "./router";
+import { open, place } from "./router";
 import { Act, mayNothing } from "./may";
 import { get } from "./api";
 import { Problem } from "./problem";
@@ -28,10 +29,18 @@ export function Entry({
   latest: boolean;
 }) {
   const [shown, show] = useState(false);
+  const self = useRef(null as HTMLLIElement | null),
+    sought = place.value.query.get("commit") === entry.sha;
+  useEffect(() => {
+    if (!sought) return;
+    show(true);
+    self.current?.scrollIntoView({ block: "center" });
+  }, [sought]);
   return (
-    <li>
+    <li ref={self}>
       <div class="what">
         <Messages messages={entry.messages} />
+        <Guarded entry={entry} />
         <p class="note">
           <Author who={entry} />, <Time at={entry.date} full />,{" "}
           <code title={entry.sha}>{entry.sha.slice(0, 8)}</code>

@@ -75,17 +75,20 @@ value := flags.${of.go}(ctx, ${name}, ${of.gone})`,
 export function Programs({
   all,
   label,
+  each = "Language",
   copied,
 }: {
   all: Record<string, string>;
   label: string;
+  /** what each of them is for */
+  each?: string;
   copied?: () => void;
 }) {
   const [chosen, choose] = useState("");
   const language = chosen in all ? chosen : Object.keys(all)[0];
   return (
     <>
-      <div class="segmented" role="group" aria-label="Language">
+      <div class="segmented" role="group" aria-label={each}>
         {Object.keys(all).map((name) => (
           <button
             type="button"

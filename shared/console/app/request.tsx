@@ -3,9 +3,10 @@
 import { useEffect, useRef, useState } from "./lib";
 import { mayBeAgain, ProposeAgain } from "./again";
 import { address, place } from "./router";
-import { change, epoch, newIdempotencyKey, Refusal } from "./api";
+import { change, epoch, newIdempotencyKey, query, Refusal } from "./api";
 import type { ChangeRequest, ItemName, Requirement } from "./answers";
 import { ask, Ask } from "./ask";
+import { Guard } from "./guard";
 import { Heading } from "./heading";
 import { Icon } from "./icons";
 import { Impact } from "./impact";
@@ -317,6 +318,7 @@ function Deeds({
   again: () => void;
 }) {
   const { run, busy, problem } = useDeeds(request.id);
+  const [guard, setGuard] = useState("");
   const { digest = null, approved, requirements = [] } = request.preview ?? {},
     mine = request.approvals.find((one) => one.by.id === who.value?.principal.id),
     counts = mine && mine.counts !== false,
@@ -339,6 +341,7 @@ function Deeds({
   const moved = problem?.code === "DIGEST_CHANGED" || problem?.code === "NOT_OPEN";
   return (
     <>
+      {!noApply && <Guard guard={guard} set={setGuard} />}
       <div class="actions deeds">
         <Act
           class={approved || counts ? "" : "primary"}
@@ -355,9 +358,11 @@ function Deeds({
         <Act
           class={past ? "danger" : approved ? "primary" : ""}
           refused={noApply}
-          onClick={() => busy || run("POST", "apply", "Applied: it is served now.")}
+          onClick={() =>
+            busy || run("POST", `apply${query({ guard })}`, "Applied: it is served now.")
+          }
         >
-          {busy === "apply" ? "Applying…" : past ? "Apply without approvals" : "Apply"}
+          {busy.startsWith("apply") ? "Applying…" : past ? "Apply without approvals" : "Apply"}
         </Act>
       </div>
       {!counts && <WhyNot refused={noApproval} />}

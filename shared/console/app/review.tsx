@@ -11,6 +11,7 @@ import { issuesOf, Refused } from "./refused";
 import { notice } from "./notice";
 import { address, instead } from "./router";
 import { bypasses } from "./may";
+import { Guard } from "./guard";
 import { Propose, titleOf } from "./propose";
 import { ByItem, Messages, RulesOf } from "./messages";
 import { saidInLine } from "./said";
@@ -38,8 +39,12 @@ export type Proposal = {
   merges?: boolean;
 };
 
-function request(proposal: Proposal, dry: boolean) {
-  const { method, path, body, token, tokenInQuery } = proposal;
+/** Whether what is proposed can name a guard: not what only stops something, nor a deletion. */
+const guardable = ({ body, path }: Proposal) => body !== undefined && !/\/pause$/.test(path);
+
+function request(proposal: Proposal, dry: boolean, guard = "") {
+  const { method, path, token, tokenInQuery } = proposal;
+  const body = guard && guardable(proposal) ? { ...proposal.body, guard } : proposal.body;
   const q = query({
     ...(dry ? { dryRun: "true", impact: "true" } : {}),
     ...(tokenInQuery && token ? { expectedCommitSha: token } : {}),
@@ -99,6 +104,7 @@ export function Review({
   const [compared, compare] = useState(false); // two long documents take a while
   const [shown, setShown] = useState(false); // what is wrong, where it is
   const [applying, setApplying] = useState(false);
+  const [guard, setGuard] = useState("");
   const [proposing, propose] = useState(false);
   const opener = useRef(null as HTMLButtonElement | null);
   const [unsure, setUnsure] = useState(""); // what was applied, perhaps: its answer got lost
@@ -139,7 +145,7 @@ export function Review({
   }, [dry]);
 
   const apply = async () => {
-    const [method, path, body] = request(proposal, false);
+    const [method, path, body] = request(proposal, false, guard);
     const of = `${method} ${path}\n${body}`;
     if (attempt.current.of !== of) attempt.current = { of, key: newIdempotencyKey() };
     setApplying(true);
@@ -271,6 +277,7 @@ export function Review({
           )
         )}
       </section>
+      {!proposing && !mustPropose && guardable(proposal) && <Guard guard={guard} set={setGuard} />}
       {proposing ? (
         <Propose
           proposal={proposal}

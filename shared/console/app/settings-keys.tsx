@@ -13,11 +13,13 @@ import { environments } from "./workspace";
 
 export interface Key {
   id: string;
-  kind: "user" | "service_account" | "public_sdk" | "secret_sdk";
+  kind: "user" | "service_account" | "guard" | "public_sdk" | "secret_sdk";
   name: string;
   principalId: string;
   ownerName: string;
   environment: string | null;
+  /** whose alarms a guard key takes */
+  topic?: string;
   createdAt: string;
   expiresAt: string | null;
   revokedAt: string | null;
@@ -25,6 +27,9 @@ export interface Key {
 }
 
 const sdk = { public_sdk: "public", secret_sdk: "secret" } as Record<string, string>;
+
+/** What a key that something connects with is called. */
+const connects: Record<string, string> = { ...sdk, guard: "guard" };
 
 const hasEnded = ({ revokedAt, expiresAt }: Key) =>
   revokedAt !== null ||
@@ -34,15 +39,18 @@ const send = (method: string, path: string, body: any) =>
   change(method, path, JSON.stringify(body));
 
 /** What is told of a key that was just made. */
-const made = ({ key, name, kind }: Key & { key: string }): Made => ({
+const made = ({ key, name, kind, ownerName, topic }: Key & { key: string }): Made => ({
   label: `The key ${name}`,
   text: key,
   warning:
     kind === "public_sdk"
       ? "Copy it now: svc keeps no copy that it could show again."
       : "Copy it now, to where secrets are kept: svc keeps no copy that it could show again. " +
-        "Whoever has it can do what it may do.",
-  more: (copied) => sdk[kind] && <Connect kind={kind} text={key} copied={copied} />,
+        (kind === "guard"
+          ? `Whoever has it can take back changes that name ${ownerName} as their guard.`
+          : "Whoever has it can do what it may do."),
+  more: (copied) =>
+    connects[kind] && <Connect kind={kind} text={key} topic={topic} copied={copied} />,
 });
 
 function One({ of, rotatable }: { of: Key; rotatable: boolean }) {
@@ -51,8 +59,13 @@ function One({ of, rotatable }: { of: Key; rotatable: boolean }) {
     <li>
       <div class="what">
         <p>
-          <b>{of.name}</b> {sdk[of.kind] && <span class="tag">{sdk[of.kind]}</span>}
+          <b>{of.name}</b> {connects[of.kind] && <span class="tag">{connects[of.kind]}</span>}
         </p>
+        {of.topic && (
+          <p class="note">
+            Alarms of <code>{of.topic}</code>
+          </p>
+        )}
         <p class="note">
           <code>{of.id}</code>, made <Time at={of.createdAt} plain />,{" "}
           {of.lastUsedOn ? (
@@ -77,7 +90,7 @@ function One({ of, rotatable }: { of: Key; rotatable: boolean }) {
       </div>
       {!ended && (
         <div class="actions">
-          {sdk[of.kind] && (
+          {connects[of.kind] && (
             <button
               type="button"
               aria-label={`Connect with ${of.name}`}
@@ -182,6 +195,9 @@ const stops: Record<string, (of: Key) => string> = {
   user: () => "Whatever uses it, such as scripts and tools, is refused from the next request on.",
   service_account: (of) =>
     `What runs as ${of.ownerName} with this key is refused from the next request on.`,
+  guard: (of) =>
+    `Alerts that come with it are refused from the next one on, and take nothing back for ` +
+    `${of.ownerName}.`,
   public_sdk: (of) =>
     `Pages and apps with it get no more values of ${of.environment}: those that are open ` +
     "keep what they have, others show their own defaults.",
@@ -200,7 +216,7 @@ export function AboutKey({ keys }: { keys: Key[] }) {
     return (
       <Dialog title={`Connect with ${of.name}`} close={shut}>
         <p class="note">Put the key in the place of the dots. It was shown when it was made.</p>
-        <Connect kind={of.kind} />
+        <Connect kind={of.kind} topic={of.topic} />
       </Dialog>
     );
   if (what === "rotate") return <Rotate key="rotate" of={of} />;
@@ -241,12 +257,21 @@ const kinds: Record<string, string> = {
   "Secret, for servers with the Go client: gets all rules": "secret_sdk",
 };
 
+/** What a key of a service account is for. */
+const services: Record<string, Key["kind"]> = {
+  "API, for scripts and tools: does all that its roles allow": "service_account",
+  "Guard, for alerts: only takes back changes that name it": "guard",
+};
+
 /** Makes a key: of oneself, of a service account, or for applications, which have an environment. */
 export function NewKey({ kind, principalId }: { kind?: Key["kind"]; principalId?: string }) {
   const [name, setName] = useState("");
   const [length, choose] = useState(undefined as string | undefined);
   const [sort, setSort] = useState(undefined as string | undefined);
   const [environment, setEnvironment] = useState(undefined as string | undefined);
+  const [service, setService] = useState(Object.keys(services)[0]);
+  const [topic, setTopic] = useState("");
+  const guards = principalId !== undefined && services[service] === "guard";
   const options = (all: string[]) => all.map((text) => ({ text }));
   return (
     <Ask
@@ -256,8 +281,9 @@ export function NewKey({ kind, principalId }: { kind?: Key["kind"]; principalId?
       run={async () =>
         made(
           await send("POST", "/settings/keys", {
-            kind: kind ?? kinds[sort ?? ""],
+            kind: guards ? "guard" : (kind ?? kinds[sort ?? ""]),
             name,
+            ...(guards && topic.trim() && { topic: topic.trim() }),
             ...(principalId && { principalId }),
             ...(!kind && { environment }),
             ...(lengths[length ?? ""] && { expiresInDays: lengths[length ?? ""] }),
@@ -273,6 +299,30 @@ export function NewKey({ kind, principalId }: { kind?: Key["kind"]; principalId?
         set={setName}
         autofocus
       />
+      {principalId && (
+        <Field
+          type="line"
+          label="Kind"
+          choices={options(Object.keys(services))}
+          text={service}
+          set={setService}
+        />
+      )}
+      {guards && (
+        <>
+          <p class="note">
+            An alert that comes with it takes back the last change that named this account as its
+            guard, of the 24 hours before the alert. The account needs the permission to edit then.
+          </p>
+          <Field
+            type="line"
+            label="SNS topic (optional)"
+            note="The ARN of the topic, for alarms of CloudWatch. Alertmanager needs none."
+            text={topic}
+            set={setTopic}
+          />
+        </>
+      )}
       {!kind && (
         <>
           <Field
