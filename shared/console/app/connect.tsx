@@ -62,10 +62,21 @@ on := flags.Bool(ctx, "new-checkout", false)
       };
 
 /** Where alerts are sent to with a guard key. */
-const alerts = (key: string, topic?: string): Record<string, string> => ({
+const alerts = (key: string, owner: string, topic?: string): Record<string, string> => ({
   Alertmanager: `# alertmanager.yml
+route:
+  receiver: on-call
+  routes:
+    - receiver: ${JSON.stringify(owner)}
+      matchers: [alertname = CheckoutErrors]
+      continue: true             # on-call is told too
+      group_by: ["..."]          # each alert by itself
+      group_wait: 0s             # at once, not after 30 s
+      group_interval: 10s
+    - receiver: on-call
 receivers:
-  - name: svc
+  - name: on-call                # as you have it
+  - name: ${JSON.stringify(owner)}
     webhook_configs:
       - url: ${base}/v1/guards/alertmanager
         send_resolved: false
@@ -93,11 +104,14 @@ const stands: Record<string, string> = {
 export const Connect = ({
   kind,
   text = stands[kind],
+  owner = "svc",
   topic,
   copied,
 }: {
   kind: string;
   text?: string;
+  /** the account that a guard key is of */
+  owner?: string;
   /** whose alarms a guard key takes */
   topic?: string;
   /** does something once a program, which holds the key, is copied */
@@ -120,7 +134,7 @@ export const Connect = ({
         </p>
       )}
       <Programs
-        all={guard ? alerts(text, topic) : programs(text, kind === "public_sdk")}
+        all={guard ? alerts(text, owner, topic) : programs(text, kind === "public_sdk")}
         label="Connect"
         each={guard ? "What sends alerts" : undefined}
         copied={copied}

@@ -50,7 +50,9 @@ const made = ({ key, name, kind, ownerName, topic }: Key & { key: string }): Mad
           ? `Whoever has it can take back changes that name ${ownerName} as their guard.`
           : "Whoever has it can do what it may do."),
   more: (copied) =>
-    connects[kind] && <Connect kind={kind} text={key} topic={topic} copied={copied} />,
+    connects[kind] && (
+      <Connect kind={kind} text={key} owner={ownerName} topic={topic} copied={copied} />
+    ),
 });
 
 function One({ of, rotatable }: { of: Key; rotatable: boolean }) {
@@ -216,7 +218,7 @@ export function AboutKey({ keys }: { keys: Key[] }) {
     return (
       <Dialog title={`Connect with ${of.name}`} close={shut}>
         <p class="note">Put the key in the place of the dots. It was shown when it was made.</p>
-        <Connect kind={of.kind} topic={of.topic} />
+        <Connect kind={of.kind} owner={of.ownerName} topic={of.topic} />
       </Dialog>
     );
   if (what === "rotate") return <Rotate key="rotate" of={of} />;
