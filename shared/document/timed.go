@@ -143,3 +143,25 @@ func Moment(text string) (at time.Time, problem string) {
 
 // MomentText is how a time is written.
 func MomentText(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
+
+// ShareOf is how many percent of all get a value of what a rule serves, both Value objects.
+func ShareOf(served, value *jsontree.Node) float64 {
+	wanted := Meaning(value)
+	if !IsRollout(served) {
+		if served != nil && Meaning(served) == wanted {
+			return 100
+		}
+		return 0
+	}
+	var part, total float64
+	for _, arm := range ReadRules([]*jsontree.Node{jsontree.NewObject(jsontree.Field("value", served))})[0].Value.Weighted.Arms {
+		total += float64(arm.Weight)
+		if arm.Value.Content != nil && string(arm.Value.Type.Canonical())+" "+arm.Value.Served().Canonical() == wanted {
+			part += float64(arm.Weight)
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	return part / total * 100
+}

@@ -196,6 +196,10 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 			}
 		}
 	}
+	reviewed := p.ask(people["admin"].session, "PATCH", "/settings/environments/production", `{"review": {"approvals": 1}}`).ok()
+	if !strings.Contains(string(reviewed.body), `"review":{"approvals":1,"roles":[],"authorMayApprove":false}`) {
+		t.Errorf("a review by people of any role: %s", reviewed.body)
+	}
 	if shown := string(p.ask(people["admin"].session, "GET", "/settings/keys", "").ok().body); !strings.Contains(shown, `"topic":"`+topic+`"`) {
 		t.Errorf("the topic of a guard key is not shown: %s", shown)
 	}

@@ -39,6 +39,7 @@ func (s *Settings) Environments(ctx context.Context) (*Environments, error) {
 	for _, e := range ws.Environments {
 		row := EnvironmentRow{e.Name, e.Type, e.Protected, e.Archived, nil}
 		if review, reviewed := reviews[e.Name]; reviewed {
+			review.Roles = plain(review.Roles)
 			row.Review = &review
 		}
 		list.Environments = append(list.Environments, row)

@@ -3,6 +3,7 @@ package edit
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -177,6 +178,12 @@ func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, er
 	}
 	if from == nil && p.value != nil {
 		issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: the environment has no one other value that it serves to everyone now"})
+	}
+	if typed, _ := split.value(p.value); p.value != nil && document.IsRollout(stored) && typed != nil && len(p.steps) > 0 {
+		if already := document.ShareOf(stored, typed); float64(p.steps[0].weight)*100/document.FullWeight < already {
+			issues = append(issues, document.Issue{Pointer: "/rolloutPlan/steps/0/percent", Message: fmt.Sprintf(
+				"%v%% get the value already, and some of them would go out; begin with as many, or more", math.Round(already*1000)/1000)})
+		}
 	}
 	shares := []share{{"/rolloutPlan/value", p.value, 0}, {at, from, 0}}
 	if slices.ContainsFunc(issues, func(i document.Issue) bool { return i.Pointer == at }) {

@@ -483,6 +483,16 @@ func TestPlansGrow(t *testing.T) {
 	}
 }
 
+// TestAPlanTakesNobodyOut who gets the value before it begins.
+func TestAPlanTakesNobodyOut(t *testing.T) {
+	for plan, want := range map[string]string{"plan 1:1 2:50": "/rolloutPlan/steps/0/percent", "plan 1:25 2:50": "", "plan 1:30 2:100": ""} {
+		_, err := asked{0, plan, "", ""}.carryOut(t, documents.Tree(t, documents.Flag("bool", documents.Quarter, "")), "production")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(fmt.Sprintf("%+v", err), "25% get the value already") {
+			t.Errorf("%s: %v", plan, err)
+		}
+	}
+}
+
 // FuzzPlans: whatever is asked for is refused in words, or can be read again.
 func FuzzPlans(f *testing.F) {
 	f.Add([]byte(`{"value":true,"steps":[{"at":"2036-12-01T13:00:00Z","percent":1},{"at":"2036-12-02T00:00:00+09:00","percent":100}]}`), "2036-12-01T13:00:00Z", false)

@@ -76,9 +76,9 @@ func rolloutPlan(plan document.Plan, fallback *jsontree.Node, now time.Time) *Ro
 	arms := document.StoredArms(split)
 	p := &RolloutPlan{Value: arms[0].Get("value"), From: arms[1].Get("value"), ReplacesTargeting: plan.Steps[0].Over}
 	p.Property, _ = split.Get("value").Get("hashByPropertyName").Text()
-	p.Before = p.share(fallback)
+	p.Before = document.ShareOf(fallback, p.Value)
 	for _, s := range plan.Steps {
-		p.Steps = append(p.Steps, PlanStep{document.MomentText(s.At), p.share(s.Rule.Get("value"))})
+		p.Steps = append(p.Steps, PlanStep{document.MomentText(s.At), document.ShareOf(s.Rule.Get("value"), p.Value)})
 	}
 	current := plan.Current(now)
 	p.Percent = p.Before
@@ -87,31 +87,9 @@ func rolloutPlan(plan document.Plan, fallback *jsontree.Node, now time.Time) *Ro
 	}
 	switch next := current + 1; {
 	case plan.Hold != nil:
-		p.Held, p.Percent = &PlanHold{document.MomentText(plan.Hold.At)}, p.share(plan.Hold.Rule.Get("value"))
+		p.Held, p.Percent = &PlanHold{document.MomentText(plan.Hold.At)}, document.ShareOf(plan.Hold.Rule.Get("value"), p.Value)
 	case next < len(p.Steps):
 		p.Next = &p.Steps[next]
 	}
 	return p
-}
-
-// share is how many percent of all get the plan's value of what a rule serves.
-func (p *RolloutPlan) share(value *jsontree.Node) float64 {
-	wanted := document.Meaning(p.Value)
-	if !document.IsRollout(value) {
-		if value != nil && document.Meaning(value) == wanted {
-			return 100
-		}
-		return 0
-	}
-	var part, total float64
-	for _, arm := range document.ReadRules([]*jsontree.Node{jsontree.NewObject(jsontree.Field("value", value))})[0].Value.Weighted.Arms {
-		total += float64(arm.Weight)
-		if arm.Value.Content != nil && string(arm.Value.Type.Canonical())+" "+arm.Value.Served().Canonical() == wanted {
-			part += float64(arm.Weight)
-		}
-	}
-	if total == 0 {
-		return 0
-	}
-	return part / total * 100
 }
