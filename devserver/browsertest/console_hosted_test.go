@@ -108,7 +108,7 @@ func TestConsoleTellsOfThrottlesAndOutages(t *testing.T) {
 	p.says(t, ".row .key", "new-checkout")
 	says(`429 {"message":"Too Many Requests"}`)
 	p.visit(t, "#/flags/new-checkout")
-	p.says(t, ".away p", "The server gets too many requests from here at the moment. What you asked for is asked again in ")
+	p.says(t, ".away p", "The server gets too many requests from here at the moment. Trying again in ")
 	answer.Store(nil)
 	p.wait(t, ".scope")
 	p.gone(t, ".away p")
@@ -116,7 +116,7 @@ func TestConsoleTellsOfThrottlesAndOutages(t *testing.T) {
 	says(`429 {"error":"RATE_LIMITED","message":"too many requests with this key; try again in 1 s"}`)
 	p.visit(t, "#/flags/pricing.headline")
 	eventually(t, "it is asked until it is answered", func() (any, bool) { return asked.Load(), asked.Load() > 9 })
-	if told := call[string](t, p.tab, `() => document.querySelector(".away p").innerText`); strings.Contains(told, "key") || !strings.Contains(told, "asked again in 1 s.") {
+	if told := call[string](t, p.tab, `() => document.querySelector(".away p").innerText`); strings.Contains(told, "key") || !strings.Contains(told, "Trying again in 1 s.") {
 		t.Errorf("somebody without a key is told: %s", told)
 	}
 	answer.Store(nil)

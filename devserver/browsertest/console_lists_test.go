@@ -101,7 +101,7 @@ func TestConsoleCleansUp(t *testing.T) {
 	p.cellOf(t, "a.done", "production", "blue")
 	p.cellOf(t, "a.ready", "production", "Off")
 	p.says(t, `.row:has([aria-label="Select a.done"]) [data-column=Evaluated]`, "46,500 times")
-	p.says(t, ".note", "Left out, as changed in that time: 1 item.")
+	p.says(t, ".note", "1 item changed in that time, and so left out.")
 	if p.sees(t, `[aria-label="Select a.used"]`) || p.sees(t, `[aria-label="Select a.changed"]`) {
 		t.Error("what is not stale is listed")
 	}

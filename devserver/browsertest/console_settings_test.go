@@ -122,11 +122,12 @@ func TestConsoleSettings(t *testing.T) {
 			t.Errorf("who may not see %s gets an error", part)
 		}
 	}
-	toggles := func(environment string) {
+	toggles := func(environment, from string) {
 		grace.visit(t, "#/flags/new-checkout")
+		grace.says(t, "[aria-labelledby=scope-"+environment+"] .state", from) // and not what it was when she was here last
 		grace.click(t, `.switch[aria-label*="`+environment+`"]`)
 	}
-	toggles("production")
+	toggles("production", "Off for")
 	grace.says(t, "dialog", "production on for")
 	grace.apply(t)
 
@@ -225,7 +226,7 @@ func TestConsoleSettings(t *testing.T) {
 	p.button(t, "Unprotect: production")
 	p.button(t, "Unprotect")
 	p.gone(t, "dialog")
-	toggles("production")
+	toggles("production", "On for")
 	grace.says(t, "dialog", "production off for")
 	grace.apply(t)
 	p.button(t, "Protect: production")

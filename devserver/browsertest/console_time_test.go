@@ -100,12 +100,34 @@ func TestConsoleRollsOutOverTime(t *testing.T) {
 	p.says(t, "dialog .review", "This time is over")
 	p.setTime(t, "dialog .when input", time.Now().Add(49*time.Hour))
 	p.apply(t)
-	p.says(t, "[aria-labelledby=scope-development] .timed", "Scheduled: from in 2 days")
+	p.says(t, "[aria-labelledby=scope-development] .timed", "Scheduled: in 2 days")
 	p.click(t, "[aria-labelledby=scope-development] .timed button.quiet")
 	p.apply(t)
 	p.gone(t, "[aria-labelledby=scope-development] .timed")
 	if file := w.fileOf(t, "feature-flags/new-checkout.json"); strings.Contains(file, `"scheduled":"change"`) || strings.Count(file, `"scheduled":"rollout"`) != 4 {
 		t.Errorf("%s", file)
+	}
+	p.quiet(t)
+}
+
+// What was scheduled and has come is what everyone else gets, for the switch and for what is
+// edited; and a plan begins with no fewer than get the value already.
+func TestConsoleTellsWhatHasCome(t *testing.T) {
+	t.Parallel()
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/due.json": boolFlag("due", `, "environments": [{"id": "staging", "rules": [
+		{"criteria": [{"operator": "PROP_AFTER", "propertyName": "svc.current-time", "valueToMatch": {"type": "string", "value": "2026-01-01T00:00:00Z"}}], "value": {"type": "bool", "value": true}, "scheduled": "change"},
+		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]}]`)}))
+	p := openConsole(t, w, desk, "#/flags/due", w.key(t, "Ada", "protected_engineer"))
+	p.says(t, "[aria-labelledby=scope-staging] .state", "On for everyone")
+	p.says(t, "[aria-labelledby=scope-development] .state", "Off for everyone")
+	p.click(t, "[aria-labelledby=scope-staging] .switch")
+	p.says(t, "dialog .review", "no longer scheduled for 2026-01-01")
+	p.press(t, "\x1b")
+	p.gone(t, "dialog")
+	p.visit(t, "#/flags/search.suggestions?edit=production&kind=plan")
+	p.says(t, "dialog .steps", "Steps")
+	if steps := call[string](t, p.tab, `() => [...document.querySelectorAll(".steps .percent input")].map((one) => one.value).join()`); steps != "50,100" {
+		t.Errorf("over 25 %% a plan begins with %s", steps)
 	}
 	p.quiet(t)
 }

@@ -193,7 +193,7 @@ func TestConsoleHasFormsForAFlag(t *testing.T) {
 	p.says(t, "dialog .review", "Fill in the fields")
 	p.choose(t, "dialog .variants + .field select", "lihgt")
 	p.write(t, ".variant:nth-of-type(1) textarea", "light") // which everyone gets, once it is corrected
-	p.says(t, "dialog .messages", "values: 1 added")
+	p.says(t, "dialog .messages", "values: added Dark mode")
 	p.apply(t)
 	if file := w.fileOf(t, "feature-flags/theme.json"); strings.Contains(file, "lihgt") {
 		t.Errorf("the old spelling is served: %s", file)

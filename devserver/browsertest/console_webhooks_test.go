@@ -69,7 +69,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.halt = w.start(t, "--import", copySample(t, nil), "--workspace", "acme", "--webhook-allow", "127.0.0.1")
 	to := newReceiver(t)
 	p := openSignedIn(t, w, desk, "#/settings/webhooks", "Ada", "admin")
-	p.says(t, ".empty", "Nobody is told")
+	p.says(t, ".empty", "No webhooks yet")
 	p.withAxe(t)
 
 	p.button(t, "Add a webhook")
@@ -198,5 +198,5 @@ func TestConsoleWebhooks(t *testing.T) {
 	}
 	p.button(t, "Delete: chat")
 	p.button(t, "Delete")
-	p.says(t, ".empty", "Nobody is told")
+	p.says(t, ".empty", "No webhooks yet")
 }

@@ -120,7 +120,7 @@ const waiting: Set<object> = new Set();
 async function hold(what: object, why: string, until: () => number) {
   waiting.add(what);
   for (let left; (left = until() - Date.now()) > 0; await pause(Math.min(left, 1000))) {
-    held.value = `${why.replace(/(; try again in \d+ s)?\.?$/, "")}. What you asked for is asked again`;
+    held.value = `${why.replace(/(; try again in \d+ s)?\.?$/, "")}. Trying again`;
     heldFor.value = Math.ceil(left / 1000);
   }
 }

@@ -213,7 +213,7 @@ export function Deed({
             {either("On", "Off", "Switch")}
             {environment("Environment")}
             <p class="note">
-              Sets what everyone else gets: the rules above stay.{" "}
+              Sets what everyone else gets; targeting rules stay.{" "}
               {left > 0 &&
                 `${count(left, "flag")} of another type ${left === 1 ? "is" : "are"} left out.`}
             </p>

@@ -6,7 +6,7 @@ import { useForm } from "./form";
 import { fallbackOf, rulesIn, standing } from "./rules";
 import { firstSteps, PlanFields, planOf, wrongSteps } from "./plan-fields";
 import { momentOf, NowOrLater, wrongTime } from "./when";
-import { isSplit, armsOf } from "./rule-lists";
+import { isSplit, armsOf, shareOfTrue } from "./rule-lists";
 import { textOf, choicesOf, valueOf, Field } from "./values";
 import { useMemo, useState } from "./lib";
 import { Rollout, wrongShares } from "./rollout";
@@ -48,7 +48,7 @@ export function Edit({
       return {
         at: undefined as string | undefined,
         goal: boolean ? "true" : undefined,
-        steps: firstSteps(),
+        steps: firstSteps(now && isSplit(now) ? shareOfTrue(now) : 0),
         kind: query.get("kind") ?? (now && isSplit(now) ? "rollout" : "value"),
         text: query.get("set") ?? (shown(now) ? textOf(document.valueType, now.value) : undefined),
         arms: firstArms(document, now),
@@ -64,7 +64,7 @@ export function Edit({
     type = document?.valueType;
   const { rules: all, inherited } = rulesIn(document ?? {}, scope),
     rules = standing(all);
-  const now = fallbackOf(rules)?.value;
+  const now = fallbackOf(all)?.value;
   const choices = choicesOf(document ?? {}),
     schema = useSchemaOf(document);
 

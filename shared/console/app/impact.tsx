@@ -33,8 +33,8 @@ export function Impact({ environment, impact }: { environment: string; impact: F
           </>
         )}
         {chance > 0 &&
-          ` ${chance.toLocaleString("en")} ${chance === 1 ? "has" : "have"} nothing that the ` +
-            "percentages go by: chance decides each time."}
+          ` ${chance.toLocaleString("en")} ${chance === 1 ? "has" : "have"} no value for what the ` +
+            "percentages go by, and get a random value each time."}
         {!complete && " There are more: these were looked at in 2 seconds."}
       </p>
       {changed > 0 && (

@@ -7,12 +7,17 @@ import { fromNow, localOf, momentOf, When, wrongTime } from "./when";
 
 export type Planned = { at: string; weight: number };
 
-/** As most people roll out: from tomorrow's hour on, a step each day. */
-export const firstSteps = (): Planned[] =>
-  [1, 10, 50, 100].map((percent, day) => ({
-    at: localOf(fromNow(60 + day * 1440)),
-    weight: percent * 1000,
-  }));
+/**
+ * As most people roll out: from the next hour on, a step each day, and nobody goes out.
+ * @param already how many percent get the value now
+ */
+export const firstSteps = (already: number): Planned[] =>
+  [1, 10, 50, 100]
+    .filter((percent) => percent > already || percent === 100)
+    .map((percent, day) => ({
+      at: localOf(fromNow(60 + day * 1440)),
+      weight: percent * 1000,
+    }));
 
 export const mostSteps = 20;
 
@@ -110,8 +115,8 @@ export function PlanFields({
           </button>
         </div>
         <p class="note">
-          Whoever is in stays in. Programs change over by their own clocks, also while this server
-          is away.
+          Who has the value keeps it. Programs change over by their own clocks, also while this
+          server is away.
         </p>
       </fieldset>
     </>

@@ -8,6 +8,10 @@ export const isFallback = (rule: Rule | undefined) =>
 
 export const percent = (n: number) => `${Number(n.toFixed(3))}%`;
 
+/** How many percent get true of a split. */
+export const shareOfTrue = (split: Split) =>
+  armsOf(split).reduce((sum, arm) => sum + (arm.value === true ? arm.share : 0), 0);
+
 export function armsOf(split: Split) {
   const arms = split.value.weightedValues,
     total = arms.reduce((sum, arm) => sum + arm.weight, 0) || 1;

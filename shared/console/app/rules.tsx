@@ -1,13 +1,17 @@
 // The rules of one scope, as sentences: who gets what, from top to bottom.
 import type { Rule, Detail, Timed } from "./answers";
-import { isFallback, isSplit, armsOf, percent } from "./rule-lists";
+import { isFallback, isSplit, armsOf, percent, shareOfTrue } from "./rule-lists";
+import { clockAhead } from "./api";
 import { Stored, Condition } from "./words";
 import { Shares } from "./shares";
 
-/** The rule at the end that everybody reaches. */
+/** What everyone else gets: the rule at the end, or what was scheduled in its place and has come. */
 export function fallbackOf(rules: Rule[]) {
-  const last = rules.at(-1);
-  return isFallback(last) && !last?.paused ? last : undefined;
+  const last = rules.at(-1),
+    now = Date.now() + clockAhead.peek();
+  const hasCome = ({ scheduled, criteria }: Rule) =>
+    scheduled === "change" && Date.parse(criteria[0].valueToMatch?.value as string) <= now;
+  return isFallback(last) && !last?.paused ? (rules.find(hasCome) ?? last) : undefined;
 }
 
 /** The rules that decide in a scope, and what is timed there. */
@@ -50,7 +54,7 @@ export function stateOf(rules: Rule[]): { word: string; on: boolean } {
       word: `${value.value === true ? "On" : "Off"} for ${everyone}`,
       on: value.value === true,
     };
-  const share = armsOf(value).reduce((sum, arm) => sum + (arm.value === true ? arm.share : 0), 0);
+  const share = shareOfTrue(value);
   return { word: `On for ${percent(share)} of ${everyone}`, on: share > 0 };
 }
 

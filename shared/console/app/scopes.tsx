@@ -187,7 +187,11 @@ function Scope({
     paused = all[0]?.paused ? all[0] : undefined;
   const boolean = family === "flags" && item.valueType === "bool",
     { word: state, on } = stateOf(all),
-    gradual = on && all.some((rule) => rule.scheduled || (isFallback(rule) && isSplit(rule.value))),
+    gradual =
+      on &&
+      (timed.rolloutPlan ||
+        timed.scheduled?.some((one) => !one.come) ||
+        all.some((rule) => isFallback(rule) && isSplit(rule.value))),
     told = timed.rolloutPlan || timed.scheduled?.some((one) => one.come),
     pausable = family === "flags" || family === "configs";
   const refused = mayNot(item.access, name);

@@ -128,7 +128,7 @@ function Reviewed({ of }: { of: Environment }) {
         <input type="checkbox" checked={on} onChange={(event: any) => turn(event.target.checked)} />{" "}
         <span>
           Others approve changes first{" "}
-          <span class="note">of whatever {of.name} serves; what nobody is served needs none</span>
+          <span class="note">where they change what {of.name} serves</span>
         </span>
       </label>
       {on && (
@@ -175,10 +175,12 @@ function Reviewed({ of }: { of: Environment }) {
       )}
       <p class="note">
         {on
-          ? `${inWords(review)}. Service accounts never approve. Stopping something is never held up.`
+          ? `${inWords(review)}. Service accounts never approve. Pausing to false needs no approval.`
           : "Changes are made at once by whoever may make them."}{" "}
-        Once a rule is there, changing it, and changing which environments there are, needs the role{" "}
-        <code>review_bypass</code> beside admin, which somebody else gives; the audit trail tells.
+        <b>
+          Afterwards only an admin who also has the role <code>review_bypass</code> can change this
+          rule or the environments; another admin has to give that role.
+        </b>
       </p>
       {reason === "REVIEW_REQUIRED" && (
         <p>

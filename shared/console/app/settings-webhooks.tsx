@@ -192,7 +192,7 @@ function Edit({ of }: { of?: Webhook }) {
         set={(kinds) => set({ ...now, kinds })}
       />
       <Some
-        label="Only changes that reach (none: all environments)"
+        label="Environments (all if none is ticked)"
         all={Object.fromEntries(known.map((name) => [name, name]))}
         chosen={now.environments}
         set={(environments) => set({ ...now, environments })}
@@ -355,7 +355,7 @@ export function Webhooks({ id, all }: { id?: string; all: Webhook[] }) {
           ))}
         </ol>
       ) : (
-        <Empty title="Nobody is told">
+        <Empty title="No webhooks yet">
           <p>A webhook tells a chat or another program of what is changed here.</p>
         </Empty>
       )}

@@ -66,7 +66,7 @@ export function StaleNote({ days, data }: { days: string; data: any }) {
         ""
       )}{" "}
       {data.recentlyChanged > 0 &&
-        `Left out, as changed in that time: ${count(data.recentlyChanged, "item")}.`}
+        `${count(data.recentlyChanged, "item")} changed in that time, and so left out.`}
     </p>
   );
 }

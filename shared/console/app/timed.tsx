@@ -39,8 +39,8 @@ export function Timed({
       {scheduled.map(({ at, value, replacesTargeting }) => (
         <div class="timed">
           <p>
-            {Date.parse(at) > now ? "Scheduled: from " : "Since "}
-            <Time at={at} /> {replacesTargeting ? "everyone gets" : "everyone else gets"}
+            {Date.parse(at) > now ? "Scheduled: " : "Scheduled change, made "}
+            <Time at={at} />: {replacesTargeting ? "everyone gets" : "everyone else gets"}
           </p>
           <Served value={value} />
           {Date.parse(at) > now && (
