@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/guard"
 )
 
@@ -76,7 +77,7 @@ func (w *Watch) Run(ctx context.Context) (undone bool, err error) {
 		left := time.Until(end)
 		switch {
 		case left > 0:
-			if err := wait(ctx, min(w.Every, left)); err != nil { // the last look is at the end
+			if err := backoff.Sleep(ctx, min(w.Every, left)); err != nil { // the last look is at the end
 				return false, err
 			}
 		case seen:
@@ -105,19 +106,8 @@ func (w *Watch) undo(ctx context.Context, alarm guard.Alarm) error {
 			return err
 		}
 		w.Say(fmt.Sprintf("not taken back yet, and tried again: %v", err))
-		if wait(ctx, w.Every) != nil {
+		if backoff.Sleep(ctx, w.Every) != nil {
 			return err
 		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
