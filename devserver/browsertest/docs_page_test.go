@@ -42,6 +42,9 @@ func (c *complaints) record(event any) {
 		if strings.HasSuffix(e.Entry.URL, "/console/api/session") && strings.Contains(e.Entry.Text, "401") {
 			return // the page asks once who is signed in, and browsers note that it is nobody
 		}
+		if strings.Contains(e.Entry.Text, "net::ERR_NETWORK_CHANGED") {
+			return // the network of the machine has changed, as it does where containers are started beside this
+		}
 		c.list = append(c.list, fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL))
 	case *runtime.EventConsoleAPICalled:
 		var words []string
