@@ -22,6 +22,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/apiload"
@@ -179,6 +180,85 @@ func TestWritersOfOneWorkspaceTakeTurns(t *testing.T) {
 				t.Errorf("%.2f packs were stored for a commit", perCommit)
 			}
 		})
+	}
+}
+
+// TestWritesOfOneItemThatWaitAreCommittedTogether: whoever has the turn commits what waits
+// for the same item too, each as it is decided on the one before it.
+func TestWritesOfOneItemThatWaitAreCommittedTogether(t *testing.T) {
+	const writers, mostPacks = 12, 3
+	h := create(t, apiload.Fixture(), 1)
+	ctx := background(t)
+	db, _, err := h.Clients(ctx)
+	must.Do(t, err)
+	ledger := dynamo.New(db, h.Table).Ledger(access.ID(h.workspace.ID))
+	must.Do(t, ledger.TakeTurn(ctx, "", "8 held 0", repository.Waiting{})) // so that all of them have to wait
+	var entered, all sync.WaitGroup
+	entered.Add(writers)
+	go func() {
+		entered.Wait()
+		_ = ledger.TakeTurn(ctx, "8 held 0", "8  1", repository.Waiting{})
+	}()
+	var packs atomic.Int64
+	token := must.Get(ledger.Head(ctx))(t).Commit
+	const pinned = 2 // of them hold where nobody was faster, so none or one of them does
+	codes := make([]int, writers)
+	for writer := range writers {
+		var once sync.Once
+		watch := observe(func(operation string) {
+			switch operation {
+			case "PutObject":
+				packs.Add(1)
+			case "TransactWriteItems": // it has come into the queue
+				once.Do(func() { entered.Done(); entered.Wait() })
+			}
+		})
+		api := must.Get(h.New(ctx, func(_ string, c *aws.Config) { c.APIOptions = append(c.APIOptions, watch) }, slog.New(slog.DiscardHandler)))(t)
+		all.Go(func() {
+			body := fmt.Sprintf(`{"value": %d}`, 1000*(writer+1))
+			if writer < pinned {
+				body = fmt.Sprintf(`{"value": %d, "expectedCommitSha": %q}`, 1000*(writer+1), token)
+			}
+			r := httptest.NewRequest("PATCH", "/v1/configs/timeout/environments/default", strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer "+h.keys[0])
+			w := httptest.NewRecorder()
+			api.ServeHTTP(w, r)
+			if codes[writer] = w.Code; w.Code != http.StatusOK && (w.Code != http.StatusConflict || writer >= pinned) {
+				t.Errorf("PATCH %s: %d %s", body, w.Code, w.Body)
+			}
+		})
+	}
+	all.Wait()
+	landed := 0
+	for _, code := range codes {
+		if code == http.StatusOK {
+			landed++
+		}
+	}
+	if landed > writers-pinned+1 {
+		t.Errorf("%d writes landed: what others have changed since was written over", landed)
+	}
+	git := h.copied(t)
+	git.Sound(t)
+	if n := len(git.Lines(t, "rev-list", "refs/heads/main")) - 1; n != landed {
+		t.Errorf("%d commits were acknowledged, and %d are there", landed, n)
+	}
+	if n := packs.Load() / 2; n > mostPacks { // each has its index
+		t.Errorf("%d packs were stored for %d commits, want at most %d", n, landed, mostPacks)
+	}
+}
+
+// observe tells of each request that has succeeded, before whoever sent it goes on.
+func observe(done func(operation string)) func(*middleware.Stack) error {
+	handle := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		out, metadata, err := next.HandleFinalize(ctx, in)
+		if err == nil {
+			done(awsmiddleware.GetOperationName(ctx))
+		}
+		return out, metadata, err
+	}
+	return func(stack *middleware.Stack) error {
+		return stack.Finalize.Add(middleware.FinalizeMiddlewareFunc("Observe", handle), middleware.After)
 	}
 }
 

@@ -171,6 +171,8 @@ type write struct {
 	// missing is what was asked for and does not stand in an item's first document;
 	// nil for nothing.
 	missing func() []activity.Message
+	// sent is the write as another process can make it again; nil where none can.
+	sent *sent
 	// parts are the writes that it stands for, if it is none itself.
 	parts func(ctx context.Context, b *batch) ([]write, error)
 }

@@ -38,8 +38,6 @@ type batch struct {
 	// named are environments that documents of the batch have entries for, where
 	// the workspace declares none.
 	named map[string]bool
-	// sums: what all documents take together had a say.
-	sums bool
 	// checked bounds what all values take that are held against schemas.
 	checked  document.Allowance
 	charged  int // bytes

@@ -3,7 +3,6 @@ package change
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"svc.example/svc/shared/fault"
@@ -122,24 +121,23 @@ func (w *Writer) try(ctx context.Context, state *State, r Request, turn *reposit
 	case !r.DryRun && (len(p.final) > 0 || len(p.reviewed) > 0 || r.approve != nil):
 		var trailers []string
 		if trailers, err = w.approval(ctx, state, p, r); err == nil && len(p.final) > 0 {
-			err = w.service.land(ctx, state, done, r, turn, message, trailers, tell)
+			err = w.service.land(ctx, state, done, r, turn, message, trailers, writes, tell)
 		}
 	}
 	return done, err
 }
 
 // land commits a plan.
-func (s *Service) land(ctx context.Context, state *State, done *result, r Request, turn *repository.Turn, message string, trailers []string, tell func(*result) any) error {
+func (s *Service) land(ctx context.Context, state *State, done *result, r Request, turn *repository.Turn, message string, trailers []string, writes []write, tell func(*result) any) error {
 	p := done.plan
 	done.when = s.settings.Now()
-	draft := p.draft(state, done.when)
-	draft.Message, draft.RequestID, draft.Turn = p.message(message, state.Principal), r.ID, turn
-	for _, trailer := range slices.Concat(p.guardTrailers(r), trailers) { // below those that are there
+	draft := p.draft(state, r, message, done.when)
+	for _, trailer := range trailers {
 		draft.Message += trailer + "\n"
 	}
-	if draft.Approved = len(trailers) > 0; draft.Approved {
-		draft.Standalone = false // it was approved for all that stands here
-	}
+	draft.Approved, draft.Turn = len(trailers) > 0, turn
+	draft.Intent = func() []byte { return intentOf(state, r, message, writes, done.when) }
+	draft.Decide = s.decider(state)
 	remembered, err := s.remember(state, done, r.Idempotency, &draft, tell)
 	if err != nil {
 		return err
@@ -153,6 +151,12 @@ func (s *Service) land(ctx context.Context, state *State, done *result, r Reques
 		return fault.New(fault.Unavailable, "the storage did not say whether the change was made; send the same request again, under the same Idempotency-Key").Because(err)
 	case err != nil:
 		return err
+	}
+	if turn.On != nil { // others have made commits in between
+		if p, err = s.planOn(ctx, state, turn.On, writes); err == nil && p.commits() {
+			done.plan = p
+		}
+		p = done.plan
 	}
 	done.commit, done.previous = landed.Head.Commit, p.versionBefore(landed)
 	if file, found := landed.File(p.path); found {

@@ -220,17 +220,3 @@ func (a *attempt) validate() error {
 	}
 	return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "the document would not be valid", issues)
 }
-
-// isStandalone reports whether what was decided rests on nothing but the documents that
-// the batch replaces, beside segments, schemas, the workspace file, and which documents
-// there are.
-func (b *batch) isStandalone() bool {
-	if b.sums || !b.head.View.Workspace().Declared || len(b.plan.attempts) != len(b.plan.final) {
-		return false
-	}
-	return !slices.ContainsFunc(b.plan.attempts, func(a *attempt) bool {
-		plain := a.write.t == document.Flag || a.write.t == document.Config || a.write.t == document.LogLevel
-		asks := workspace.MayAsk(a.text()) || a.write.checkAll && b.head.View.Workspace().Prerequisites() // which rests on other flags
-		return !plain || !a.existed || a.gone || a.write.prepare != nil || a.write.onlyFirst || asks
-	})
-}

@@ -33,10 +33,10 @@ func (r Request) guardIssues(files bool) (issues []document.Issue) {
 	return r.with(issues)
 }
 
-// guardTrailers are what a plan's commit says of guards.
+// guardTrailers are the lines in which a plan's commit speaks of guards.
 func (p *plan) guardTrailers(r Request) (trailers []string) {
 	if r.Guard != "" {
-		trailers = append(trailers, feed.Guard+r.Guard)
+		trailers = append(trailers, feed.Guard+r.Guard+"\n")
 	}
 	var undoes []string
 	for _, a := range p.final {
@@ -45,7 +45,7 @@ func (p *plan) guardTrailers(r Request) (trailers []string) {
 		}
 	}
 	if len(undoes) > 0 {
-		trailers = append(trailers, feed.Undoes+strings.Join(undoes, ", "))
+		trailers = append(trailers, feed.Undoes+strings.Join(undoes, ", ")+"\n")
 	}
 	return trailers
 }

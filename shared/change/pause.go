@@ -15,7 +15,7 @@ import (
 
 // Pausing is a request to pause an item in a scope, or to resume it.
 type Pausing struct {
-	Request
+	Request `json:"-"`
 	// Serve is what everybody gets; nil is false, of a bool flag.
 	Serve             *jsontree.Node
 	Resume            bool
@@ -31,6 +31,7 @@ func (s *Writer) Pause(ctx context.Context, t document.Type, key, environment st
 func (p Pausing) write(t document.Type, key, environment string) write {
 	return patches(environment, write{
 		t: t, key: key,
+		sent:   sendable(sent{Type: t, Key: key, Environment: environment, Pausing: &p}, p.Serve),
 		issues: p.with(tokenIssues(p.ExpectedCommitSHA)),
 		token:  p.ExpectedCommitSHA,
 		stops:  !p.Resume, resumes: p.Resume,

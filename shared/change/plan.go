@@ -27,9 +27,6 @@ type plan struct {
 	// path is the file whose versions the answer names; "" where it names those of the
 	// workspace.
 	path string
-	// standalone: it rests on nothing but the documents that it replaces, beside segments,
-	// schemas, the workspace file, and which documents there are.
-	standalone bool
 	// reviewed are the environments of which the commit has to be reviewed, and exempt
 	// those of which it would have to be, were it not that it only stops something.
 	reviewed, exempt []string
@@ -47,6 +44,9 @@ type refused struct {
 	err   error
 	item  *attempt // nil for the operation as a whole
 }
+
+// commits reports whether a plan leads to a commit.
+func (p *plan) commits() bool { return len(p.refusals) == 0 && len(p.final) > 0 }
 
 func (p *plan) refuse(index int, err error) {
 	p.refusals = append(p.refusals, refused{index, err, nil})
@@ -92,7 +92,6 @@ func (s *Service) decide(ctx context.Context, state *State, head *served.Head, d
 			return nil, err
 		}
 	}
-	p.standalone = b.isStandalone()
 	return p, nil
 }
 
@@ -139,19 +138,19 @@ func (a *attempt) summary() []activity.Message {
 	return feed.Compare(a.path, a.original(), a.tree())
 }
 
-// draft is the commit of a plan, without its message.
-func (p *plan) draft(state *State, when time.Time) repository.Draft {
+// draft is the commit of a plan, of a request with a message, "" for what changes.
+func (p *plan) draft(state *State, r Request, message string, when time.Time) repository.Draft {
 	by := feed.Author(state.Principal)
 	by.When = when
-	draft := repository.Draft{
+	return repository.Draft{
 		Author:    by,
 		Committer: repository.Committer(when),
+		Message:   p.message(message, state.Principal) + strings.Join(p.guardTrailers(r), ""), // below those that are there
+		RequestID: r.ID,
 		Versions: func(ctx context.Context, next *repository.Snapshot) string {
 			return p.head.VersionsOf(ctx, next, state.Workspace.Secret, when)
 		},
-		Briefs:     func(_ context.Context, next *repository.Snapshot) []byte { return p.head.BriefsOf(next) },
-		Standalone: p.standalone,
-		Changes:    p.touch(),
+		Briefs:  func(_ context.Context, next *repository.Snapshot) []byte { return p.head.BriefsOf(next) },
+		Changes: p.touch(),
 	}
-	return draft
 }

@@ -39,7 +39,7 @@ type Request struct {
 
 // Creation is the body of a request to create a flag, a config or a segment.
 type Creation struct {
-	Request
+	Request     `json:"-"`
 	Type        document.Type
 	Key         string
 	ValueType   *string        // of a flag, nil is bool
@@ -54,7 +54,7 @@ type Creation struct {
 // Enabled, Value, Rollout, RolloutPlan and Unschedule is there; of a config it is Value or
 // Unschedule.
 type ValuePatch struct {
-	Request
+	Request     `json:"-"`
 	Enabled     *bool
 	Value       *jsontree.Node
 	Rollout     *jsontree.Node
@@ -68,7 +68,7 @@ type ValuePatch struct {
 
 // LogLevelPatch is the body of a request to set a level.
 type LogLevelPatch struct {
-	Request
+	Request           `json:"-"`
 	Level             *string
 	Target            *string
 	Environment       *string // nil is default
@@ -77,7 +77,7 @@ type LogLevelPatch struct {
 
 // DocumentPut is the body of a request to replace a document.
 type DocumentPut struct {
-	Request
+	Request           `json:"-"`
 	Document          *jsontree.Node
 	ExpectedCommitSHA *string
 

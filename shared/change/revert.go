@@ -20,7 +20,7 @@ import (
 
 // Deletion is a request to delete an item.
 type Deletion struct {
-	Request
+	Request           `json:"-"`
 	ExpectedCommitSHA *string
 }
 
@@ -30,7 +30,7 @@ func (s *Writer) Delete(ctx context.Context, t document.Type, key string, d Dele
 }
 
 func deletion(t document.Type, key string, d Deletion) write {
-	var issues []document.Issue
+	asked, issues := key, []document.Issue(nil)
 	for _, issue := range tokenIssues(d.ExpectedCommitSHA) {
 		issues = append(issues, document.Issue{Pointer: "?expectedCommitSha", Message: issue.Message})
 	}
@@ -39,6 +39,7 @@ func deletion(t document.Type, key string, d Deletion) write {
 	}
 	return write{
 		t: t, key: key,
+		sent:           sendable(sent{Type: t, Key: asked, Deletion: &d}),
 		issues:         d.with(issues),
 		token:          d.ExpectedCommitSHA,
 		edit:           func(*attempt) (*edit.Edited, error) { return &edit.Edited{Changed: true}, nil },

@@ -205,7 +205,6 @@ func (b *batch) fits() {
 	for _, f := range b.head.Snapshot.Files {
 		total += int64(len(f.Text))
 	}
-	b.sums = b.sums || total+growth > most*3/4
 	if total+growth <= most {
 		return
 	}
@@ -255,7 +254,6 @@ func (b *batch) fitsExpressions() {
 	if len(added) == 0 {
 		return
 	}
-	b.sums = true
 	total, _ := b.head.View.Expressions(func(path string) bool { return b.byPath[path] != nil })
 	for _, set := range kept {
 		_ = total.Add(set) // which stands already, full or not

@@ -42,7 +42,9 @@ func (c Creation) write(s *Service) write {
 	}
 	tree, err := edit.New(c.Type, edit.Creation{Key: c.Key, ValueType: textOr(c.ValueType, leftOut), Value: c.Value, Name: c.Name,
 		Description: c.Description, Tags: c.Tags, Default: c.Default, Schema: s.settings.SchemaAddress})
-	return creates(c.Type, c.Request, c.Key, tree, err)
+	w := creates(c.Type, c.Request, c.Key, tree, err)
+	w.sent = sendable(sent{Type: c.Type, Key: c.Key, Creation: &c}, c.Value, c.Default)
+	return w
 }
 
 // creates makes an item of a document, unless there is a problem with it.
@@ -83,6 +85,7 @@ func (s *Writer) patch(ctx context.Context, r Request, w write) (*PatchResult, e
 func (p ValuePatch) write(s *Service, t document.Type, key, environment string) write {
 	return patches(environment, write{
 		t: t, key: key,
+		sent:   sendable(sent{Type: t, Key: key, Environment: environment, Patch: &p}, p.Value, p.Rollout, p.RolloutPlan),
 		issues: p.with(p.issues(t, s.settings.Now())),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {
@@ -135,6 +138,7 @@ func (p LogLevelPatch) write(s *Service, service string) write {
 	scope := textOr(p.Environment, document.DefaultScope)
 	return write{
 		t: document.LogLevel, key: document.LogLevelKey(service),
+		sent:    sendable(sent{Type: document.LogLevel, Key: service, Level: &p}),
 		issues:  p.with(p.issues()),
 		scope:   scope,
 		scoped:  true,
@@ -173,8 +177,11 @@ func (s *Writer) PutDocument(ctx context.Context, t document.Type, key string, p
 }
 
 func (p DocumentPut) write(s *Service, t document.Type, key string) write {
+	again := sendable(sent{Type: t, Key: key, Put: &p, AnyVersion: p.anyVersion}, p.Document)
 	if t == workspace.SchemaType {
-		return putSchema(key, p)
+		w := putSchema(key, p)
+		w.sent = again
+		return w
 	}
 	var stamped *jsontree.Node
 	if p.Document != nil && p.Document.Kind == jsontree.Object && !s.settings.Files {
@@ -183,6 +190,7 @@ func (p DocumentPut) write(s *Service, t document.Type, key string) write {
 	}
 	return write{
 		t: t, key: key,
+		sent:   again,
 		issues: p.with(p.issues(t, key)),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {

@@ -264,60 +264,38 @@ func TestWhereTheRequestIdStands(t *testing.T) {
 	}
 }
 
-// TestAWaitingWriteFitsOnlyWhereNothingElseWasDecided: others commit it on a later head
-// only if what came since gave other documents new texts, and nothing else.
-func TestAWaitingWriteFitsOnlyWhereNothingElseWasDecided(t *testing.T) {
-	commit := func(base *Snapshot, changes ...Change) *Snapshot {
-		t.Helper()
-		tree, _ := base.knownTree()
-		by := Signature{Name: "Ada", Email: "ada@example.com", When: time.Unix(1, 0)}
-		p, err := prepare(base, tree, Draft{Changes: changes, Author: by, Committer: by, Message: "m"})
-		if err != nil || p == nil {
-			t.Fatal(p, err)
-		}
-		return p.onto(base, base.Head.Sequence+1)
-	}
-	flag, other, segment := "feature-flags/a.json", "feature-flags/b.json", "segments/s.json"
-	text := func(s string) []byte { return []byte(s) }
-	first := commit(&Snapshot{Head: Head{Access: 3, Index: "i"}}, Change{flag, text("1")}, Change{other, text("1")}, Change{segment, text("1")})
-	mine := Draft{Changes: []Change{{flag, text("2")}}, Standalone: true, RequestID: "0123456789abcdef0123456789abcdef", Message: "m",
-		Author: Committer(time.Unix(1, 0)), Committer: Committer(time.Unix(1, 0))}
-	encoded := must.Get(json.Marshal(portable(first, mine)))(t)
-	w := readWaiting(encoded)
-	revoked, swept := commit(first, Change{other, text("2")}), commit(first, Change{other, text("2")})
-	revoked.Head.Access++
-	swept.Head.Fence++
-	unknown := commit(first, Change{other, text("2")})
-	unknown.reshaped = nil
-	back := commit(commit(first, Change{flag, text("9")}), Change{flag, text("1")})
+// TestWhatWaitsIsDecidedByOthersWhereItsAuthorMayWrite: they read what they know whole, of
+// one who may do what they might when it was sent, and that no answer is kept of.
+func TestWhatWaitsIsDecidedByOthersWhereItsAuthorMayWrite(t *testing.T) {
+	base := &Snapshot{Head: Head{Commit: "c", Sequence: 1, Access: 3, Index: "i"}}
+	mine := Draft{RequestID: "0123456789abcdef0123456789abcdef", Turn: &Turn{}, Intent: func() []byte { return []byte("{}") }}
+	w := readWaiting(must.Get(json.Marshal(portable(base, mine)))(t))
 	for name, test := range map[string]struct {
-		tip  *Snapshot
+		head Head
 		want bool
 	}{
-		"the head that it was decided on":        {first, true},
-		"another document has a new text":        {commit(first, Change{other, text("2")}), true},
-		"so have several":                        {commit(commit(first, Change{other, text("2")}), Change{other, text("3")}), true},
-		"the same document has":                  {commit(first, Change{flag, text("3")}), false},
-		"the same document has its text back":    {back, false},
-		"the same document is gone":              {commit(first, Change{flag, nil}), false},
-		"another document is gone":               {commit(first, Change{other, nil}), false},
-		"a document was created":                 {commit(first, Change{"configs/c.json", text("1")}), false},
-		"a segment has a new text":               {commit(first, Change{segment, text("2")}), false},
-		"a document names the key of its values": {commit(first, Change{other, text(`{"decryptWith": "a"}`)}), false},
-		"a key was revoked":                      {revoked, false},
-		"a sweep has begun":                      {swept, false},
-		"it is not known what came between":      {unknown, false},
+		"the head that it was decided on": {base.Head, true},
+		"others have made a commit":       {Head{Commit: "d", Sequence: 2, Access: 3, Index: "i"}, true},
+		"a key was revoked":               {Head{Commit: "c", Sequence: 1, Access: 4, Index: "i"}, false},
+		"the history was replaced":        {Head{Commit: "c", Sequence: 2, Access: 3, Index: "j"}, false},
 	} {
-		if got := w.fits(test.tip); got != test.want {
+		if got := w.fits(test.head); got != test.want {
 			t.Errorf("%s: it fits is %t", name, got)
 		}
 	}
-	mine.Once = &Once{}
-	if portable(first, mine) != nil {
-		t.Error("a request that may be sent again is committed by others")
+	for name, spoil := range map[string]func(d *Draft){
+		"its answer is kept":           func(d *Draft) { d.Once = &Once{} },
+		"it was approved as it stands": func(d *Draft) { d.Approved = true },
+		"nobody else can decide it":    func(d *Draft) { d.Intent = nil },
+		"it is large":                  func(d *Draft) { d.Intent = func() []byte { return make([]byte, maxDraft+1) } },
+		"it came back":                 func(d *Draft) { d.Turn = &Turn{back: true} },
+	} {
+		d := mine
+		if spoil(&d); portable(base, d) != nil {
+			t.Errorf("%s: others commit it", name)
+		}
 	}
-	mine.Once, mine.Standalone = nil, false
-	if portable(first, mine) != nil || readWaiting([]byte(`{"New": 1}`)) != nil || (*waitingDraft)(nil).fits(first) {
-		t.Error("what others cannot judge is committed by them")
+	if readWaiting([]byte(`{"New": 1}`)) != nil || (*waitingDraft)(nil).fits(base.Head) {
+		t.Error("what others cannot read is committed by them")
 	}
 }

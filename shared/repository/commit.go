@@ -29,6 +29,9 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 	if err := draft.check(); err != nil {
 		return nil, err
 	}
+	if draft.Turn != nil {
+		draft.Turn.On = nil
+	}
 	if q, queues := r.ledger.(Queue); queues && draft.Turn != nil && (draft.Turn.lost || draft.Turn.Waited() || base.Head.Turn != "") {
 		return r.inTurn(ctx, q, base, draft)
 	}
@@ -76,23 +79,14 @@ func (r *Repository) isDue(from Head, c Commit) bool {
 	return based && ledger.Due(from, &c)
 }
 
-// add adds a commit, if there is room for it and it would change something.
-func (r *Repository) add(c *chain, draft Draft, q Queue) bool {
-	tree, known := c.tip.knownTree()
-	if c.due || !known || c.bytes > maxChain {
-		return false
-	}
-	p, err := prepare(c.tip, tree, draft)
-	if err != nil || p == nil || !q.Holds(append(c.list(), p.commit)) {
-		return false
-	}
+// add adds a commit.
+func (r *Repository) add(c *chain, p *prepared) {
 	c.from.Commit, c.from.Sequence = c.tip.Head.Commit, c.tip.Head.Sequence
 	for _, t := range c.commits[len(c.commits)-1].commit.Touched {
 		c.from.Base.Bytes += int64(len(t.Text))
 	}
 	c.commits, c.tip, c.bytes = append(c.commits, p), p.onto(c.tip, p.commit.Sequence), c.bytes+p.size()
 	c.due = r.isDue(c.from, p.commit)
-	return true
 }
 
 // list are the commits.
@@ -328,6 +322,5 @@ func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 	}
 	head := Head{Commit: by.SHA, Sequence: sequence, Access: base.Head.Access, Fence: base.Head.Fence, Index: base.Head.Index}
 	s := &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true, briefs: base.briefs, seekAt: base.seekAt}
-	s.followed(base, p.commit)
 	return s.weigh(textsOf(updates))
 }

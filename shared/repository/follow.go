@@ -24,7 +24,6 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 	if s.weigh(textsOf(updates)); s.texts > MaxTexts {
 		return nil, &TooLarge{s.texts, MaxTexts}
 	}
-	s.followed(base, commits...)
 	if len(commits) == 0 {
 		s.tree, s.treeKnown = base.knownTree()
 	} else if tree, known := base.knownTree(); known {

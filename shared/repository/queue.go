@@ -6,24 +6,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/requestid"
-	"svc.example/svc/shared/workspace"
 )
 
 // Queue is what a Ledger has as well whose writers are processes that know nothing
 // of each other. Who lost the race for the head waits in it. The head names whose
-// turn it is (Head.Turn): that one commits, with its own change, all those that wait
-// and can be committed as they were decided, and names the next.
+// turn it is (Head.Turn): that one commits, with its own change, all those that wait,
+// each as it is decided again on the one before it (see Draft.Decide), and names the
+// next. What comes to no commit there goes back to its owner, who decides it again and,
+// should it have to wait once more, has a turn of its own.
 //
 // The queue is about fairness. What is safe rests on the head alone, which moves on
 // condition of what the writer has read, and on this: a waiting write is removed in
-// the step that commits it, or by its owner, or in the step that gives its owner the
-// turn. So each is committed once, and its owner knows.
+// the step that commits it or sends it back, or by its owner, or in the step that gives
+// its owner the turn. So each is committed once, and its owner knows.
 type Queue interface {
 	Ledger
 	// Enqueue adds a write. When it fails, that write may be there all the same.
@@ -37,8 +39,9 @@ type Queue interface {
 	TakeTurn(ctx context.Context, from, to string, w Waiting) error
 	// Leave removes a write. It is ErrMoved where that is not there.
 	Leave(ctx context.Context, w Waiting) error
-	// Holds reports whether one step can advance the head over commits.
-	Holds(chain []Commit) bool
+	// Holds reports whether one step can advance the head over commits, and remove so
+	// many writes.
+	Holds(chain []Commit, removed int) bool
 	// AdvanceAll is Advance over several commits, each the parent of the next, in one
 	// step that also removes what waited and gives the turn on. Of a commit that is
 	// alone it takes any size.
@@ -49,8 +52,7 @@ type Queue interface {
 type Waiting struct {
 	Place string // of its request: they are served in this order
 	Token string // of this stay in the queue
-	// Draft is what others can commit for its owner; nil when it has to be decided
-	// again in its turn.
+	// Draft is what others can commit for its owner; nil when it has to wait for its turn.
 	Draft []byte
 	// Until is when nobody can be waiting for it any more.
 	Until time.Time
@@ -59,9 +61,13 @@ type Waiting struct {
 // Turn is the place of one request in a Queue. It is used by one goroutine, for all
 // tries of the request, and left in the end.
 type Turn struct {
-	Now   time.Time // by the ledger, when the request began
+	Now time.Time // by the ledger, when the request began
+	// On is what the commit was decided on that has landed, where that is not what the
+	// request itself has decided it on; else nil.
+	On    *Snapshot
 	place string    // "" as long as it has not had to wait
 	lost  bool      // the race for the head
+	back  bool      // others could not commit it
 	since time.Time // it has had to wait, by the monotonic clock
 	held  string    // the turn, while it is the request's own
 	queue Queue
@@ -104,6 +110,8 @@ const (
 	// calmAfter is how many turns in a row are of writers that are alone before
 	// nobody queues any more.
 	calmAfter = 8
+	// deciding is how long whose turn it is decides for others.
+	deciding = staleAfter / 4
 	// maxDraft bounds a draft that others commit, and maxChain the objects of those
 	// that are committed together.
 	maxDraft = 64 << 10
@@ -145,69 +153,36 @@ func (t *Turn) isMine(head Head) bool {
 
 // waitingDraft is a draft while it waits.
 type waitingDraft struct {
-	Sequence  int64 // of the commit that it was decided on
 	Access    int64 // the version under which it was authorized
-	Fence     int64
 	Index     string
-	Changes   []waitingChange
-	Author    Signature
-	Committer Signature
-	Message   string
 	RequestID string
-}
-
-type waitingChange struct {
-	Path, Before string // Before is the blob that it replaces
-	Content      []byte
+	Intent    []byte
 }
 
 // portable is a draft as others can commit it; nil where they cannot.
 func portable(base *Snapshot, d Draft) *waitingDraft {
-	if !d.Standalone || d.Once != nil || d.Approved {
+	if d.Intent == nil || d.Once != nil || d.Approved || d.Turn.back {
 		return nil
 	}
-	w := &waitingDraft{
-		Sequence: base.Head.Sequence, Access: base.Head.Access, Fence: base.Head.Fence, Index: base.Head.Index,
-		Author: d.Author, Committer: d.Committer, Message: d.Message, RequestID: d.RequestID,
-	}
-	size := len(d.Message)
-	for _, c := range d.Changes {
-		f, there := base.File(c.Path)
-		if !there || c.Content == nil || !isPlain(c.Path, c.Content) {
-			return nil
-		}
-		w.Changes = append(w.Changes, waitingChange{c.Path, f.Blob, c.Content})
-		size += len(c.Content)
-	}
-	if size > maxDraft {
+	w := &waitingDraft{Access: base.Head.Access, Index: base.Head.Index, RequestID: d.RequestID, Intent: d.Intent()}
+	if len(w.Intent) == 0 || len(w.Intent) > maxDraft {
 		return nil
 	}
 	return w
 }
 
-// fits reports whether a draft can be committed onto a snapshot as it was decided:
-// nothing came since but new texts of other documents that were there.
-func (w *waitingDraft) fits(tip *Snapshot) bool {
-	if w == nil || w.Access != tip.Head.Access || w.Index != tip.Head.Index || w.Fence != tip.Head.Fence ||
-		w.Sequence > tip.Head.Sequence || w.Sequence < tip.reshapedAt() {
-		return false
-	}
-	for _, c := range w.Changes {
-		f, there := tip.File(c.Path)
-		if !there || f.Blob != c.Before || f.Last == nil || f.Last.Sequence > w.Sequence {
-			return false
-		}
-	}
-	return true
+// fits reports whether a draft can be decided again at a head: whose it is may still
+// write.
+func (w *waitingDraft) fits(head Head) bool {
+	return w != nil && w.Access == head.Access && w.Index == head.Index
 }
 
-// draft is a Draft again.
-func (w *waitingDraft) draft() Draft {
-	d := Draft{Author: w.Author, Committer: w.Committer, Message: w.Message, RequestID: w.RequestID}
-	for _, c := range w.Changes {
-		d.Changes = append(d.Changes, Change{c.Path, c.Content})
-	}
-	return d
+// on decides a waiting draft again on a snapshot. It is false where that comes to no
+// commit.
+func (d Draft) on(ctx context.Context, tip *Snapshot, w *waitingDraft) (Draft, bool) {
+	again, decided := d.Decide(ctx, tip, w.Intent)
+	again.RequestID, again.Turn, again.Decide = w.RequestID, d.Turn, d.Decide
+	return again, decided && len(again.Changes) > 0 && again.check() == nil
 }
 
 func readWaiting(text []byte) *waitingDraft {
@@ -216,52 +191,11 @@ func readWaiting(text []byte) *waitingDraft {
 	}
 	var w waitingDraft
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields() // of a newer version, which commits its own
-	if decoder.Decode(&w) != nil || len(w.Changes) == 0 || w.draft().check() != nil || !requestid.Valid(w.RequestID) {
+	decoder.DisallowUnknownFields() // of another version, which commits its own
+	if decoder.Decode(&w) != nil || len(w.Intent) == 0 || !requestid.Valid(w.RequestID) {
 		return nil
 	}
 	return &w
-}
-
-// isPlain says of a document whether a new text of it changes nothing for others:
-// it is nothing that others name, and names none of its kind.
-func isPlain(path string, text []byte) bool {
-	folder, _, _ := strings.Cut(path, "/")
-	switch workspace.Folder(folder) {
-	case workspace.Flags, workspace.Configs, workspace.LogLevels:
-		return !bytes.Contains(text, []byte("decryptWith")) && !bytes.Contains(text, []byte(`\u`)) // which may spell it
-	}
-	return false
-}
-
-// reshapes reports whether a commit did more than give documents new texts.
-func reshapes(touched []Touch) bool {
-	for _, t := range touched {
-		if t.Created || t.Blob == "" || t.Text == nil || !isPlain(t.Path, t.Text) {
-			return true
-		}
-	}
-	return false
-}
-
-// reshapedAt is the last commit that did more than give documents new texts, as far
-// as that is known.
-func (s *Snapshot) reshapedAt() int64 {
-	if s.reshaped == nil {
-		return s.Head.Sequence
-	}
-	return *s.reshaped
-}
-
-// followed notes what commits did on the way from a snapshot.
-func (s *Snapshot) followed(base *Snapshot, commits ...Commit) {
-	at := base.reshapedAt()
-	for _, c := range commits {
-		if reshapes(c.Touched) {
-			at = c.Sequence
-		}
-	}
-	s.reshaped = &at
 }
 
 // inTurn commits a draft in its turn, or learns that somebody else has.
@@ -278,7 +212,7 @@ func (r *Repository) inTurn(ctx context.Context, q Queue, base *Snapshot, draft 
 	own := portable(base, draft)
 	head := base.Head
 	if !t.isMine(head) {
-		landed, at, err := r.wait(ctx, q, base.Head, own, draft)
+		landed, at, err := r.wait(ctx, q, base, own, draft)
 		if err != nil || landed != nil {
 			return landed, err
 		}
@@ -288,15 +222,16 @@ func (r *Repository) inTurn(ctx context.Context, q Queue, base *Snapshot, draft 
 }
 
 // wait waits until somebody has committed a draft, or it is its turn at a head.
-func (r *Repository) wait(ctx context.Context, q Queue, base Head, own *waitingDraft, draft Draft) (landed *Snapshot, head Head, err error) {
+func (r *Repository) wait(ctx context.Context, q Queue, base *Snapshot, own *waitingDraft, draft Draft) (landed *Snapshot, head Head, err error) {
 	t := draft.Turn
-	if calm, place := readTurn(base.Turn); place == "" {
+	head = base.Head
+	if calm, place := readTurn(head.Turn); place == "" {
 		mine := turnOf(calm, t.place, "")
-		err := q.TakeTurn(ctx, base.Turn, mine, Waiting{})
-		if err == nil && base.Turn != "" { // nobody has moved the head since
-			base.Turn = mine
-			t.isMine(base)
-			return nil, base, nil
+		err := q.TakeTurn(ctx, head.Turn, mine, Waiting{})
+		if err == nil && head.Turn != "" { // nobody has moved the head since
+			head.Turn = mine
+			t.isMine(head)
+			return nil, head, nil
 		}
 		if head, _, err = q.Look(ctx, Waiting{}); err != nil || t.isMine(head) {
 			return nil, head, err
@@ -359,7 +294,7 @@ var errTooManyWriters error = &Unavailable{Message: "too many others are writing
 
 // giveUp ends the waiting for another reason. Sure says that the write is in the
 // queue, unless somebody has taken it out.
-func (r *Repository) giveUp(ctx context.Context, q Queue, base Head, w Waiting, draft Draft, why error, sure bool) (*Snapshot, Head, error) {
+func (r *Repository) giveUp(ctx context.Context, q Queue, base *Snapshot, w Waiting, draft Draft, why error, sure bool) (*Snapshot, Head, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	err := q.Leave(ctx, w)
@@ -381,60 +316,67 @@ func (r *Repository) giveUp(ctx context.Context, q Queue, base Head, w Waiting, 
 
 // outcome finds out what became of a write that waits no more: it is in the history,
 // or has the turn, or is to be decided again.
-func (r *Repository) outcome(ctx context.Context, q Queue, base Head, draft Draft) (*Snapshot, Head, error) {
+func (r *Repository) outcome(ctx context.Context, q Queue, base *Snapshot, draft Draft) (*Snapshot, Head, error) {
+	unknown := func(err error) (*Snapshot, Head, error) {
+		return nil, Head{}, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
 	head, _, err := q.Look(ctx, Waiting{})
 	if err != nil {
-		return nil, head, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		return unknown(err)
 	}
-	if head.Index != base.Index {
-		return nil, head, fmt.Errorf("%w: the history was replaced meanwhile", ErrUnknownOutcome)
+	if head.Index != base.Head.Index {
+		return unknown(errors.New("the history was replaced meanwhile"))
 	}
-	now, err := r.Snapshot(ctx, head)
+	commits, err := r.ledger.Since(ctx, head, base.Head.Sequence)
 	if err != nil {
-		return nil, head, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		return unknown(err)
 	}
-	c, err := r.committed(ctx, now, base, draft)
-	if err != nil {
-		return nil, head, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
-	}
-	if c != nil {
-		head.Commit, head.Sequence = c.SHA, c.Sequence
-		landed := now.copy(head)
-		landed.Parent = c.Parent
-		return landed, head, nil
-	}
-	if draft.Turn.isMine(head) {
+	at := slices.IndexFunc(commits, func(c Commit) bool {
+		return strings.HasSuffix(c.Message, "\n"+RequestTrailer+draft.RequestID+"\n")
+	})
+	switch {
+	case at >= 0:
+	case draft.Turn.isMine(head):
 		return nil, head, nil
+	default:
+		draft.Turn.back = true
+		return nil, head, ErrMoved
 	}
-	return nil, head, ErrMoved
-}
-
-// committed finds the commit of a draft in the history since a head; nil where it is
-// not. No request is asked where nobody has touched what the draft changes.
-func (r *Repository) committed(ctx context.Context, now *Snapshot, since Head, draft Draft) (*Commit, error) {
-	f, there := now.File(draft.Changes[0].Path)
-	if there && f.Last != nil && f.Last.Sequence <= since.Sequence {
-		return nil, nil
+	placed := func(commit string, sequence int64) Head {
+		return Head{Commit: commit, Sequence: sequence, Access: head.Access, Fence: head.Fence, Index: head.Index}
 	}
-	commits, err := r.ledger.Since(ctx, now.Head, since.Sequence)
-	for i := range commits {
-		if strings.HasSuffix(commits[i].Message, "\n"+RequestTrailer+draft.RequestID+"\n") {
-			return &commits[i], nil
+	c := commits[at]
+	landed, err := r.apply(ctx, base, placed(c.SHA, c.Sequence), commits[:at+1])
+	if err != nil {
+		return unknown(err)
+	}
+	r.memory.put(landed)
+	if at > 0 {
+		if draft.Turn.On, err = r.apply(ctx, base, placed(c.Parent, c.Sequence-1), commits[:at]); err != nil {
+			return unknown(err)
 		}
 	}
-	return nil, err
+	landed = landed.copy(landed.Head)
+	landed.Parent = c.Parent
+	return landed, landed.Head, nil
 }
 
-// lead commits a draft, and those that wait and fit, onto a head.
+// lead commits a draft, and those that wait, onto a head.
 func (r *Repository) lead(ctx context.Context, q Queue, head Head, base *Snapshot, own *waitingDraft, draft Draft) (*Snapshot, error) {
 	tip, err := r.Snapshot(ctx, head)
 	if err != nil {
 		return nil, err
 	}
+	var on *Snapshot
 	if base.Head.Commit != head.Commit || base.Head.Access != head.Access || base.Head.Fence != head.Fence {
-		if !own.fits(tip) {
+		decided := own.fits(head)
+		if decided {
+			draft, decided = draft.on(ctx, tip, own)
+		}
+		if !decided {
 			return nil, ErrMoved // to be decided again, in its turn
 		}
+		on = tip
 	}
 	waiting, err := q.Waiting(ctx)
 	if err != nil {
@@ -445,14 +387,7 @@ func (r *Repository) lead(ctx context.Context, q Queue, head Head, base *Snapsho
 		return tip, err
 	}
 	c.due = r.isDue(c.from, c.commits[0].commit)
-	var removed, left []Waiting
-	for _, w := range waiting {
-		if d := readWaiting(w.Draft); d.fits(c.tip) && r.add(c, d.draft(), q) {
-			removed = append(removed, w)
-		} else {
-			left = append(left, w)
-		}
-	}
+	removed, left := r.gather(ctx, q, c, draft, waiting)
 	calm, _ := readTurn(head.Turn)
 	turn := freeTurn(calmAfter)
 	switch {
@@ -471,11 +406,40 @@ func (r *Repository) lead(ctx context.Context, q Queue, head Head, base *Snapsho
 	if err != nil {
 		return nil, err
 	}
-	draft.Turn.held = "" // it was given on
+	draft.Turn.held, draft.Turn.On = "", on // it was given on
 	first := c.commits[0]
 	at := landed.Head
 	at.Commit, at.Sequence = first.commit.SHA, first.commit.Sequence
 	answer := landed.copy(at)
 	answer.Parent = first.commit.Parent
 	return answer, nil
+}
+
+// gather adds to a chain what waits. Removed are those that were added, and those that
+// come to no commit; those that nobody else decides, or there is no room for, are left.
+func (r *Repository) gather(ctx context.Context, q Queue, c *chain, draft Draft, waiting []Waiting) (removed, left []Waiting) {
+	began := time.Now()
+	for i, w := range waiting {
+		own := readWaiting(w.Draft)
+		if draft.Decide == nil || !own.fits(c.tip.Head) {
+			left = append(left, w)
+			continue
+		}
+		rows := len(removed) + 2 // with this one, and that of who is next
+		if c.due || c.bytes > maxChain || time.Since(began) > deciding || !q.Holds(c.list(), rows) {
+			return removed, append(left, waiting[i:]...)
+		}
+		if again, decided := draft.on(ctx, c.tip, own); decided {
+			tree, _ := c.tip.knownTree() // it has just been made
+			p, err := prepare(c.tip, tree, again)
+			if p != nil && !q.Holds(append(c.list(), p.commit), rows) {
+				return removed, append(left, waiting[i:]...)
+			}
+			if err == nil && p != nil {
+				r.add(c, p)
+			}
+		}
+		removed = append(removed, w)
+	}
+	return removed, left
 }

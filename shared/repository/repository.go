@@ -167,15 +167,19 @@ type Draft struct {
 	// Once is the request that the commit is made for, if that may be sent again; nil
 	// for others.
 	Once *Once
-	// Standalone: what was decided rests on nothing but the documents that it replaces,
-	// on segments, schemas and the workspace file, and on which documents there are.
-	Standalone bool
 	// Approved: who has to approve what the commit changes has done so, or its author may
 	// do without. Another draft is refused with Unreviewed where that is asked for.
 	Approved bool
 	// Turn is the request's place among those that write at the same time; nil where it
 	// rather loses the race for the head.
 	Turn *Turn
+	// Intent is what the draft was decided from, for another process to decide it again
+	// on what others have made meanwhile; nil, or empty, where none can.
+	Intent func() []byte
+	// Decide makes the draft of another's intent on a snapshot, which need not have landed:
+	// the one that its owner would have made there. It is false where that would be none,
+	// or cannot be decided here. nil decides for nobody.
+	Decide func(ctx context.Context, tip *Snapshot, intent []byte) (Draft, bool)
 	// Versions is told what the commit leads to, and tells what is served then,
 	// for a head that keeps it; see Checkpointed. It may be nil.
 	Versions func(ctx context.Context, next *Snapshot) string

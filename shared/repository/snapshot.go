@@ -33,10 +33,6 @@ type Snapshot struct {
 	// Parent is the commit that the head named before, in a snapshot that Commit has
 	// just made.
 	Parent string
-
-	// reshaped is the last commit that did more than give documents new texts; nil
-	// when that is not known. See Queue.
-	reshaped *int64
 }
 
 // NewSnapshot is a snapshot of files that lie elsewhere than in git, by path.
@@ -58,7 +54,7 @@ func (s *Snapshot) File(path string) (File, bool) {
 func (s *Snapshot) copy(head Head) *Snapshot {
 	s.treeLock.Lock()
 	defer s.treeLock.Unlock()
-	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, briefs: s.briefs, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, reshaped: s.reshaped}
+	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, briefs: s.briefs, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt}
 }
 
 // briefs are what a stored snapshot has beside its files.

@@ -102,10 +102,10 @@ func moved(err error) error {
 }
 
 // Holds implements repository.Queue.
-func (l *Ledger) Holds(chain []repository.Commit) bool {
-	rows, texts := 2, 0 // the head, and the row of who is next
+func (l *Ledger) Holds(chain []repository.Commit, removed int) bool {
+	rows, texts := 1+removed, 0 // with the head
 	for _, c := range chain {
-		rows += 3 + len(c.Touched) // log, ids, the row of the queue
+		rows += 2 + len(c.Touched) // log, ids
 		if c.Once != nil {
 			rows++
 		}

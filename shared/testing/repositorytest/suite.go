@@ -308,9 +308,9 @@ func testReviewed(t *testing.T, w *world) {
 		"both at once":             {put("svc.json", `{"environments": ["staging", "production"]}`), remove("feature-flags/a.json")},
 	} {
 		draft := w.draft(name, changes...)
-		for _, standalone := range []bool{false, true} {
+		for _, turn := range []*repository.Turn{nil, {Now: w.now}} {
 			var refused *repository.Unreviewed
-			draft.Standalone, draft.Turn = standalone, &repository.Turn{Now: w.now}
+			draft.Turn = turn
 			if _, err := w.repo.Commit(context.Background(), base, draft); !errors.As(err, &refused) || !slices.Equal(refused.Environments, []string{"production"}) {
 				t.Errorf("%s: %v", name, err)
 			}
