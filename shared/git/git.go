@@ -29,7 +29,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,10 +67,10 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := RefusePipes(filepath.Join(r.top, ".git")); err != nil {
+	if err := r.inspect(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, openPatience, fmt.Errorf("git has not answered within %s: it may wait for what is no file, such as a pipe that its configuration includes", openPatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, openPatience, fmt.Errorf("git has not answered within %s", openPatience))
 	defer cancel()
 	// Without being told the repository, git looks whose it is.
 	objects, err := run(ctx, r.top, nil, nil, "rev-parse", "--path-format=absolute", "--git-path", "objects")
@@ -80,24 +79,6 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	}
 	r.objects = strings.TrimSuffix(string(objects), "\n")
 	return r, r.outermost(ctx)
-}
-
-// RefusePipes refuses files below a path of which git, or anybody who opens them, would wait for
-// what they bring.
-func RefusePipes(root string) error {
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // git says what it cannot read
-		}
-		mode := entry.Type()
-		if info, err := os.Stat(path); mode&fs.ModeSymlink != 0 && err == nil {
-			mode = info.Mode()
-		}
-		if mode&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
-			return fmt.Errorf("%s is no file, and who opens it would wait for what it brings: remove it", terminal.Escape(path))
-		}
-		return nil
-	})
 }
 
 // Inner is a repository in a directory whose files another one around it holds: it may have
@@ -119,6 +100,9 @@ func (r *Repository) outermost(ctx context.Context) error {
 		return err
 	}
 	outer := &Repository{dir: around.Top, top: around.Top}
+	if err := outer.inspect(ctx); err != nil {
+		return err
+	}
 	entries, err := outer.Run(ctx, nil, "ls-files", "-s", "-z", "--", filepath.ToSlash(below))
 	if err == nil && len(entries) == 0 { // an index that is missing says nothing of what is committed
 		if committed, none := outer.Run(ctx, nil, "ls-tree", "-z", "HEAD", "--", filepath.ToSlash(below)); none == nil { // else there is no commit
@@ -192,6 +176,9 @@ func (r *Repository) at() []string {
 
 // Setting is a setting of git's as it holds in the repository, "" when there is none.
 func (r *Repository) Setting(ctx context.Context, name string) string {
+	if r.inspect(ctx) != nil {
+		return ""
+	}
 	return setting(ctx, r.dir, r.at(), name)
 }
 
@@ -227,6 +214,7 @@ func variables() []string {
 	return []string{
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none-" + rand.Text(), "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=" + os.DevNull,
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat", "LC_ALL=C", "LANGUAGE=C",
+		fmt.Sprint("GIT_ALLOC_LIMIT=", mostAtOnce),
 	}
 }
 
@@ -273,16 +261,35 @@ func run(ctx context.Context, dir string, at []string, stdin io.Reader, args ...
 	}
 	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
 	cmd.Dir, cmd.Env = dir, append(environment(os.Environ()), at...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	full := fmt.Errorf("git has more to say of the repository than %d bytes", mostAtOnce)
+	stdout, stderr := &said{most: mostAtOnce, full: full}, &said{most: mostOfWords}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	err := cmd.Run()
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if said := strings.TrimSpace(stderr.String()); err != nil && said != "" {
+	if stdout.cut {
+		return nil, full
+	}
+	if said := strings.TrimSpace(stderr.text.String()); err != nil && said != "" {
 		err = inWords(said)
 	}
-	return stdout.Bytes(), err
+	return stdout.text.Bytes(), err
+}
+
+// said is what git says, up to so many bytes.
+type said struct {
+	text bytes.Buffer
+	most int
+	full error // nil where the rest is dropped
+	cut  bool
+}
+
+func (s *said) Write(text []byte) (int, error) {
+	if s.cut = s.cut || s.text.Len()+len(text) > s.most; s.cut {
+		return len(text), s.full
+	}
+	return s.text.Write(text)
 }
 
 // trust begins the command with which git is told to read what belongs to another user.
