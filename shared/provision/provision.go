@@ -7,6 +7,7 @@ package provision
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,12 @@ func (w *Workspace) Snapshot(ctx context.Context) (*repository.Snapshot, error) 
 // Commit is the repository's. What others have to approve is made without that once the
 // audit trail knows: the head is another one then.
 func (w *Workspace) Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
-	if len(w.bypassed) > 0 {
+	environments, err := base.Reviewed(draft.Changes)
+	if err != nil {
+		return nil, err
+	}
+	told := !slices.ContainsFunc(environments, func(name string) bool { return !slices.Contains(w.bypassed, name) })
+	if told && len(w.bypassed) > 0 {
 		draft.Approved, draft.Message = true, strings.TrimRight(draft.Message, "\n")+"\n\n"+feed.ReviewBypassed+strings.Join(w.bypassed, ", ")+"\n"
 	}
 	landed, err := w.Repository.Commit(ctx, base, draft)
