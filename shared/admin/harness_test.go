@@ -2,13 +2,11 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +15,6 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/apply"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
@@ -173,43 +170,6 @@ func key(t testing.TB, w *Workspace) access.Key {
 	k, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"engineer"}})
 	must.Do(t, err)
 	return k
-}
-
-// TestTwoApply: of two who began at one head one lands, and the other is told;
-// what only keys have changed is no reason.
-func TestTwoApply(t *testing.T) {
-	s := newService(t)
-	w := s.create(t, "acme", directory(t, "a"))
-	var plans []*apply.Plan
-	for _, key := range []string{"x", "y", "z"} {
-		dir := directory(t, "a", key)
-		other := must.Get(s.Find(ctx, w.ID))(t)
-		p := must.Get(apply.New(ctx, other.Workspace, dir, plainPath))(t)
-		plans = append(plans, p)
-	}
-	key(t, w)
-	landed, refused := 0, 0
-	var lock sync.Mutex
-	var all sync.WaitGroup
-	for _, p := range plans {
-		all.Go(func() {
-			_, err := p.Apply(ctx, ada(), "")
-			lock.Lock()
-			defer lock.Unlock()
-			if err == nil {
-				landed++
-			} else if errors.Is(err, apply.ErrHeadMoved) {
-				refused++
-			} else {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if landed != 1 || refused != 2 {
-		t.Errorf("%d landed, %d were refused", landed, refused)
-	}
-	clean(t, w)
 }
 
 // TestVersionsAreToldOfEveryCommit: else clients take everything again, twice.

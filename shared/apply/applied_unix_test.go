@@ -32,14 +32,14 @@ func TestTheNoteOfAnApplyStaysInTheDirectory(t *testing.T) {
 		must.Do(t, errors.Join(os.MkdirAll(outside, 0o777), os.WriteFile(filepath.Join(outside, "svc-applied"), []byte(mine), 0o666)))
 		p := &Plan{dir: t.TempDir()}
 		must.Do(t, spoil(filepath.Join(p.dir, ".git")))
-		if got := p.applied(); got != "" {
+		if got, _ := p.applied(); got != "" {
 			t.Errorf("%s: read %q", name, got)
 		}
 		p.noteApplied("commit")
 		if got, err := os.ReadFile(filepath.Join(outside, "svc-applied")); err != nil || string(got) != mine {
 			t.Errorf("%s: the file outside is now %q, %v", name, got, err)
 		}
-		if got := p.applied(); (got == "commit") == (name == "elsewhere") {
+		if got, _ := p.applied(); (got == "commit") == (name == "elsewhere") {
 			t.Errorf("%s: then read %q", name, got)
 		}
 	}

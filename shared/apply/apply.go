@@ -1,6 +1,7 @@
 // Package apply brings a whole workspace to the state of a directory, in one commit.
 //
-// What must stay true: what others have changed in the meantime is not undone without a word.
+// What must stay true: what others have changed in the meantime is not undone without a word,
+// and what is committed is a workspace without errors, with their changes too.
 package apply
 
 import (
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
@@ -44,13 +46,16 @@ type Plan struct {
 	Warnings []string // about the directory
 	Notes    []string
 	// Wanted is what the workspace will hold, by path.
-	Wanted    map[string][]byte
+	Wanted map[string][]byte
+	// Kept are the files that others have changed between the plan and its commit, once that
+	// is made: they are as the others have them, whatever is wanted.
+	Kept      []string
 	dir       string
 	base      *repository.Snapshot
 	workspace *provision.Workspace
 }
 
-// ErrHeadMoved: somebody committed between the plan and its commit.
+// ErrHeadMoved: somebody changed between the plan and its commit what the plan changes too.
 var ErrHeadMoved = errors.New("the workspace was changed meanwhile, and nothing was written; run it again to see the new difference")
 
 // New verifies a directory and compares it with the workspace. A workspace
@@ -207,8 +212,8 @@ func (p *Plan) subject() string {
 	return "Apply " + filepath.Base(p.dir) + ": " + strings.Join(parts, ", ")
 }
 
-// Apply makes the commit, if the head is still the one that the plan is for;
-// else ErrHeadMoved. The author's principal, if any, is not asked whether it
+// Apply makes the commit, onto what others have committed since the plan: see keep. After the
+// first time it waits for its turn. The author's principal, if any, is not asked whether it
 // may: who runs this holds the keys to the stores.
 func (p *Plan) Apply(ctx context.Context, by repository.Signature, message string) (commit string, err error) {
 	if len(p.Changes) == 0 {
@@ -217,27 +222,74 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 	if message == "" {
 		message = p.subject()
 	}
-	draft := repository.Draft{Author: by, Committer: repository.Committer(by.When), Message: message + "\n", Versions: p.workspace.Versions, Briefs: p.workspace.Briefs}
+	turn := &repository.Turn{Now: time.Now()} // how long a row of the queue is kept, and no more
+	defer turn.Leave(ctx)
+	draft := repository.Draft{Author: by, Committer: repository.Committer(by.When), Message: message + "\n", Versions: p.workspace.Versions, Briefs: p.workspace.Briefs, Turn: turn}
 	for _, c := range p.Changes {
 		draft.Changes = append(draft.Changes, repository.Change{Path: c.Path, Content: c.content})
 	}
+	onto := p.base
 	for range provision.MaxTries {
-		landed, err := p.workspace.Commit(ctx, p.base, draft)
-		if !errors.Is(err, repository.ErrMoved) {
-			if err != nil {
-				return "", err
-			}
+		landed, err := p.workspace.Commit(ctx, onto, draft)
+		if err == nil {
 			p.noteApplied(landed.Head.Commit)
 			return landed.Head.Commit, nil
 		}
-		now, err := p.workspace.Snapshot(ctx)
-		if err != nil {
+		if !errors.Is(err, repository.ErrMoved) {
 			return "", err
 		}
-		if now.Head.Commit != p.base.Head.Commit {
-			return "", ErrHeadMoved
+		if onto, err = p.workspace.Snapshot(ctx); err != nil {
+			return "", err
 		}
-		p.base = now // only a key or a principal has changed
+		if err := p.keep(onto); err != nil {
+			return "", err
+		}
 	}
 	return "", repository.ErrBusy
+}
+
+// keep has the plan leave what others have changed since. It is ErrHeadMoved where the plan
+// changes one of those files, and both together have to be a workspace without errors.
+func (p *Plan) keep(now *repository.Snapshot) error {
+	p.Kept = changed(p.base, now)
+	if len(p.Kept) == 0 {
+		return nil // it was verified so
+	}
+	together := maps.Clone(p.Wanted)
+	for _, path := range p.Kept {
+		if slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Path == path }) {
+			return ErrHeadMoved
+		}
+		if file, there := now.File(path); there {
+			together[path] = file.Text
+		} else {
+			delete(together, path)
+		}
+	}
+	_, found := workspace.ReadAndVerify(together)
+	found = slices.DeleteFunc(found, func(problem workspace.Problem) bool { return problem.Severity == workspace.Warning })
+	if len(found) == 0 {
+		return nil
+	}
+	workspace.SortProblems(found)
+	words := "the workspace was changed meanwhile, and with this it would have errors; nothing was written:"
+	for _, problem := range found {
+		words += "\n" + problem.String()
+	}
+	return errors.New(words)
+}
+
+// changed are the paths that two snapshots hold different files of.
+func changed(a, b *repository.Snapshot) (paths []string) {
+	for _, one := range [][]repository.File{a.Files, b.Files} {
+		for _, f := range one {
+			before, _ := a.File(f.Path)
+			after, _ := b.File(f.Path)
+			if before.Blob != after.Blob {
+				paths = append(paths, f.Path)
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }

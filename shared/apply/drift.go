@@ -155,18 +155,20 @@ func sameState(a, b []byte) bool {
 
 const (
 	// appliedFile names, in a repository, the commit that an Apply of the
-	// directory has made.
+	// directory has made, and the files that it kept as others had them, each after a
+	// zero byte.
 	appliedFile = ".git/svc-applied"
-	maxApplied  = 100 // bytes
+	maxApplied  = 1 << 20 // bytes
 )
 
 // dropApplied drops the states that the last Apply of the directory led to.
 func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
-	applied := p.applied()
+	applied, kept := p.applied()
 	if applied == "" {
 		return nil
 	}
-	return drop(ctx, left, slices.Collect(maps.Keys(left)), func(ctx context.Context, path string) (bool, error) {
+	known := slices.DeleteFunc(slices.Collect(maps.Keys(left)), func(path string) bool { return slices.Contains(kept, path) })
+	return drop(ctx, left, known, func(ctx context.Context, path string) (bool, error) {
 		_, text, err := p.workspace.Repository.At(ctx, p.base.Head, path, applied)
 		switch {
 		case errors.Is(err, repository.ErrUnknownCommit):
@@ -221,21 +223,25 @@ func drop(ctx context.Context, left map[string][]byte, paths []string, known fun
 }
 
 // applied is the commit that the last Apply of the directory made, "" when there
-// was none. Somebody else may have made the directory, so that neither this nor
-// noteApplied follows a link out of it or waits for a pipe.
-func (p *Plan) applied() string {
+// was none, and what it kept. Somebody else may have made the directory, so that neither
+// this nor noteApplied follows a link out of it or waits for a pipe.
+func (p *Plan) applied() (commit string, kept []string) {
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	defer root.Close()
 	f, err := root.OpenFile(appliedFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxApplied))
-	return strings.TrimSpace(string(text))
+	text, _ := io.ReadAll(io.LimitReader(f, maxApplied+1))
+	if len(text) > maxApplied {
+		return "", nil
+	}
+	all := strings.Split(string(text), "\x00")
+	return strings.TrimSpace(all[0]), all[1:]
 }
 
 // noteApplied makes a later Apply know this one's states. Without it that one
@@ -249,7 +255,7 @@ func (p *Plan) noteApplied(commit string) {
 	if info, err := root.Stat(".git"); err == nil && info.IsDir() {
 		_ = root.Remove(appliedFile)
 		if f, err := root.OpenFile(appliedFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
-			_, _ = f.WriteString(commit + "\n")
+			_, _ = f.WriteString(strings.Join(append([]string{commit + "\n"}, p.Kept...), "\x00"))
 			_ = f.Close()
 		}
 	}

@@ -29,11 +29,11 @@ of the workspace, with its environments; without one that stays. No roles are ch
 new values that decrypt with a config, or read applications' environment variables,
 are listed. Begin with a fresh export.
 
-On a terminal you are asked before anything is written. When somebody else has
-changed the workspace in the meantime, nothing is written: run it again. If the
-directory is a git repository, such as ` + s.Program + ` export writes, a change that the
-last 1,000 commits of its history never held is unknown to you: it is not undone,
-unless --overwrite says so.` + s.Stopped,
+On a terminal you are asked before anything is written. What others change in the
+meantime is kept, and listed; when it is one of the same files, or the workspace would
+have errors with it, nothing is written: run it again. If the directory is a git
+repository, such as ` + s.Program + ` export writes, a change that the last 1,000 commits of
+its history never held is unknown to you: it is not undone, unless --overwrite says so.` + s.Stopped,
 		Example: `  ` + s.Program + ` export ./acme
   $EDITOR ./acme/segments/beta-testers.json
   ` + s.Program + ` apply ./acme --dry-run
@@ -84,11 +84,24 @@ func (s Settings) apply(ctx context.Context, w *provision.Workspace, dir string,
 		}
 	}
 	commit, err := plan.Apply(ctx, by, f.message)
-	if err == nil {
-		fmt.Fprintf(s.Stderr, "committed %s\n", commit)
+	if err != nil {
+		return err
 	}
-	return err
+	if n := len(plan.Kept); n > 0 {
+		fmt.Fprintf(s.Stderr, "kept %d of the files, which others have changed meanwhile; the workspace has them otherwise than %s:\n", n, s.Display(s.Absolute(dir)))
+		for _, path := range plan.Kept[:min(n, maxKept)] {
+			fmt.Fprintf(s.Stderr, "  %s\n", terminal.Escape(path))
+		}
+		if n > maxKept {
+			fmt.Fprintf(s.Stderr, "  and %d more\n", n-maxKept)
+		}
+	}
+	fmt.Fprintf(s.Stderr, "committed %s\n", commit)
+	return nil
 }
+
+// maxKept is how many files that were kept are listed.
+const maxKept = 20
 
 // show prints the difference.
 func (s Settings) show(plan *apply.Plan) {
