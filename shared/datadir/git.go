@@ -3,7 +3,6 @@ package datadir
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"svc.example/svc/shared/git"
@@ -16,9 +15,6 @@ const (
 	// that was left behind.
 	maxCheckout = time.Minute
 )
-
-// maxGitFile is more bytes than a .git file has, which holds one path.
-const maxGitFile = 16 << 10
 
 // gitAtWork reports whether git is changing the work tree that a directory lies
 // in: it holds the lock of the index from the first file to the last. A busy
@@ -39,29 +35,5 @@ func gitOf(dir string) string {
 	if err != nil || at.Top == "" {
 		return ""
 	}
-	return gitDirectory(filepath.Join(at.Top, ".git"))
-}
-
-// gitDirectory returns the directory that a .git is or, as in a linked work
-// tree, points to; "" when there is none.
-func gitDirectory(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	if info.IsDir() {
-		return path
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxGitFile {
-		return ""
-	}
-	content, err := os.ReadFile(path)
-	target, found := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir: ")
-	if err != nil || !found {
-		return ""
-	}
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(path), target)
-	}
-	return target
+	return git.Directory(filepath.Join(at.Top, ".git"))
 }

@@ -27,7 +27,7 @@ func (r *Repository) Attributes(ctx context.Context, commit string, files map[st
 	ask, at := []string{"check-attr", "-z", "--stdin"}, []string(nil)
 	if commit == "" {
 		for _, folder := range folders {
-			if err := RefusePipes(filepath.Join(r.top, filepath.FromSlash(folder), attributesName)); err != nil {
+			if err := refuse(filepath.Join(r.top, filepath.FromSlash(folder), attributesName), mostOfText); err != nil {
 				return nil, err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/regularfile"
 	"svc.example/svc/shared/terminal"
@@ -22,7 +23,7 @@ import (
 const (
 	mostOfName  = 64 << 10  // what names a commit or a folder
 	mostOfText  = 16 << 20  // settings and attributes
-	mostOfNames = 256 << 20 // what names many commits
+	mostOfNames = 512 << 20 // what names many commits or files
 	mostOfWords = 1 << 20   // about what is wrong
 )
 
@@ -37,7 +38,7 @@ func most(name string) int64 {
 		return mostOfName
 	case folder == "info", name == "config", name == "config.worktree", name == alternates:
 		return mostOfText
-	case name == "packed-refs", name == "shallow":
+	case name == "packed-refs", name == "shallow", name == "index", strings.HasPrefix(name, "sharedindex."):
 		return mostOfNames
 	}
 	return math.MaxInt64 // which git does not read, or not as a whole
@@ -102,6 +103,9 @@ func under(folder, path string) string {
 	return folder + string(filepath.Separator) + path
 }
 
+// inspectPatience is how long is looked at a repository: its links may lead anywhere.
+const inspectPatience = time.Minute
+
 // look looks at what git would read of a repository before git is asked anything. It knows
 // what has been seen.
 type look struct {
@@ -113,7 +117,7 @@ type look struct {
 // inspect refuses a repository of which git would read what never ends, or takes too much
 // memory.
 func (r *Repository) inspect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, openPatience, fmt.Errorf("there is too much in the git repository %s to look at", terminal.Escape(r.top)))
+	ctx, cancel := context.WithTimeoutCause(ctx, inspectPatience, fmt.Errorf("there is too much in the git repository %s to look at", terminal.Escape(r.top)))
 	defer cancel()
 	l := &look{ctx, r.top, map[string]bool{}}
 	dotGit := filepath.Join(r.top, ".git")
@@ -178,7 +182,13 @@ func (l *look) folder(folder, name string) error {
 			return err
 		}
 		known := path.Join(name, filepath.ToSlash(below))
+		if entry.Type().IsRegular() && most(known) == math.MaxInt64 {
+			return nil
+		}
 		if info, err := os.Stat(file); entry.Type()&fs.ModeSymlink != 0 && err == nil && info.IsDir() {
+			if strings.HasPrefix(known, "refs/") { // a few of these lead git on for ever
+				return fmt.Errorf("%s is a link to a folder, and git has none among its references: remove it", terminal.Escape(file))
+			}
 			return l.folder(file, known)
 		}
 		return refuse(file, most(known))
