@@ -151,9 +151,27 @@ func (r *Registry) edit(ctx context.Context, change func(s *State, again bool) e
 // what was decided before and is not committed yet is decided again. Where an answer gets
 // lost it may be told twice.
 func (r *Registry) Note(ctx context.Context, c Change) error {
+	return r.store.Update(ctx, func(s State) (State, Entry, error) { return s.noted(c, r) })
+}
+
+func (s State) noted(c Change, r *Registry) (State, Entry, error) {
+	s.Version++
+	return s, Entry{Version: s.Version, At: r.now().UTC().Truncate(time.Second), By: r.by, Changes: []Change{c}}, nil
+}
+
+// maxTold is how many of the newest entries are looked through for what was told already.
+const maxTold = 1000
+
+// NoteOnce is Note, but of what one of the newest entries tells already, as told says of a
+// change that it holds.
+func (r *Registry) NoteOnce(ctx context.Context, c Change, told func(Change) bool) error {
 	return r.store.Update(ctx, func(s State) (State, Entry, error) {
-		s.Version++
-		return s, Entry{Version: s.Version, At: r.now().UTC().Truncate(time.Second), By: r.by, Changes: []Change{c}}, nil
+		// Whoever tells it in between raises the version, so that this one looks again.
+		entries, err := r.store.Trail(ctx, maxTold)
+		if err != nil || slices.ContainsFunc(entries, func(e Entry) bool { return slices.ContainsFunc(e.Changes, told) }) {
+			return s, Entry{}, err
+		}
+		return s.noted(c, r)
 	})
 }
 

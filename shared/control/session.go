@@ -119,13 +119,17 @@ func (s *Session) bypassed() func(ctx context.Context, environments []string) er
 // Topic is the one of SNS that the guard's key takes alarms of; "" for none.
 func (s *Session) Topic() string { return s.caller.entry.Key.Topic }
 
-// HeldUp tells the audit trail of what a guard has not taken back, and why.
-func (s *Session) HeldUp(ctx context.Context, commit, why string) error {
+// HeldUp tells the audit trail of what a guard has not taken back, and why: once for a
+// commit and an alert, which comes again and again while it fires.
+func (s *Session) HeldUp(ctx context.Context, commit, alert, why string) error {
 	if s.service.settings.Registry == nil {
 		return nil
 	}
 	registry := s.service.settings.Registry(s.caller.entry.Workspace.ID, s.caller.entry.Principal)
-	return repository.Fault(registry.Note(ctx, access.Change{Action: access.GuardHeldUp, Subject: commit, After: []string{why}}))
+	c := access.Change{Action: access.GuardHeldUp, Subject: commit, Owner: s.caller.entry.Principal.ID, After: []string{alert, why}}
+	return repository.Fault(registry.NoteOnce(ctx, c, func(told access.Change) bool {
+		return told.Action == c.Action && told.Subject == c.Subject && told.Owner == c.Owner && len(told.After) > 0 && told.After[0] == alert
+	}))
 }
 
 // Feed tells of the workspace's commits.

@@ -101,7 +101,7 @@ func (c *call) takeBack(ctx context.Context, a alert.Alert) (any, error) {
 	}
 	if refused := fault.Of(err); refused.Kind.Status() < http.StatusInternalServerError && refused.Kind != fault.RateLimited {
 		c.options.Logger.LogAttrs(ctx, slog.LevelWarn, "a guard could not take a change back", append(attributes, slog.String("cause", refused.Message))...)
-		return nil, errors.Join(err, c.session.HeldUp(ctx, sha, refused.Message))
+		return nil, errors.Join(err, c.session.HeldUp(ctx, sha, a.By+" says that "+a.Says, refused.Message))
 	}
 	return nil, err
 }

@@ -110,6 +110,44 @@ func TestAnAlertTakesBackWhatNamedItsGuard(t *testing.T) {
 	}
 }
 
+// TestWhatAGuardCannotTakeBackIsToldOnce for a commit and an alert: Alertmanager tells of
+// one that fires again and again.
+func TestWhatAGuardCannotTakeBackIsToldOnce(t *testing.T) {
+	w := newWorld(t, shop())
+	key, of := w.guardian("engineer")
+	change := func() (commit string) {
+		commit = w.do("PATCH", "/flags/colour/environments/staging", `{"value": "red", "guard": "watch"}`).ok().text("/commitSha")
+		w.do("PATCH", "/flags/colour/environments/staging", `{"value": "blue"}`).ok()
+		w.clock = w.clock.Add(time.Second)
+		return commit
+	}
+	told := func(want ...string) {
+		t.Helper()
+		if got := w.held(); len(got) != len(want) {
+			t.Errorf("the audit trail tells %q", got)
+		} else {
+			for i, part := range want {
+				if !strings.Contains(got[i], part) {
+					t.Errorf("the audit trail tells %q, without %q", got[i], part)
+				}
+			}
+		}
+	}
+	first := change()
+	for range 3 {
+		w.want(w.alerts(key, "firing", w.clock), "409 CONFLICT OVERLAP")
+		w.clock = w.clock.Add(10 * time.Second)
+	}
+	told("back: " + first + ", Alertmanager says that ErrorRate fires, ")
+	w.want(w.as(key, "POST", "/guards/alertmanager", fmt.Sprintf(`{"version": "4", "alerts": [{"status": "firing", "labels": {"alertname": "Latency"}, "startsAt": %q}]}`, w.clock.Format(time.RFC3339))), "409 CONFLICT OVERLAP")
+	second := change()
+	must.Do(t, w.ledger.Registry().SetRoles(context.Background(), of.ID, []string{"member"}))
+	for range 2 {
+		w.want(w.alerts(key, "firing", w.clock), "403 FORBIDDEN PERMISSION_DENIED")
+	}
+	told(first, "Latency", second)
+}
+
 // held is what the audit trail tells of guards.
 func (w *world) held() (words []string) {
 	for _, e := range must.Get(w.ledger.Registry().Audit(context.Background(), 0))(w.t) {
