@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -22,13 +23,14 @@ const maxGuard = 100
 
 // guardIssues are what is wrong with the name of a guard by itself.
 func (r Request) guardIssues(files bool) (issues []document.Issue) {
+	at := cmp.Or(r.GuardAt, "/guard")
 	switch {
 	case r.Guard == "":
 		return nil
 	case files:
-		issues = []document.Issue{{Pointer: "/guard", Message: "files keep no commits that a guard could take back; leave guard out"}}
+		issues = []document.Issue{{Pointer: at, Message: "files keep no commits that a guard could take back; leave guard out"}}
 	case r.Guard != access.PlainName(r.Guard) || utf8.RuneCountInString(r.Guard) > maxGuard:
-		issues = []document.Issue{{Pointer: "/guard", Message: "guard is the name or the id of a service account, in one line of at most 100 characters, as svc key list has it"}}
+		issues = []document.Issue{{Pointer: at, Message: "guard is the name or the id of a service account, in one line of at most 100 characters, as svc key list has it"}}
 	}
 	return r.with(issues)
 }

@@ -28,6 +28,8 @@ type Request struct {
 	Impact bool
 	// Guard is the name of a service account that may take the change back; "" for none.
 	Guard string
+	// GuardAt is where the request names it; "" is /guard, in its body.
+	GuardAt string
 	// Malformed is what the reader of the request has found wrong already: a
 	// field that is not known, one of another type. It is reported together
 	// with what is found here, and in its turn.

@@ -154,11 +154,10 @@ func (r Reversion) parts(ctx context.Context, b *batch) ([]write, error) {
 	var parts []write
 	for _, path := range touched {
 		folder, key, found := workspace.SplitPath(path)
-		t, reverts := folder.Type()
 		switch {
-		case found && reverts:
-			parts = append(parts, revert(t, key, r))
-		case found || path == workspace.File:
+		case found:
+			parts = append(parts, revert(folder.ItemType(), key, r))
+		case path == workspace.File:
 			return nil, fault.New(fault.Unprocessable, "the commit %s also changed %s, which is not taken back with the items; undo them one by one", r.CommitSHA, terminal.Quote(path))
 		}
 	}

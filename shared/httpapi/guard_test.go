@@ -2,8 +2,10 @@ package httpapi_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/access"
 )
@@ -47,6 +49,8 @@ func TestWhereGuardsAreNamed(t *testing.T) {
 		{"PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true, "guard": ""}`, "/guard"},
 		{"PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true, "guard": "a\nb"}`, "/guard"},
 		{"POST", "/flags/checkout.redesign/environments/staging/pause", `{"guard": "a"}`, "/guard"},
+		{"DELETE", "/flags/checkout.redesign?guard=a%0Ab", "", "?guard"},
+		{"PUT", "/schemas/new/document", `{"document": {}, "guard": 1}`, "/guard"},
 		{"POST", "/changes", `{"guard": "a ", "operations": [{"op": "fold"}]}`, "/guard"},
 		{"POST", "/changes", `{"operations": [{"op": "patch", "type": "feature_flag", "key": "checkout.redesign", "environment": "staging", "body": {"enabled": true, "guard": "a"}}]}`, "/operations/0/body/guard"},
 		{"POST", "/changes", `{"operations": [{"op": "create", "type": "feature_flag", "body": {"key": "x", "guard": "a"}}]}`, "/operations/0/body/guard"},
@@ -55,5 +59,38 @@ func TestWhereGuardsAreNamed(t *testing.T) {
 		if got := a.refused(); got != "400 BAD_REQUEST" || a.text("/details/issues/0/path") != test.issue {
 			t.Errorf("%s %s: %s %s", test.path, test.body, got, a.body)
 		}
+	}
+}
+
+// TestAGuardIsNamedInAnyWrite of the one item, and takes it back.
+func TestAGuardIsNamedInAnyWrite(t *testing.T) {
+	const schema = `{"document": {"type": "object"}, "guard": "watch"}`
+	for name, test := range map[string]struct{ method, path, body, item, was string }{
+		"a flag is deleted":    {"DELETE", "/flags/colour?guard=watch", "", "/flags/colour", "200"},
+		"a config is deleted":  {"DELETE", "/configs/checkout.timeout?guard=watch", "", "/configs/checkout.timeout", "200"},
+		"a segment is deleted": {"DELETE", "/segments/beta-users?guard=watch", "", "/segments/beta-users", "200"},
+		"a level is deleted":   {"DELETE", "/log-levels/log-level.cart?guard=watch", "", "/log-levels/log-level.cart/document", "200"},
+		"a schema is replaced": {"PUT", "/schemas/limits/document", "", "/schemas/limits/document", "200"},
+		"a schema is deleted":  {"DELETE", "/schemas/unused?guard=watch", "", "/schemas/unused/document", "200"},
+		"a schema is created":  {"PUT", "/schemas/new/document", schema, "/schemas/new/document", "404"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, shop())
+			key, _ := w.guardian("engineer", "protected_engineer")
+			w.do("PUT", "/schemas/unused/document", `{"document": {"type": "object"}}`).ok()
+			body := test.body
+			if strings.HasSuffix(name, "replaced") {
+				body = fmt.Sprintf(`{"document": {"type": "object"}, "guard": "watch", "expectedCommitSha": %q}`, w.get(test.item).ok().text("/commitSha"))
+			}
+			before := w.get(test.item).at("/document")
+			commit := w.do(test.method, test.path, body).ok().text("/commitSha")
+			w.clock = w.clock.Add(time.Second)
+			if a := w.alerts(key, "firing", w.clock).ok(); a.text("/undoes") != commit || a.at("/changed") != true {
+				t.Fatalf("%s", a.body)
+			}
+			if a := w.get(test.item); fmt.Sprint(a.status) != test.was || !reflect.DeepEqual(a.at("/document"), before) {
+				t.Errorf("%d %s, before %v", a.status, a.body, before)
+			}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"maps"
 
@@ -139,7 +138,10 @@ func token(body *jsontree.Node) *string { return optional(body.Get(expectedCommi
 // write is what every write has. What is wrong with its shape goes along, so
 // that control tells all of it at once.
 func (c *call) write() change.Request {
-	r := change.Request{ID: c.id, DryRun: c.dryRun(), Impact: c.query["impact"] == "true", Idempotency: c.once, Malformed: c.issues, Guard: cmp.Or(text(c.body, guard), c.query[guard])}
+	r := change.Request{ID: c.id, DryRun: c.dryRun(), Impact: c.query["impact"] == "true", Idempotency: c.once, Malformed: c.issues, Guard: text(c.body, guard)}
+	if named := c.query[guard]; named != "" {
+		r.Guard, r.GuardAt = named, "?"+guard
+	}
 	if r.Impact && !r.DryRun {
 		r.Malformed = append(r.Malformed[:len(r.Malformed):len(r.Malformed)], document.Issue{Pointer: "?impact",
 			Message: "impact is told before a write is made: send dryRun=true with it, or leave it out"})
