@@ -116,15 +116,16 @@ func (b *batch) now() time.Time {
 }
 
 // review says of which environments a plan has to be reviewed. What only stops something
-// is never held up: a pause to the off value, a resumption that leaves what stood
-// before the pause, and what a guard takes back.
+// is never held up: a pause to the off value, unless another item there serves something
+// else by that than false, a resumption that leaves what stood before the pause, and what a
+// guard takes back.
 func (p *plan) review(ctx context.Context, b *batch) error {
 	p.reviewed = p.toReview()
 	if len(p.reviewed) == 0 {
 		return nil
 	}
 	for _, a := range p.final {
-		exempt := a.touched == 1 && (a.stopsToOff() || a.undoneByGuard())
+		exempt := a.touched == 1 && (a.stopsToOff(p.reviewed) || a.undoneByGuard())
 		if !exempt && a.touched == 1 && a.write.resumes {
 			var err error
 			if exempt, err = a.restoresPaused(ctx); err != nil {
@@ -139,13 +140,15 @@ func (p *plan) review(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// stopsToOff reports whether a write has everybody served false of a flag.
-func (a *attempt) stopsToOff() bool {
+// stopsToOff reports whether a write has everybody served false of a flag, and nobody more
+// than false of what asks for it in these environments.
+func (a *attempt) stopsToOff(environments []string) bool {
 	if !a.write.stops {
 		return false
 	}
 	on, isBool := pauseIn(a.tree(), a.write.scope).Get("value").Get("value").Bool()
-	return isBool && !on
+	turnsOn := func(environment string) bool { return !a.batch.after.StopsOthers(environment, a.write.key) }
+	return isBool && !on && !slices.ContainsFunc(environments, turnsOn)
 }
 
 // restoresPaused reports whether a resumption leaves the document from before the pause,

@@ -261,6 +261,8 @@ func TestStoppingIsNeverHeldUp(t *testing.T) {
 		"pause":                    {nil, []change.Operation{pause(false, "", "f")}, true},
 		"pause to off":             {nil, []change.Operation{pause(false, "false", "f")}, true},
 		"pause of several":         {nil, []change.Operation{pause(false, "", "f", "g")}, true},
+		"pause, others go off":     {nil, []change.Operation{pause(false, "", "base")}, true},
+		"pause, another goes on":   {nil, []change.Operation{pause(false, "", "mode")}, false},
 		"pause to on":              {nil, []change.Operation{pause(false, "true", "f")}, false},
 		"pause of a config":        {nil, []change.Operation{pause(false, "0", "c")}, false},
 		"pause and more":           {nil, []change.Operation{pause(false, "", "f"), enable("g", "production", true)}, false},
@@ -281,7 +283,9 @@ func TestStoppingIsNeverHeldUp(t *testing.T) {
 		"folding of nothing":       {[]change.Operation{pause(false, "", "f")}, []change.Operation{change.FoldAll(nil, "")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, map[string]string{path("f"): on, path("g"): boolFlag("g", ""), "configs/c.json": configOf("c", "int", "1", "")})
+			w := newWorld(t, map[string]string{path("base"): boolFlag("base", "", serves("bool", "true")), path("mode"): boolFlag("mode", "", serves("bool", "true")),
+				path("needs"): boolFlag("needs", "", asks("base", "true"), serves("bool", "false")), path("lacks"): boolFlag("lacks", "", asks("mode", "false"), serves("bool", "false")),
+				path("f"): on, path("g"): boolFlag("g", ""), "configs/c.json": configOf("c", "int", "1", "")})
 			for _, operation := range test.before {
 				must.Get(w.change("", operation))(t)
 			}

@@ -40,6 +40,13 @@ func (d *Document) OutcomeIn(scope string) Outcome {
 	return Outcome{Targeting: targeting}
 }
 
+// AlwaysFalse reports whether everyone whom it reaches is served false, of a bool.
+func (v Value) AlwaysFalse() bool {
+	value, whole := v.whole()
+	on, isBool := value.Bool()
+	return whole && isBool && !on && !value.Confidential
+}
+
 // whole is the value that a rule serves to everyone it reaches. A split of which one
 // value has all the weight is no split.
 func (v Value) whole() (value Value, whole bool) {

@@ -117,6 +117,80 @@ func flagOperandProblem(t document.ValueType, operand *document.Value) string {
 	return ""
 }
 
+// StopsOthers reports whether in an environment whoever asks for a bool flag can come to
+// serve nothing but false where they served something else, once everybody gets false of
+// it; and so whoever asks for those.
+func (w *Workspace) StopsOthers(environment, flag string) bool {
+	var asking []*document.Document
+	for i := range w.Items {
+		if stored := &w.Items[i]; MayAsk(stored.Text) {
+			if item := stored.Read(); item.View.Type != document.Segment { // which asks for no flag
+				asking = append(asking, item.View)
+			}
+		}
+	}
+	off := []string{flag}
+	for i := 0; i < len(off); i++ {
+		for _, doc := range asking {
+			asks, onlyOff := stopsWith(doc, environment, off[i])
+			if !onlyOff {
+				return false
+			}
+			if asks && doc.Type == document.Flag && !slices.Contains(off, doc.Key) {
+				off = append(off, doc.Key)
+			}
+		}
+	}
+	return true
+}
+
+// stopsWith reports whether a document's rules in an environment ask for a flag; and whether
+// all that can come in the place of what they serve is false, once everybody gets false of
+// that flag.
+func stopsWith(doc *document.Document, environment, flag string) (asks, onlyOff bool) {
+	own, _ := doc.Own(environment)
+	rules := slices.Concat(own, doc.Default)
+	end := slices.IndexFunc(rules, func(r document.Rule) bool { return len(r.Criteria) == 0 || r.CatchAll() })
+	if end >= 0 {
+		rules = rules[:end+1]
+	}
+	ends := false // a rule that held before may not hold any more: a later one does
+	for _, rule := range rules {
+		askedFor, holds, known := false, true, true
+		for _, criterion := range rule.Criteria {
+			key, ok := evaluation.FlagOf(criterion)
+			if !ok || key != flag {
+				continue
+			}
+			askedFor = true
+			among, readable := readTexts(criterion.ValueToMatch)
+			known = known && readable
+			holds = holds && slices.Contains(among, "false") == (criterion.Operator == evaluation.FlagIsOneOf)
+		}
+		if asks = asks || askedFor; askedFor && known && !holds {
+			ends = true
+			continue // nobody reaches it then
+		}
+		if (ends || askedFor) && !rule.Value.AlwaysFalse() {
+			return asks, false
+		}
+		ends = ends || askedFor && !known
+	}
+	return asks, !ends || end >= 0
+}
+
+// readTexts are what a criterion compares with, if that can be told.
+func readTexts(operand *document.Value) (list []string, readable bool) {
+	if operand == nil || operand.Secret() || document.Masked(operand.Content) {
+		return nil, false
+	}
+	p := evaluation.FromNode(operand.Content)
+	if p.Kind != evaluation.ListProperty {
+		return []string{p.Text}, true
+	}
+	return p.List, true
+}
+
 // prerequisiteWarnings says of the first criterion on another flag who does not know it.
 func prerequisiteWarnings(doc *document.Document) []document.Issue {
 	for spot, criterion := range doc.Criteria() {

@@ -190,3 +190,59 @@ func TestAVeryLongChain(t *testing.T) {
 		t.Errorf("it is served: %v", len(problems))
 	}
 }
+
+// TestWhatStopsWithAFlag: once everybody gets false of it, who asks for it may serve false
+// in the place of something else, and nothing besides.
+func TestWhatStopsWithAFlag(t *testing.T) {
+	serve := func(value string, criteria ...string) string {
+		return fmt.Sprintf(`{"criteria": [%s], "value": {"type": "bool", "value": %s}}`, strings.Join(criteria, ","), value)
+	}
+	const (
+		on    = `{"operator": "FLAG_IS_ONE_OF", "propertyName": "base", "valueToMatch": {"type": "string_list", "value": ["true"]}}`
+		off   = `{"operator": "FLAG_IS_ONE_OF", "propertyName": "base", "valueToMatch": {"type": "bool", "value": false}}`
+		notOn = `{"operator": "FLAG_IS_NOT_ONE_OF", "propertyName": "base", "valueToMatch": {"type": "string", "value": "true"}}`
+		dark  = `{"operator": "FLAG_IS_ONE_OF", "propertyName": "base", "valueToMatch": {"type": "string_list", "value": ["false"], "confidential": true}}`
+		pro   = `{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["pro"]}}`
+		all   = `{"operator": "ALWAYS_TRUE"}`
+		split = `{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"weightedValues": [{"value": {"type": "bool", "value": true}, "weight": 1}, {"value": {"type": "bool", "value": false}, "weight": 99}]}}}`
+	)
+	doc := func(key, environments string, rules ...string) string {
+		return fmt.Sprintf(`{"key": %q, "type": "feature_flag", "valueType": "bool", "default": {"rules": [%s]}, "environments": [%s]}`, key, strings.Join(rules, ","), environments)
+	}
+	asksF := strings.ReplaceAll(on, "base", "f")
+	for name, test := range map[string]struct {
+		f, more string
+		want    bool
+	}{
+		"nobody asks":                        {doc("f", "", serve("true", all)), "", true},
+		"on with it":                         {doc("f", "", serve("true", on, pro), serve("true", on), serve("false", all)), "", true},
+		"on without it":                      {doc("f", "", serve("true", notOn), serve("false", all)), "", false},
+		"on where it is off":                 {doc("f", "", serve("true", off, pro), serve("false", all)), "", false},
+		"off where it is off":                {doc("f", "", serve("false", off), serve("true", all)), "", true},
+		"off with it, else on":               {doc("f", "", serve("false", on), serve("true", all)), "", false},
+		"off with it, else on for some":      {doc("f", "", serve("false", on), split), "", false},
+		"on before it":                       {doc("f", "", serve("true", pro), serve("true", on), serve("false", all)), "", true},
+		"on below it for some":               {doc("f", "", serve("true", on), serve("true", pro), serve("false", all)), "", false},
+		"nothing below it":                   {doc("f", "", serve("true", on)), "", false},
+		"of which nobody may tell":           {doc("f", "", serve("true", dark), serve("false", all)), "", false},
+		"of which nobody may tell, and off":  {doc("f", "", serve("false", dark), serve("false", all)), "", true},
+		"it is paused":                       {doc("f", "", serve("false", all), serve("true", notOn), serve("true", all)), "", true},
+		"elsewhere":                          {doc("f", `{"id": "staging", "rules": [`+serve("true", notOn)+`]}`, serve("false", all)), "", true},
+		"in its own rules":                   {doc("f", `{"id": "production", "rules": [`+serve("true", notOn)+`]}`, serve("false", all)), "", false},
+		"in the default rules below its own": {doc("f", `{"id": "production", "rules": [`+serve("true", pro)+`]}`, serve("true", notOn), serve("false", all)), "", false},
+		"another goes off with it":           {doc("f", "", serve("true", on), serve("false", all)), doc("g", "", serve("true", asksF), serve("false", all)), true},
+		"another goes on when that goes off": {doc("f", "", serve("true", on), serve("false", all)), doc("g", "", serve("false", asksF), serve("true", all)), false},
+		"it asks for itself":                 {doc("f", "", serve("true", asksF, on), serve("false", all)), doc("g", "", serve("true", asksF), serve("false", all)), true},
+		"a config":                           {strings.Replace(doc("f", "", serve("true", on), serve("false", all)), "feature_flag", "config", 1), "", true},
+		"another value":                      {strings.NewReplacer(`"value": true}}`, `"value": "a"}}`, `"type": "bool", "value": false`, `"type": "string", "value": "b"`).Replace(doc("f", "", serve("true", on), serve("false", all))), "", false},
+	} {
+		documents := map[string]string{"feature-flags/base.json": flag("base", all), "feature-flags/f.json": test.f}
+		if test.more != "" {
+			documents["feature-flags/g.json"] = test.more
+		}
+		ws, _ := Read(allowing(documents))
+		if got := ws.StopsOthers("production", "base"); got != test.want {
+			t.Errorf("%s: only stops is %v", name, got)
+		}
+	}
+}
