@@ -118,7 +118,7 @@ func TestConsoleGuards(t *testing.T) {
 		t.Fatalf("an alert: %d %s", status, answer)
 	}
 	grace.visit(t, "#/activity")
-	grace.says(t, ".feed li", "Takes back ")
+	grace.says(t, ".feed li", "Undoes ")
 	looked(grace, "guard-activity")
 	grace.click(t, `.feed a[href*="commit="]`)
 	grace.says(t, ".timeline [aria-expanded=true]", "Difference")

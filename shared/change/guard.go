@@ -35,14 +35,14 @@ func (r Request) guardIssues(files bool) (issues []document.Issue) {
 	return r.with(issues)
 }
 
-// guardTrailers are the lines in which a plan's commit speaks of guards.
+// guardTrailers are the lines in which a plan's commit speaks of guards, and of what it takes back.
 func (p *plan) guardTrailers(r Request) (trailers []string) {
 	if r.Guard != "" {
 		trailers = append(trailers, feed.Guard+r.Guard+"\n")
 	}
 	var undoes []string
 	for _, a := range p.final {
-		if v := a.write.undoes; v != nil && v.guarded.Guard != "" && !slices.Contains(undoes, v.commit) {
+		if v := a.write.undoes; v != nil && !slices.Contains(undoes, v.commit) {
 			undoes = append(undoes, v.commit)
 		}
 	}

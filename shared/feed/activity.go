@@ -51,7 +51,7 @@ type Activity struct {
 	Key              *string            `json:"key"`
 	Messages         []activity.Message `json:"messages"`
 	Guard            string             `json:"guard,omitempty"`  // who may take the commit back
-	Undoes           []string           `json:"undoes,omitempty"` // commits with a guard that it takes back
+	Undoes           []string           `json:"undoes,omitempty"` // commits that it takes back
 	// Items are the first of those that a commit as a whole touched, and ItemCount how many
 	// these are.
 	Items     []Item `json:"items,omitempty"`

@@ -18,8 +18,8 @@
 // items says in Svc-Changes what it did to each, by path, as long as that is short, and
 // is compared too where it is not.
 //
-// Who may take a commit back is named in the trailer Svc-Guard, and what takes such ones
-// back names them in Svc-Undoes.
+// Who may take a commit back is named in the trailer Svc-Guard, and an undo names what it
+// takes back in Svc-Undoes.
 //
 // What a Feed remembers (messages that it has worked out) only saves time.
 package feed

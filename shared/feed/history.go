@@ -19,15 +19,16 @@ type History struct {
 
 // HistoryEntry is one commit, without anything of what it changed.
 type HistoryEntry struct {
-	SHA              string `json:"sha"`
-	Message          string `json:"message"`
-	AuthorName       string `json:"authorName"`
-	AuthorEmail      string `json:"authorEmail"`
-	CommitterName    string `json:"committerName"`
-	CommitterEmail   string `json:"committerEmail"`
-	Date             string `json:"date"`
-	IsServiceAccount bool   `json:"isServiceAccount"`
-	Guard            string `json:"guard,omitempty"` // who may take it back
+	SHA              string   `json:"sha"`
+	Message          string   `json:"message"`
+	AuthorName       string   `json:"authorName"`
+	AuthorEmail      string   `json:"authorEmail"`
+	CommitterName    string   `json:"committerName"`
+	CommitterEmail   string   `json:"committerEmail"`
+	Date             string   `json:"date"`
+	IsServiceAccount bool     `json:"isServiceAccount"`
+	Guard            string   `json:"guard,omitempty"`  // who may take it back
+	Undoes           []string `json:"undoes,omitempty"` // commits that it takes back
 }
 
 // History returns an item's history: all of it, or the page asked for. An item
@@ -73,6 +74,7 @@ func (r *Reader) historyPage(commits []repository.Commit, b Bounds) *History {
 		h.NextCursor = r.cursors.To(b.List, place{sequence: last.Sequence, sha: last.SHA}.String())
 	}
 	for _, c := range commits {
+		guarded := GuardedBy(c)
 		h.History = append(h.History, HistoryEntry{
 			SHA:              c.SHA,
 			Message:          MessageOf(c),
@@ -82,7 +84,8 @@ func (r *Reader) historyPage(commits []repository.Commit, b Bounds) *History {
 			CommitterEmail:   c.Committer.Email,
 			Date:             project.Date(c.Author.When),
 			IsServiceAccount: byServiceAccount(c),
-			Guard:            GuardedBy(c).Guard,
+			Guard:            guarded.Guard,
+			Undoes:           guarded.Undoes,
 		})
 	}
 	return h

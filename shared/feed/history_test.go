@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -71,7 +71,7 @@ func TestHistoryPages(t *testing.T) {
 		h := w.history(document.Flag, "f", feed.PageQuery{Limit: ptr(3), Cursor: cursor})
 		walked, cursor = append(walked, h.History...), h.NextCursor
 	}
-	if !slices.Equal(walked, all.History) {
+	if !reflect.DeepEqual(walked, all.History) {
 		t.Errorf("the pages are %v", walked)
 	}
 	if rest := w.history(document.Flag, "f", feed.PageQuery{Cursor: first.NextCursor}); len(rest.History) != 5 || rest.NextCursor != "" {

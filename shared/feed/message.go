@@ -32,17 +32,17 @@ const (
 	ReviewExempt = "Svc-Review-Exempt: "
 )
 
-// The trailers of guards: see Guarded.
+// The trailers of guards, and of what takes commits back: see Guarded.
 const (
 	Guard = "Svc-Guard: " // the name of the service account that may take the commit back
-	// Of an undo of such commits: their ids.
+	// Of an undo: the ids of the commits that it takes back.
 	Undoes = "Svc-Undoes: "
 )
 
-// Guarded is what a commit says of guards.
+// Guarded is what a commit says of guards, and of what it takes back.
 type Guarded struct {
 	Guard  string   // whom it names; "" for nobody
-	Undoes []string // commits that named one
+	Undoes []string // commits that it takes back, if it says so
 	// Exempt: nobody had to approve it, since it only stops something.
 	Exempt bool
 }

@@ -42,6 +42,28 @@ func TestAGuardTakesBackWhatOthersApproved(t *testing.T) {
 	}
 }
 
+// TestAnUndoNamesWhatItTakesBack in the history and the activity, of commits without a guard
+// too; what is undone already is named by nothing.
+func TestAnUndoNamesWhatItTakesBack(t *testing.T) {
+	w := newWorld(t, shop())
+	on := func(environment string) string {
+		return w.do("PATCH", "/flags/checkout.redesign/environments/"+environment, `{"enabled": true, "replaceTargeting": true}`).ok().text("/commitSha")
+	}
+	lone, whole := on("staging"), on("development")
+	w.do("POST", "/flags/checkout.redesign/revert", `{"mode": "undo", "commitSha": "`+lone[:12]+`"}`).ok()
+	w.do("POST", "/changes", `{"operations": [{"op": "revert", "mode": "undo", "commitSha": "`+whole+`"}]}`).ok()
+	w.do("POST", "/flags/checkout.redesign/revert", `{"mode": "restore", "commitSha": "`+lone+`"}`).ok()
+	for _, list := range []string{"/flags/checkout.redesign/history", "/activity?type=feature_flag&key=checkout.redesign", "/activity"} {
+		field := strings.Split(strings.TrimPrefix(list[strings.LastIndex(list, "/"):], "/"), "?")[0]
+		a := w.get(list).ok()
+		for i, want := range []string{"", whole, lone, "", ""} {
+			if got, _ := a.at(fmt.Sprintf("/%s/%d/undoes/0", field, i)).(string); got != want {
+				t.Errorf("%s: the entry %d takes back %q, want %q: %s", list, i, got, want, a.body)
+			}
+		}
+	}
+}
+
 func TestWhereGuardsAreNamed(t *testing.T) {
 	w := newWorld(t, shop())
 	for _, test := range []struct{ method, path, body, issue string }{

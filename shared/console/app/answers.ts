@@ -156,7 +156,7 @@ export interface Activity {
   messages: Message[];
   /** who may take it back */
   guard?: string;
-  /** the commits with a guard that it takes back */
+  /** the commits that it takes back */
   undoes?: string[];
   items?: ItemName[];
   itemCount?: number;

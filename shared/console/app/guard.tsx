@@ -28,7 +28,7 @@ export function Guard({ guard, set }: { guard: string; set: (guard: string) => v
   );
 }
 
-/** Which guard a commit names, and what it takes back of those that named one. */
+/** Which guard a commit names, and which commits it undoes. */
 export function Guarded({ entry: { guard, undoes = [], type, key } }: { entry: Activity }) {
   const family = familyOf(type);
   if (!guard && !undoes.length) return null;
@@ -37,7 +37,7 @@ export function Guarded({ entry: { guard, undoes = [], type, key } }: { entry: A
       {guard && <>Guard: {guard}</>}
       {undoes.length > 0 && (
         <>
-          {guard && ". "}Takes back{" "}
+          {guard && ". "}Undoes{" "}
           {undoes.map((sha, i) => {
             const short = <code title={sha}>{sha.slice(0, 8)}</code>;
             return (

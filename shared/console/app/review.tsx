@@ -39,14 +39,16 @@ export type Proposal = {
   merges?: boolean;
 };
 
-/** Whether what is proposed can name a guard: not what only stops something, nor a deletion. */
-const guardable = ({ body, path }: Proposal) => body !== undefined && !/\/pause$/.test(path);
+/** Whether what is proposed can name a guard: not what only stops something. */
+const guardable = ({ path }: Proposal) => !/\/pause$/.test(path);
 
 function request(proposal: Proposal, dry: boolean, guard = "") {
   const { method, path, token, tokenInQuery } = proposal;
-  const body = guard && guardable(proposal) ? { ...proposal.body, guard } : proposal.body;
+  const named = guard && guardable(proposal) ? { guard } : {};
+  const body = proposal.body && { ...proposal.body, ...named };
   const q = query({
     ...(dry ? { dryRun: "true", impact: "true" } : {}),
+    ...(body ? {} : named),
     ...(tokenInQuery && token ? { expectedCommitSha: token } : {}),
   });
   return [
