@@ -41,6 +41,7 @@ const (
 	PrincipalCreated   Action = "principal.created"
 	PrincipalDisabled  Action = "principal.disabled"
 	PrincipalEnabled   Action = "principal.enabled"
+	PrincipalRenamed   Action = "principal.renamed"
 	RolesChanged       Action = "principal.roles"
 	IdentityChanged    Action = "principal.identity"
 	WorkspaceChanged   Action = "workspace.changed"
@@ -76,6 +77,11 @@ func changes(before, after State, at time.Time) []Change {
 				found = append(found, c)
 			}
 			continue
+		}
+		if was.Name != p.Name || was.Email != p.Email {
+			renamed := c
+			renamed.Action, renamed.Before, renamed.After = PrincipalRenamed, was.called(), p.called()
+			found = append(found, renamed)
 		}
 		if before, after := was.Given(), p.Given(); !slices.Equal(before, after) {
 			roles := c
@@ -118,6 +124,13 @@ func changes(before, after State, at time.Time) []Change {
 		found = append(found, Change{Action: WorkspaceChanged, Subject: after.Workspace.ID, Before: was, After: is})
 	}
 	return found
+}
+
+func (p Principal) called() []string {
+	if p.Email == "" {
+		return []string{p.Name}
+	}
+	return []string{p.Name, p.Email}
 }
 
 // Given are the roles of a principal, and those that an issuer's claims give, as such.
@@ -184,6 +197,8 @@ func (c Change) Words() string {
 		return "disabled: " + what
 	case PrincipalEnabled:
 		return "enabled: " + what
+	case PrincipalRenamed:
+		return fmt.Sprintf("%s is called: %s, before %s", what, list(c.After), list(c.Before))
 	case RolesChanged:
 		return fmt.Sprintf("roles of %s: %s, before %s", what, list(c.After), list(c.Before))
 	case IdentityChanged:

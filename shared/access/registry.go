@@ -229,11 +229,7 @@ func (s *State) same(p Principal) *Principal {
 // SetDisabled disables a principal, so that none of its keys is accepted, or
 // enables it again. Who was signed in then has to sign in again.
 func (r *Registry) SetDisabled(ctx context.Context, id ID, disabled bool) error {
-	return r.edit(ctx, func(s *State, _ bool) error {
-		p := s.principal(id)
-		if p == nil {
-			return notFound("principal", id)
-		}
+	return r.editPrincipal(ctx, id, func(s *State, p *Principal) error {
 		if p.Disabled = disabled; disabled {
 			r.endSessions(s, id)
 		}
@@ -243,7 +239,7 @@ func (r *Registry) SetDisabled(ctx context.Context, id ID, disabled bool) error 
 
 // SetRoles gives a principal these roles in the place of those it has.
 func (r *Registry) SetRoles(ctx context.Context, id ID, roles []string) error {
-	return r.editPrincipal(ctx, id, func(p *Principal) error {
+	return r.editPrincipal(ctx, id, func(_ *State, p *Principal) error {
 		if !slices.Equal(p.Roles, roles) {
 			p.Roles = append([]string{}, roles...)
 		}
@@ -251,13 +247,41 @@ func (r *Registry) SetRoles(ctx context.Context, id ID, roles []string) error {
 	})
 }
 
-func (r *Registry) editPrincipal(ctx context.Context, id ID, change func(*Principal) error) error {
+// Rename gives a principal another name or e-mail address; nil stays as it is. What others
+// have is ErrTaken.
+func (r *Registry) Rename(ctx context.Context, id ID, name, email *string) error {
+	return r.editPrincipal(ctx, id, func(s *State, p *Principal) error {
+		if name != nil {
+			p.Name = PlainName(*name)
+		}
+		if email != nil {
+			if p.Type != PrincipalUser {
+				return fmt.Errorf("%s %w user, and only users have an e-mail address", p.Name, ErrOtherType)
+			}
+			p.Email = PlainName(*email)
+		}
+		if other := s.sameAs(*p); other != nil {
+			return fmt.Errorf("%w: %s", ErrTaken, other.Words())
+		}
+		return p.Check()
+	})
+}
+
+// sameAs finds another principal that stands for the same person or program.
+func (s *State) sameAs(p Principal) *Principal {
+	if i := slices.IndexFunc(s.Principals, func(other Principal) bool { return other.ID != p.ID && other.same(p) }); i >= 0 {
+		return &s.Principals[i]
+	}
+	return nil
+}
+
+func (r *Registry) editPrincipal(ctx context.Context, id ID, change func(*State, *Principal) error) error {
 	return r.edit(ctx, func(s *State, _ bool) error {
 		p := s.principal(id)
 		if p == nil {
 			return notFound("principal", id)
 		}
-		return change(p)
+		return change(s, p)
 	})
 }
 

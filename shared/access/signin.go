@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ var (
 	ErrDisabled   = errors.New("the principal is disabled")
 	ErrNotInvited = errors.New("nobody has let this person in")
 	ErrLinked     = errors.New("somebody else signs in as that already")
+	// ErrTaken: people are told apart by their e-mail addresses, where they have one.
+	ErrTaken = errors.New("somebody else has that name or e-mail address")
 )
 
 // SignIn makes a session for the person of a one-time key, which it spends. What the browser
@@ -159,28 +162,47 @@ func (p *Principal) claim(roles []string) error {
 
 // SetIdentity says whom a person signs in as; the zero Identity is nobody.
 func (r *Registry) SetIdentity(ctx context.Context, id ID, identity Identity) error {
-	return r.edit(ctx, func(s *State, _ bool) error {
-		p := s.principal(id)
-		if p == nil {
-			return notFound("principal", id)
+	return r.editPrincipal(ctx, id, func(s *State, p *Principal) error { return r.identify(s, p, identity) })
+}
+
+// Link says that a person signs in as whom an issuer has told of, and takes their name and
+// e-mail address: whoever was added as a placeholder is known by their own name from then on.
+// An address that somebody else has stays theirs.
+func (r *Registry) Link(ctx context.Context, id ID, a Arrival) error {
+	return r.editPrincipal(ctx, id, func(s *State, p *Principal) error {
+		if err := r.identify(s, p, a.Identity); err != nil {
+			return err
 		}
-		if p.Type != PrincipalUser {
-			return fmt.Errorf("%s %w user, and only users sign in", p.Name, ErrOtherType)
+		named := *p
+		named.Name, named.Email = cmp.Or(PlainName(a.Name), p.Name), cmp.Or(PlainName(a.Email), p.Email)
+		if s.sameAs(named) != nil {
+			named.Email = p.Email
 		}
-		if other := s.identified(identity); other != nil && other != p {
-			return fmt.Errorf("%w: %s", ErrLinked, other.Words())
-		}
-		if p.Identity == identity {
-			return nil
-		}
-		p.Identity, p.Claimed = identity, nil
-		for i := range s.Keys { // sessions of who they were
-			if k := &s.Keys[i]; k.PrincipalID == id && k.Refresh != "" && k.RevokedAt.IsZero() {
-				k.RevokedAt = r.now().UTC().Truncate(time.Second)
-			}
+		if s.sameAs(named) == nil {
+			*p = named
 		}
 		return nil
 	})
+}
+
+// identify has a person sign in as an identity.
+func (r *Registry) identify(s *State, p *Principal, identity Identity) error {
+	if p.Type != PrincipalUser {
+		return fmt.Errorf("%s %w user, and only users sign in", p.Name, ErrOtherType)
+	}
+	if other := s.identified(identity); other != nil && other != p {
+		return fmt.Errorf("%w: %s", ErrLinked, other.Words())
+	}
+	if p.Identity == identity {
+		return nil
+	}
+	p.Identity, p.Claimed = identity, nil
+	for i := range s.Keys { // sessions of who they were
+		if k := &s.Keys[i]; k.PrincipalID == p.ID && k.Refresh != "" && k.RevokedAt.IsZero() {
+			k.RevokedAt = r.now().UTC().Truncate(time.Second)
+		}
+	}
+	return nil
 }
 
 // identified finds the person of an identity.

@@ -287,6 +287,7 @@ func SettingsGroup() Group {
 		"changePrincipal": on(func(ctx context.Context, c *call, s *settings.Settings) (any, error) {
 			var change settings.PrincipalChange
 			change.Disabled = optional(c.body.Get("disabled").Bool())
+			change.Name, change.Email = optional(c.body.Get("name").Text()), optional(c.body.Get("email").Text())
 			if c.body.Get("roles") != nil {
 				roles := texts(c.body, "roles")
 				change.Roles = &roles

@@ -133,6 +133,8 @@ func (s *Settings) AddPrincipal(ctx context.Context, n NewPrincipal) (*Principal
 
 // PrincipalChange is what is to be different about a principal; nil stays as it is.
 type PrincipalChange struct {
+	Name     *string
+	Email    *string
 	Roles    *[]string
 	Disabled *bool
 	Identity *access.Identity // the zero Identity is nobody
@@ -157,7 +159,13 @@ func (s *Settings) ChangePrincipal(ctx context.Context, id access.ID, c Principa
 	if i := c.Identity; i != nil && (i.Issuer == "") != (i.Subject == "") {
 		return nil, fault.New(fault.BadRequest, "an identity is an issuer and a subject; null for nobody")
 	}
+	if c.Name != nil && access.PlainName(*c.Name) == "" {
+		return nil, fault.New(fault.BadRequest, "name is empty; it stands in the commits of whoever has it")
+	}
 	var steps []func() error
+	if c.Name != nil || c.Email != nil {
+		steps = append(steps, func() error { return s.Registry.Rename(ctx, id, c.Name, c.Email) })
+	}
 	if c.Roles != nil {
 		steps = append(steps, func() error { return s.Registry.SetRoles(ctx, id, *c.Roles) })
 	}

@@ -297,7 +297,7 @@ func (p *Provider) arrive(ctx context.Context, b begun, query url.Values, before
 		return access.Key{}, err
 	}
 	if b.Link != "" {
-		return access.Key{}, registry.By(string(b.Link)).SetIdentity(ctx, b.Link, who.Identity)
+		return access.Key{}, registry.By(string(b.Link)).Link(ctx, b.Link, who)
 	}
 	who.Refresh, who.Before = token.RefreshToken, before
 	session, _, err := registry.Arrive(ctx, who)

@@ -247,7 +247,11 @@ func TestLinking(t *testing.T) {
 	}
 	must.Do(t, w.registry.SetIdentity(t.Context(), w.kept.Principal(), access.Identity{}))
 	cookie, state = w.begin(ada.ID)
+	w.claims = map[string]any{"name": "Ada Lovelace", "email": "lovelace@acme.example"}
 	_ = w.backLinked(cookie, "code=c&state="+state)
+	if i := slices.IndexFunc(w.state.Principals, func(p access.Principal) bool { return p.ID == ada.ID }); w.state.Principals[i].Name != "Ada Lovelace" || w.state.Principals[i].Email != "lovelace@acme.example" {
+		t.Errorf("who has linked an account is %+v", w.state.Principals[i])
+	}
 	cookie, state = w.begin("")
 	if got := w.back(cookie, "code=c&state="+state); got != "" || w.kept.Principal() != ada.ID {
 		t.Errorf("%q, as %s", got, w.kept.Principal())

@@ -170,6 +170,8 @@ function Add({ type, roles }: { type: Principal["type"]; roles: Role[] }) {
 function About({ of, roles }: { of: Principal; roles: Role[] }) {
   const what = place.value.query.get("do");
   const [chosen, choose] = useState(of.roles);
+  const [name, setName] = useState(of.name);
+  const [email, setEmail] = useState(of.email ?? "");
   const patch = (body: any) => () => send("PATCH", pathOf(of.id), body).then(() => {});
   switch (what) {
     case "address":
@@ -193,6 +195,27 @@ function About({ of, roles }: { of: Principal; roles: Role[] }) {
             Whoever opens it is signed in as {of.name}, once, for 8 hours. It is good for 10
             minutes, so make it when {of.name} is there to take it.
           </p>
+        </Ask>
+      );
+    case "rename":
+      return (
+        <Ask
+          key={what}
+          title={`Rename ${of.name}`}
+          verb="Rename"
+          done={`${of.name} is now ${name.trim()}${of.type === "user" && email.trim() ? `, ${email.trim()}` : ""}.`}
+          waiting={!name.trim() || (name.trim() === of.name && email.trim() === (of.email ?? ""))}
+          run={patch({ name, ...(of.type === "user" && { email }) })}
+        >
+          <Field
+            type="line"
+            label="Name"
+            note="It stands in the commits that are made from now on; those before keep theirs."
+            text={name}
+            set={setName}
+            autofocus
+          />
+          {of.type === "user" && <Field type="line" label="E-mail" text={email} set={setEmail} />}
         </Ask>
       );
     case "roles":
@@ -307,6 +330,9 @@ function One({
             Sign-in address
           </button>
         )}
+        <button type="button" onClick={() => ask("rename")}>
+          Rename
+        </button>
         <button type="button" onClick={() => ask("roles")}>
           Change roles
         </button>

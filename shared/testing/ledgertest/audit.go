@@ -78,6 +78,9 @@ func (b *auditBench) editAll() (laptop, web access.KeyRecord) {
 	must.Do(b, b.SetRoles(background, b.ada.ID, nil))
 	must.Do(b, b.SetDisabled(background, b.ada.ID, true))
 	must.Do(b, b.SetDisabled(background, b.ada.ID, false))
+	name := "Ada Lovelace"
+	must.Do(b, b.Rename(background, b.ada.ID, &name, nil))
+	must.Do(b, b.Rename(background, b.ada.ID, &b.ada.Name, nil))
 	must.Get(b.RevokeKey(background, laptop.ID, time.Now()))(b)
 	web = b.issue(access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production", Expires: 24 * time.Hour})
 	must.Do(b, b.SetWorkspace(background, func(w *access.Workspace) { w.BillingInactive = true }))
@@ -96,6 +99,8 @@ func toldEdits(b *auditBench) {
 		"roles of Ada (0000000000000001): none, before support, admin",
 		"disabled: Ada (0000000000000001)",
 		"enabled: Ada (0000000000000001)",
+		"Ada Lovelace (0000000000000001) is called: Ada Lovelace, " + b.ada.Email + ", before Ada, " + b.ada.Email,
+		"Ada (0000000000000001) is called: Ada, " + b.ada.Email + ", before Ada Lovelace, " + b.ada.Email,
 		fmt.Sprintf("user key revoked: laptop (%s)", laptop.ID),
 		fmt.Sprintf("service-account added: applications (%s), none", web.PrincipalID),
 		fmt.Sprintf("public-sdk key made: web (%s), environment production, until %s", web.ID, web.ExpiresAt.Format(time.RFC3339)),
