@@ -90,7 +90,9 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 			if owner = *known; owner.Type != p.Type {
 				return fmt.Errorf("%s %w %s", owner.Name, ErrOtherType, strings.ReplaceAll(string(p.Type), "_", " "))
 			}
-		} else if same := s.same(p); same == nil {
+		} else if same, err := s.meant(p); err != nil {
+			return err
+		} else if same == nil {
 			owner = p
 			if err := s.addPrincipal(p); err != nil {
 				return err
@@ -108,6 +110,30 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 		return Key{}, owner, err
 	}
 	return key, owner, nil
+}
+
+// ErrSeveral: a name is that of several people.
+var ErrSeveral = errors.New("is the name of several people")
+
+// meant finds whom a request names: by the e-mail address, or the only one of a name.
+func (s *State) meant(p Principal) (*Principal, error) {
+	if same := s.same(p); same != nil || p.Type != PrincipalUser || p.Email != "" {
+		return same, nil
+	}
+	var found []*Principal
+	var addresses []string
+	for i := range s.Principals {
+		if other := &s.Principals[i]; other.Type == p.Type && other.Name == p.Name {
+			found, addresses = append(found, other), append(addresses, other.Email)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("%s %w: name one by the e-mail address, %s", p.Name, ErrSeveral, strings.Join(addresses, " or "))
 }
 
 // ErrOver: a key has ended, so nothing can go on in its place.

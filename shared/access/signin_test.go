@@ -118,6 +118,19 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestAOneTimeKeyNeedsNoAddress where the name is that of one person alone.
+func TestAOneTimeKeyNeedsNoAddress(t *testing.T) {
+	_, r := newRegistry(t)
+	_, ada := oneTime(t, r, access.KeyRequest{Name: "Ada", Email: "ada@acme.example", Roles: []string{"admin"}})
+	if _, same := oneTime(t, r, access.KeyRequest{Name: "Ada"}); same.ID != ada.ID {
+		t.Errorf("signs in %s, not %s", same.Words(), ada.Words())
+	}
+	oneTime(t, r, access.KeyRequest{Name: "Ada", Email: "ada@other.example"})
+	if _, _, err := r.IssueKey(t.Context(), access.KeyRequest{Kind: access.KindOneTime, Name: "Ada"}); !errors.Is(err, access.ErrSeveral) || !strings.Contains(err.Error(), "ada@other.example") {
+		t.Errorf("of two: %v", err)
+	}
+}
+
 func TestWhomAnIssuerTellsOf(t *testing.T) {
 	m, r := newRegistry(t)
 	ada := access.Identity{Issuer: "https://issuer.example", Subject: "ada"}

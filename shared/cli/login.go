@@ -47,7 +47,7 @@ The key in the address stands behind #, which browsers send to no server.
 	s.Flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&q.Name, "name", "", "whom it signs in; the name stands in commits")
-	flags.StringVar(&q.Email, "email", "", "their e-mail address, by which they are told from others of the name")
+	flags.StringVar(&q.Email, "email", "", "their e-mail address; it can be left out where nobody else has the name")
 	flags.StringArrayVar(&q.Roles, "role", nil, "role of somebody who is new; may be repeated")
 	flags.StringVar(&address, "public-url", address, "where people open the console")
 	return cmd

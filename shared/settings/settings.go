@@ -63,7 +63,7 @@ func failed(err error) error {
 	switch {
 	case errors.Is(err, access.ErrNotFound):
 		return fault.New(fault.NotFound, "%v", err)
-	case errors.Is(err, access.ErrOtherRoles), errors.Is(err, access.ErrOtherType), errors.Is(err, access.ErrLinked), errors.Is(err, access.ErrTaken), errors.Is(err, access.ErrOver), errors.Is(err, access.ErrDisabled):
+	case errors.Is(err, access.ErrOtherRoles), errors.Is(err, access.ErrOtherType), errors.Is(err, access.ErrLinked), errors.Is(err, access.ErrTaken), errors.Is(err, access.ErrSeveral), errors.Is(err, access.ErrOver), errors.Is(err, access.ErrDisabled):
 		return fault.New(fault.Conflict, "%v", err)
 	}
 	return repository.Fault(err)
