@@ -55,6 +55,7 @@ const (
 	WebhookRedelivered Action = "webhook.redelivered"
 	ReviewBypassed     Action = "review.bypassed"
 	GuardHeldUp        Action = "guard.held"
+	RequestProposed    Action = "request.proposed"
 	RequestApproved    Action = "request.approved"
 	RequestWithdrawn   Action = "request.withdrawn"
 	RequestChanged     Action = "request.changed"
@@ -223,8 +224,8 @@ func (c Change) Words() string {
 		return "a change was made without the approvals that it needs in " + list(c.After)
 	case GuardHeldUp:
 		return "a guard could not take a change back: " + what + ", " + list(c.After)
-	case RequestApproved, RequestWithdrawn, RequestChanged, RequestApplied, RequestClosed:
-		what := map[Action]string{RequestApproved: "approved", RequestWithdrawn: "approval taken back", RequestChanged: "changed", RequestApplied: "applied", RequestClosed: "closed"}[c.Action]
+	case RequestProposed, RequestApproved, RequestWithdrawn, RequestChanged, RequestApplied, RequestClosed:
+		what := map[Action]string{RequestProposed: "proposed", RequestApproved: "approved", RequestWithdrawn: "approval taken back", RequestChanged: "changed", RequestApplied: "applied", RequestClosed: "closed"}[c.Action]
 		return fmt.Sprintf("change request %s: #%s %s", what, c.Subject, c.Name)
 	case WorkspaceChanged:
 		return fmt.Sprintf("workspace: %s, before %s", list(c.After), list(c.Before))

@@ -52,6 +52,9 @@ type Activity struct {
 	Messages         []activity.Message `json:"messages"`
 	Guard            string             `json:"guard,omitempty"`  // who may take the commit back
 	Undoes           []string           `json:"undoes,omitempty"` // commits that it takes back
+	// Message is what whoever made the commit has said of it.
+	Message       string    `json:"message,omitempty"`
+	ChangeRequest *Reviewed `json:"changeRequest,omitempty"` // that it has applied
 	// Items are the first of those that a commit as a whole touched, and ItemCount how many
 	// these are.
 	Items     []Item `json:"items,omitempty"`
@@ -268,6 +271,8 @@ func (t trace) activity() Activity {
 		IsServiceAccount: byServiceAccount(t.commit),
 		Guard:            guarded.Guard,
 		Undoes:           guarded.Undoes,
+		Message:          Said(t.commit),
+		ChangeRequest:    ReviewedBy(t.commit),
 	}
 	if t.touch == nil {
 		e.Action, e.Messages = wholeCommit(t.commit)

@@ -18,6 +18,10 @@
 // items says in Svc-Changes what it did to each, by path, as long as that is short, and
 // is compared too where it is not.
 //
+// What its author says of a commit stands before all of it, in a paragraph or several: the
+// title of a change request, and why. Svc-Request, Svc-Requested-By and Svc-Approved-By
+// say which request it was, who proposed it and who approved.
+//
 // Who may take a commit back is named in the trailer Svc-Guard, and an undo names what it
 // takes back in Svc-Undoes.
 //

@@ -19,16 +19,17 @@ type History struct {
 
 // HistoryEntry is one commit, without anything of what it changed.
 type HistoryEntry struct {
-	SHA              string   `json:"sha"`
-	Message          string   `json:"message"`
-	AuthorName       string   `json:"authorName"`
-	AuthorEmail      string   `json:"authorEmail"`
-	CommitterName    string   `json:"committerName"`
-	CommitterEmail   string   `json:"committerEmail"`
-	Date             string   `json:"date"`
-	IsServiceAccount bool     `json:"isServiceAccount"`
-	Guard            string   `json:"guard,omitempty"`  // who may take it back
-	Undoes           []string `json:"undoes,omitempty"` // commits that it takes back
+	SHA              string    `json:"sha"`
+	Message          string    `json:"message"`
+	AuthorName       string    `json:"authorName"`
+	AuthorEmail      string    `json:"authorEmail"`
+	CommitterName    string    `json:"committerName"`
+	CommitterEmail   string    `json:"committerEmail"`
+	Date             string    `json:"date"`
+	IsServiceAccount bool      `json:"isServiceAccount"`
+	Guard            string    `json:"guard,omitempty"`         // who may take it back
+	Undoes           []string  `json:"undoes,omitempty"`        // commits that it takes back
+	ChangeRequest    *Reviewed `json:"changeRequest,omitempty"` // that it has applied
 }
 
 // History returns an item's history: all of it, or the page asked for. An item
@@ -86,6 +87,7 @@ func (r *Reader) historyPage(commits []repository.Commit, b Bounds) *History {
 			IsServiceAccount: byServiceAccount(c),
 			Guard:            guarded.Guard,
 			Undoes:           guarded.Undoes,
+			ChangeRequest:    ReviewedBy(c),
 		})
 	}
 	return h

@@ -61,6 +61,54 @@ func GuardedBy(c repository.Commit) (g Guarded) {
 	return g
 }
 
+// Reviewed is the change request that a commit has applied, as its trailers say.
+type Reviewed struct {
+	ID string `json:"id"`
+	// Author is who proposed it, and ApprovedBy who approved it, by their names.
+	Author     string   `json:"author"`
+	ApprovedBy []string `json:"approvedBy"`
+}
+
+// ReviewedBy reads that of a commit; nil of one that was no change request, or is not ours.
+func ReviewedBy(c repository.Commit) *Reviewed {
+	if !ours(c) {
+		return nil
+	}
+	_, trailers := splitTrailers(c.Message)
+	if trailers[ChangeRequest] == "" {
+		return nil
+	}
+	r := &Reviewed{ID: trailers[ChangeRequest], Author: nameIn(trailers[RequestedBy]), ApprovedBy: []string{}}
+	for line := range strings.SplitSeq(trailers[ApprovedBy], "\n") {
+		if line != "" {
+			r.ApprovedBy = append(r.ApprovedBy, nameIn(line))
+		}
+	}
+	return r
+}
+
+// nameIn is the name in a line such as Ada <ada@acme.example>.
+func nameIn(line string) string {
+	if at := strings.LastIndexAny(line, "<("); at > 0 {
+		return strings.TrimSpace(line[:at])
+	}
+	return line
+}
+
+// Said is what whoever made a commit has said of it, beside what it changes; "" for nothing,
+// and of commits that are not ours.
+func Said(c repository.Commit) string {
+	rest, trailers := splitTrailers(c.Message)
+	if !ours(c) || !strings.HasPrefix(trailers[changesTrailer], "{") {
+		return ""
+	}
+	text := rest[:max(0, strings.LastIndex(rest, "\n\n"))] // what it changes comes last
+	if text == itemsChanged(len(c.Touched)) {
+		return ""
+	}
+	return text
+}
+
 // MessageOfOne is the message of a commit that changes one item. It is as
 // short as it can be for readMessages to find the same messages in it again.
 func MessageOfOne(messages []activity.Message, by access.Principal) string {
@@ -184,7 +232,8 @@ var metadata = []string{"key", "type", "valueType", "name", "schemaKey", "readyF
 	"sendToClientSdk", "access", "tags", "variants"}
 
 // splitTrailers takes our trailers out of a message. They stand in its last
-// paragraph, which is never its first.
+// paragraph, which is never its first. Of one that stands there more than once, such as
+// who approved, each is a line.
 func splitTrailers(text string) (rest string, trailers map[string]string) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	trailers = map[string]string{}
@@ -199,7 +248,7 @@ func splitTrailers(text string) (rest string, trailers map[string]string) {
 			kept = append(kept, line)
 			continue
 		}
-		trailers[name] = line[len(name):]
+		trailers[name] = strings.TrimPrefix(trailers[name]+"\n"+line[len(name):], "\n")
 	}
 	return strings.TrimSpace(text[:last+2] + strings.Join(kept, "\n")), trailers
 }

@@ -36,7 +36,7 @@ func (w *world) as(key, method, path, body string, headers ...string) *reply {
 // propose makes a change request and returns its path.
 func (w *world) propose(key, operations string) string {
 	w.t.Helper()
-	return "/change-requests/" + w.as(key, "POST", "/change-requests", `{"title": "Redesign", "operations": `+operations+`}`).ok().text("/id")
+	return "/change-requests/" + w.as(key, "POST", "/change-requests", `{"title": "Redesign", "description": "The new one converts better.", "operations": `+operations+`}`).ok().text("/id")
 }
 
 // digestOf is what an approval is for now.
@@ -106,7 +106,16 @@ func TestAChangeThatOthersApprove(t *testing.T) {
 	w.want(w.as(grace, "DELETE", path+"/approvals", ""), "409 CONFLICT NOT_OPEN")
 	w.want(w.as(ada, "PATCH", path, `{"title": "x"}`), "409 CONFLICT NOT_OPEN")
 	w.want(w.as(ada, "POST", path+"/close", ""), "409 CONFLICT NOT_OPEN")
-	if words := w.trail(); !slices.Equal(words, []string{"change request approved: #1 Redesign", "change request applied: #1 Redesign"}) {
+	told := w.get("/activity").ok()
+	for pointer, want := range map[string]string{"message": "Redesign\n\nThe new one converts better.", "changeRequest/id": "1", "changeRequest/author": "Grace", "changeRequest/approvedBy/0": "Grace"} {
+		if got := told.text("/activity/0/" + pointer); got != want {
+			t.Errorf("the activity says of its %s %q", pointer, got)
+		}
+	}
+	if got := w.get("/flags/checkout.redesign/history").ok().text("/history/0/changeRequest/id"); got != "1" {
+		t.Errorf("the history names the request %q", got)
+	}
+	if words := w.trail(); !slices.Equal(words, []string{"change request proposed: #1 Redesign", "change request approved: #1 Redesign", "change request applied: #1 Redesign"}) {
 		t.Errorf("the audit trail says %q", words)
 	}
 	// What it did is taken back by a request that begins with the inverse.
@@ -248,7 +257,7 @@ func TestWithoutApprovals(t *testing.T) {
 	w.want(w.as(w.newKey(access.KindUser, "review_bypass"), "PATCH", "/flags/colour/environments/production", `{"value": "red"}`), "403 FORBIDDEN PERMISSION_DENIED")
 	path := w.propose(w.newKey(access.KindUser, "engineer"), `[{"op": "patch", "type": "feature_flag", "key": "colour", "environment": "production", "body": {"value": "red"}}]`)
 	w.as(bypass, "POST", path+"/apply", "").ok()
-	if words := w.trail(); len(words) != 3 || words[0] != words[1] || !strings.HasSuffix(words[0], "in production") {
+	if words := w.trail(); len(words) != 4 || words[0] != words[2] || !strings.HasSuffix(words[0], "in production") {
 		t.Errorf("%q", words)
 	}
 	head := must.Get(w.ledger.Head(context.Background()))(t)

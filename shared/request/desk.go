@@ -120,7 +120,10 @@ func (d *Desk) Create(ctx context.Context, draft Draft) (*Detail, error) {
 	if draft.DryRun {
 		return d.detail(ctx, r, a)
 	}
-	return d.told(r, d.Store.Create(ctx, d.Workspace.ID, r, d.once()))
+	if err = d.Store.Create(ctx, d.Workspace.ID, r, d.once()); err == nil {
+		err = d.note(ctx, access.RequestProposed, r)
+	}
+	return d.told(r, err)
 }
 
 // told is the answer to a write.
@@ -148,7 +151,7 @@ func (d *Desk) propose(ctx context.Context, r *Request, draft Draft) (*change.As
 }
 
 func (d *Desk) changeSet(r *Request, impact bool) (change.ChangeSet, error) {
-	c := change.ChangeSet{Request: change.Request{ID: d.ID, Impact: impact}, Message: r.Title, Canonical: r.Operations}
+	c := change.ChangeSet{Request: change.Request{ID: d.ID, Impact: impact}, Message: r.words(), Canonical: r.Operations}
 	list, err := jsontree.Parse([]byte(r.Operations))
 	if err == nil {
 		c.Operations, err = d.Operations(list)

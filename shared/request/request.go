@@ -17,6 +17,18 @@ func (p Person) line() string {
 	return p.Name + " <" + p.Email + ">"
 }
 
+// maxReason is how much of why a request is made its commit's message has, in characters.
+const maxReason = 1500
+
+// words are what a request's commit begins with: its title, and why it is made.
+func (r *Request) words() string {
+	why := strings.TrimSpace(r.Description)
+	if letters := []rune(why); len(letters) > maxReason {
+		why = strings.TrimSpace(string(letters[:maxReason])) + "…"
+	}
+	return strings.TrimSpace(r.Title + "\n\n" + why)
+}
+
 // What a workspace has at most.
 const (
 	MaxOpen       = 200
@@ -116,6 +128,7 @@ type Event struct {
 	Kind     Kind      `json:"kind"`
 	Number   int64     `json:"number"`
 	Title    string    `json:"title,omitempty"`     // of the request by then
+	Text     string    `json:"text,omitempty"`      // the comment, or the beginning of why the request is made
 	Commit   string    `json:"commitSha,omitempty"` // that applied it
 	By       Person    `json:"by"`
 	At       time.Time `json:"at"`

@@ -9,6 +9,7 @@ import { Author } from "./parts";
 import { address, open } from "./router";
 import { Messages } from "./messages";
 import { Time } from "./time";
+import { Why, withoutWhy } from "./why";
 
 /** The first items of a commit of many. */
 function Items({ items, total }: { items: ItemName[]; total: number }) {
@@ -42,7 +43,8 @@ export function One({ entry, several }: { entry: Entry; several: boolean }) {
           <Author who={entry} /> <span class="note">{entry.action}</span>{" "}
           {entry.type && entry.key && <Key of={{ type: entry.type, key: entry.key }} />}
         </p>
-        <Messages messages={entry.messages} />
+        <Why entry={entry} />
+        <Messages messages={withoutWhy(entry)} />
         <Guarded entry={entry} />
         {entry.items && <Items items={entry.items} total={entry.itemCount ?? 0} />}
       </div>

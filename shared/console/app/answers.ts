@@ -158,6 +158,9 @@ export interface Activity {
   guard?: string;
   /** the commits that it takes back */
   undoes?: string[];
+  /** what its author has said of it */
+  message?: string;
+  changeRequest?: { id: string; author: string; approvedBy: string[] };
   items?: ItemName[];
   itemCount?: number;
 }

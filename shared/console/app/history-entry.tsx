@@ -5,6 +5,7 @@ import type { Family } from "./workspace";
 import { useState, useEffect, useRef } from "./lib";
 import { Guarded } from "./guard";
 import { Messages } from "./messages";
+import { Why } from "./why";
 import { Author, Coming } from "./parts";
 import { Time } from "./time";
 import { open, place } from "./router";
@@ -39,6 +40,7 @@ export function Entry({
   return (
     <li ref={self}>
       <div class="what">
+        <Why entry={entry} />
         <Messages messages={entry.messages} />
         <Guarded entry={entry} />
         <p class="note">
