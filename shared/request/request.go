@@ -124,15 +124,15 @@ const (
 
 // Event is something that happened.
 type Event struct {
-	Sequence int64     `json:"sequence"` // that rises by one
-	Kind     Kind      `json:"kind"`
-	Number   int64     `json:"number"`
-	Title    string    `json:"title,omitempty"`     // of the request by then
-	Text     string    `json:"text,omitempty"`      // the comment, or the beginning of why the request is made
-	Commit   string    `json:"commitSha,omitempty"` // that applied it
-	By       Person    `json:"by"`
-	At       time.Time `json:"at"`
-	Nonce    string    `json:"nonce"`
+	Sequence    int64     `json:"sequence"` // that rises by one
+	Kind        Kind      `json:"kind"`
+	Number      int64     `json:"number"`
+	Title       string    `json:"title,omitempty"`       // of the request by then
+	Description string    `json:"description,omitempty"` // the beginning of its description by then
+	Commit      string    `json:"commitSha,omitempty"`   // that applied it
+	By          Person    `json:"by"`
+	At          time.Time `json:"at"`
+	Nonce       string    `json:"nonce"`
 }
 
 // Why nothing was done.

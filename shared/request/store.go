@@ -137,14 +137,6 @@ var ErrUnchanged = errors.New("this is so already")
 
 const maxSaid = 300 // characters
 
-// said is what belongs to an event in words.
-func said(kind Kind, r *Request) string {
-	if n := len(r.Comments); kind == WasCommented && n > 0 {
-		return r.Comments[n-1].Text
-	}
-	return r.Description
-}
-
 func (s Store) change(ctx context.Context, workspace string, number int64, kind Kind, by Person, at time.Time, once *Once, edit func(*Request, *count) error) (err error) {
 	defer func() {
 		if err == nil && s.Changed != nil {
@@ -164,7 +156,7 @@ func (s Store) change(ctx context.Context, workspace string, number int64, kind 
 		if err := edit(r, &c); err != nil {
 			return err
 		}
-		writes, err := c.writes(workspace, was, r, Event{Sequence: c.sequence + 1, Kind: kind, Number: r.Number, Title: r.Title, Text: document.WordsWithin(said(kind, r), maxSaid), Commit: r.Commit, By: by, At: at, Nonce: nonce}, once)
+		writes, err := c.writes(workspace, was, r, Event{Sequence: c.sequence + 1, Kind: kind, Number: r.Number, Title: r.Title, Description: document.WordsWithin(r.Description, maxSaid), Commit: r.Commit, By: by, At: at, Nonce: nonce}, once)
 		if err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func TestRequestsAreTold(t *testing.T) {
 			return request.Person{Type: kind, ID: "0000000000000001", Name: name, Email: strings.ToLower(name) + "@example.com"}
 		}
 		create := func() *request.Request {
-			r := &request.Request{State: request.Open, Title: "Dark mode <!channel>", Author: person(access.PrincipalServiceAccount, "ci"), CreatedAt: ada.When, Operations: "[]"}
+			r := &request.Request{State: request.Open, Title: "Dark mode <!channel>", Description: "Night is long.", Author: person(access.PrincipalServiceAccount, "ci"), CreatedAt: ada.When, Operations: "[]"}
 			must.Do(t, store.Create(t.Context(), "w", r, nil))
 			return r
 		}
@@ -169,15 +169,15 @@ func TestRequestsAreTold(t *testing.T) {
 			t.Fatalf("%d were sent: %s", len(w.got), got)
 		}
 		for i, want := range map[int]string{
-			0: `"link":"https://flags.example.com/console/#/requests/2","previousParked":false,"data":{"number":2,"title":"Dark mode \u003c!channel\u003e","kind":"created","author":{"name":"ci","email":"ci@example.com","isServiceAccount":true},"commit":null}}`,
-			5: `"kind":"applied","author":{"name":"Grace","email":"grace@example.com","isServiceAccount":false},"commit":"abc"}}`,
+			0: `"link":"https://flags.example.com/console/#/requests/2","previousParked":false,"data":{"number":2,"title":"Dark mode \u003c!channel\u003e","kind":"created","author":{"name":"ci","email":"ci@example.com","isServiceAccount":true},"commit":null,"description":"Night is long."}}`,
+			5: `"kind":"applied","author":{"name":"Grace","email":"grace@example.com","isServiceAccount":false},"commit":"abc","description":"Night is long."}}`,
 		} {
 			if !strings.HasSuffix(w.got[i].body, want) {
 				t.Errorf("sent %s, want %s", w.got[i].body, want)
 			}
 		}
 		for form, want := range map[string]string{
-			webhook.FormSlack: `{"text":"*Grace no longer approves change request 1*\n• Dark mode \u0026lt;!channel\u0026gt;\n\u003chttps://flags.example.com/console/#/requests/1|Open in the console\u003e","unfurl_links":false}`,
+			webhook.FormSlack: `{"text":"*Grace no longer approves change request 1*\n• Dark mode \u0026lt;!channel\u0026gt;\n• Night is long.\n\u003chttps://flags.example.com/console/#/requests/1|Open in the console\u003e","unfurl_links":false}`,
 			webhook.FormTeams: `"text":"Grace no longer approves change request 1","type":"TextRun","weight":"Bolder"`,
 		} {
 			w.hook = must.Get(w.manager.Change(t.Context(), w.hook.ID, webhook.Edit{Form: &form}))(t)

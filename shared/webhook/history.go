@@ -169,6 +169,10 @@ type changed struct {
 	Commit  string  `json:"commit"`
 	Author  author  `json:"author"`
 	Entries []Entry `json:"entries"`
+	// Message is what whoever made the commit has said of it, and ChangeRequest that which it
+	// has applied.
+	Message       string         `json:"message,omitempty"`
+	ChangeRequest *feed.Reviewed `json:"changeRequest,omitempty"`
 }
 
 type author struct {
@@ -193,7 +197,7 @@ func (h *History) change(ctx context.Context, w *Webhook, c repository.Commit) (
 		if !passes {
 			continue
 		}
-		data.Author.IsServiceAccount = a.IsServiceAccount
+		data.Author.IsServiceAccount, data.Message, data.ChangeRequest = a.IsServiceAccount, a.Message, a.ChangeRequest
 		entry := Entry{Action: a.Action, Type: a.Type, Key: a.Key, Messages: a.Messages}
 		if touch := touches[i]; touch == nil {
 			e.Items = append(e.Items, Everything)
@@ -294,6 +298,16 @@ func (e *Event) tell(data *changed) {
 		e.Title = who + " changed the workspace"
 	default:
 		e.Title, e.Link = fmt.Sprintf("%s %s %s %s", who, first.Action, document.Type(*first.Type).Noun(), document.Words(*first.Key)), linkTo(first.Type, first.Key)
+	}
+	if data.Message != "" {
+		e.Lines = append(e.Lines, "“"+document.Words(data.Message)+"”")
+	}
+	if r := data.ChangeRequest; r != nil {
+		approved := ""
+		if len(r.ApprovedBy) > 0 {
+			approved = ", approved by " + strings.Join(r.ApprovedBy, ", ")
+		}
+		e.Lines = append(e.Lines, fmt.Sprintf("Change request %s, proposed by %s%s", r.ID, r.Author, approved))
 	}
 	for _, entry := range data.Entries {
 		for _, m := range entry.Messages {

@@ -23,11 +23,12 @@ var words = map[request.Kind]string{request.WasCreated: "proposed", request.WasC
 
 // requested is the data of such an event.
 type requested struct {
-	Number int64        `json:"number"`
-	Title  string       `json:"title"`
-	Kind   request.Kind `json:"kind"`
-	Author author       `json:"author"` // of what happened
-	Commit *string      `json:"commit"` // of one that was applied
+	Number      int64        `json:"number"`
+	Title       string       `json:"title"`
+	Kind        request.Kind `json:"kind"`
+	Author      author       `json:"author"`                // of what happened
+	Commit      *string      `json:"commit"`                // of one that was applied
+	Description string       `json:"description,omitempty"` // the beginning of it
 }
 
 // After implements Source. That somebody began to apply one is not told: it may come to nothing.
@@ -42,12 +43,17 @@ func (r Requests) After(ctx context.Context, _ *Webhook, position string) (event
 		}
 		title, by := document.WordsWithin(one.Title, 100), author{document.WordsWithin(one.By.Name, 100), document.WordsWithin(one.By.Email, 100), one.By.Type == access.PrincipalServiceAccount}
 		data := requested{Number: one.Number, Title: title, Kind: one.Kind, Author: by}
+		data.Description = one.Description
+		lines := []string{title}
+		if one.Description != "" {
+			lines = append(lines, one.Description)
+		}
 		if one.Commit != "" {
 			data.Commit = &one.Commit
 		}
 		text, err := json.Marshal(data)
 		events = append(events, Event{Kind: KindRequest, ID: "request/" + one.Nonce, At: one.At, Items: []string{"request " + request.ID(one.Number)}, Position: reached,
-			Title: fmt.Sprintf("%s %s change request %d", by.Name, did, one.Number), Lines: []string{title}, Link: "#/requests/" + request.ID(one.Number), Data: text})
+			Title: fmt.Sprintf("%s %s change request %d", by.Name, did, one.Number), Lines: lines, Link: "#/requests/" + request.ID(one.Number), Data: text})
 		return len(events) < perPage, err
 	})
 	return events, reached, err
