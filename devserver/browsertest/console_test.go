@@ -160,7 +160,7 @@ func (p docsPage) togglesAndUndoes(t *testing.T, base, key string, foretold func
 		t.Error("looking at a change has made it")
 	}
 	p.apply(t)
-	p.says(t, ".notice", "Done.")
+	p.says(t, ".notice", "production: on for everyone")
 	p.wait(t, `[aria-label="Serve true to everyone in production"][aria-checked=true]`)
 
 	p.click(t, ".notice a") // Undo

@@ -106,7 +106,13 @@ export function Activity() {
           </button>
         </p>
       )}
-      {undone && <UndoCommit key={undone} sha={undone} />}
+      {undone && (
+        <UndoCommit
+          key={undone}
+          sha={undone}
+          entries={entries.filter((one) => one.sha === undone)}
+        />
+      )}
     </>
   );
 }

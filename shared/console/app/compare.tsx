@@ -288,6 +288,7 @@ function CopyChosen({
             ],
           },
           verb: "Copy",
+          did: (items) => `Copied the rules of ${items} from ${from} to ${to.name}.`,
           waiting: !keys.length
             ? "Nothing is selected. Select differences in the list first."
             : keys.length > most

@@ -176,6 +176,22 @@ export function Deed({
               : what === "copy" && (!from || !where || from === where)
                 ? "Choose two environments to preview."
                 : undefined;
+  const did = (items: string) =>
+    what === "switch"
+      ? `Turned ${on ? "on" : "off"} ${items} in ${where}.`
+      : what === "pause" || what === "resume"
+        ? `${what === "pause" ? "Paused" : "Resumed"} ${items} in ${where}.`
+        : what === "copy"
+          ? `Copied the rules of ${items} from ${from} to ${where}.`
+          : what === "ready"
+            ? `Marked ${items} as ready for cleanup.`
+            : what === "fold"
+              ? `Folded ${items} to one value.`
+              : what === "delete"
+                ? `Deleted ${items}.`
+                : on
+                  ? `Tagged ${items} with ${tag.trim()}.`
+                  : `Took the tag ${tag.trim()} off ${items}.`;
   const choices = names.map((text) => ({ text }));
   const environment = (label: string) => (
     <Field
@@ -323,6 +339,7 @@ export function Deed({
             ...(message.trim() && { message: message.trim() }),
             operations: waiting === undefined ? operations() : [],
           },
+          did,
           verb: what === "delete" ? `Delete ${count(fit.length, families[family].one)}` : "Apply",
           danger: what === "delete" || what === "pause",
           waiting,

@@ -8,7 +8,8 @@ export const notice = signal(
   null as {
     text: string;
     of?: string;
-    link?: { to?: string; run?: () => void; text: string };
+    /** says is what the link says aloud, where its text is short */
+    link?: { to?: string; run?: () => void; text: string; says?: string };
   } | null,
 );
 
@@ -39,7 +40,12 @@ export function Notice() {
             {now.of && <b>{now.of}</b>} {now.text}
           </span>
           {now.link?.to ? (
-            <a href={now.link.to} onClick={() => (notice.value = null)}>
+            <a
+              href={now.link.to}
+              aria-label={now.link.says}
+              title={now.link.says}
+              onClick={() => (notice.value = null)}
+            >
               {now.link.text}
             </a>
           ) : (

@@ -4,7 +4,7 @@
 import { query, epoch, change, newIdempotencyKey, servedHere, tokenGiven } from "./api";
 import type { Refusal } from "./api";
 import type { ChangeRequest, ItemOutcome, Outcome, Issue } from "./answers";
-import { loadLists, families } from "./workspace";
+import { loadLists, families, familyOf } from "./workspace";
 import type { Family } from "./workspace";
 import { useState, useRef, useEffect } from "./lib";
 import { issuesOf, Refused } from "./refused";
@@ -35,6 +35,8 @@ export type Proposal = {
   danger?: boolean;
   /** why there is nothing to ask yet */
   waiting?: string;
+  /** what has been done to so many items, once it is */
+  did?: (items: string) => string;
   /** whether what others do meanwhile is kept, though the whole document is sent */
   merges?: boolean;
 };
@@ -158,9 +160,9 @@ export function Review({
       applied.current = true;
       epoch.value++;
       loadLists();
-      const words = outcome.messages ?? dry.outcome?.messages ?? [];
+      const text = doneIn(proposal, itemKey, outcome, dry.outcome);
       notice.value = {
-        text: `Done. ${words.length === 1 ? saidInLine(words[0], outcome.document) : ""}`.trim(),
+        text,
         of: itemKey,
         link:
           outcome.previousCommitSha && (family || !itemKey)
@@ -169,6 +171,7 @@ export function Review({
                   undo: outcome.commitSha,
                 }),
                 text: "Undo",
+                says: `Undo: ${itemKey} ${text}`,
               }
             : undefined,
       };
@@ -182,11 +185,11 @@ export function Review({
   };
 
   // The request takes the place of the dialog, which then closes without leading back.
-  const proposed = ({ id }: ChangeRequest) => {
+  const proposed = ({ id, title }: ChangeRequest) => {
     applied.current = true;
     instead(address(["requests", id]));
     cancel();
-    notice.value = { text: "Proposed. Others can approve it." };
+    notice.value = { text: `Proposed: ${title}. Others can approve it.` };
     epoch.value++;
   };
 
@@ -328,6 +331,21 @@ export function Review({
       )}
     </>
   );
+}
+
+/** What was done, in a sentence. */
+function doneIn({ did, verb }: Proposal, itemKey: string, outcome: Outcome, dry?: Outcome) {
+  const changed = outcome.results?.filter((one) => one.changed) ?? [],
+    items = new Set(changed.map((one) => `${one.type} ${one.key}`)).size,
+    [type] = new Set(changed.map((one) => one.type)),
+    family = changed.every((one) => one.type === type) && familyOf(type ?? null),
+    many = count(items, family ? families[family].one : "item");
+  if (did && !itemKey) return did(many);
+  if (!itemKey) return `${verb}: ${many} changed.`;
+  const words = outcome.messages ?? dry?.messages ?? [];
+  if (!words.length) return "is as you asked.";
+  const more = words.length - 1;
+  return `${saidInLine(words[0], outcome.document)}${more ? `, and ${count(more, "more change")}` : ""}`;
 }
 
 export const noun = (family: Family) => families[family].one;
