@@ -136,7 +136,9 @@ func TestConsoleCleansUp(t *testing.T) {
 
 func TestConsoleComparesEnvironments(t *testing.T) {
 	t.Parallel()
-	w := serveWorkspace(t, copySample(t, nil))
+	five := `[{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 5}}]`
+	w := serveWorkspace(t, copySample(t, map[string]string{"configs/same.limit.json": `{"key": "same.limit", "type": "config", "valueType": "int",
+		"default": {"rules": ` + five + `}, "environments": [{"id": "staging", "rules": ` + five + `}]}`}))
 	admin := w.key(t, "Ada", "protected_engineer")
 	w.send(t, admin, "PATCH", "/v1/configs/api.timeout/environments/staging", `{"value": "PT7S"}`)
 	w.send(t, admin, "PATCH", "/v1/log-levels/storefront", `{"level": "DEBUG", "environment": "staging"}`)
@@ -153,6 +155,11 @@ func TestConsoleComparesEnvironments(t *testing.T) {
 	p.gone(t, `[aria-label="Select log-level.storefront"]`)
 	p.visit(t, "#/compare?from=staging&to=production")
 	p.cellOf(t, "storefront", "staging", "DEBUG +1")
+	p.gone(t, `[aria-label="Select same.limit"]`) // which has other rules for the same value
+	p.says(t, ".heading .note", "more in the rules alone")
+	p.choose(t, `.filters label:nth-of-type(2) select`, "rules")
+	p.wait(t, `[aria-label="Select same.limit"]`)
+	p.visit(t, "#/compare?from=staging&to=production")
 	p.sound(t, "compare")
 	for _, key := range []string{"api.timeout", "log-level.storefront"} {
 		p.click(t, `[aria-label="Select `+key+`"]`)

@@ -11,7 +11,7 @@ import { Choice } from "./choice";
 import { List } from "./list";
 import { Empty, Problem } from "./problem";
 import { Coming } from "./parts";
-import { Serves, servingIn } from "./serves";
+import { Serves, servesSame, servingIn } from "./serves";
 import { Level } from "./items";
 import { selected, select, most } from "./selection";
 import { Selected } from "./selected";
@@ -72,15 +72,9 @@ export function Compare() {
   const state = useDifferences(from, to);
   const { ref, width } = useWidth();
   const words = wordsOf(query.get("q") ?? ""),
-    type = query.get("type");
-  const found = useMemo(
-    () =>
-      matching(
-        state.rows.filter((one) => !type || one.type === type),
-        words,
-      ),
-    [state.rows, type, query.get("q")],
-  );
+    type = query.get("type"),
+    byRules = query.get("differ") === "rules";
+  const listed = Object.values(lists).every((list) => list.value.state === "here");
   // Which rows each family's list has, for what is served now.
   const known = useMemo(
     () => {
@@ -91,6 +85,20 @@ export function Compare() {
     },
     Object.values(lists).map((list) => list.value.rows),
   );
+  const differing = useMemo(
+    () =>
+      state.rows.filter((one) => byRules || !listed || !servesSame(known.get(one.key), from, to)),
+    [state.rows, known, byRules, listed],
+  );
+  const found = useMemo(
+    () =>
+      matching(
+        differing.filter((one) => !type || one.type === type),
+        words,
+      ),
+    [differing, type, query.get("q")],
+  );
+  const alike = state.rows.length - differing.length;
   const keys = selected("compare");
   const chosen = found.filter((one) => keys.has(one.key)).map((one) => one.key);
   const cell = (one: Difference, environment: string) => {
@@ -131,9 +139,10 @@ export function Compare() {
             {!state.of
               ? "What differs between two environments."
               : state.done
-                ? found.length < state.rows.length
-                  ? `${found.length.toLocaleString("en")} of ${count(state.rows.length, "difference")}`
-                  : count(state.rows.length, "difference")
+                ? (found.length < differing.length
+                    ? `${found.length.toLocaleString("en")} of ${count(differing.length, "difference")}`
+                    : count(differing.length, "difference")) +
+                  (alike ? `; ${alike.toLocaleString("en")} more in the rules alone` : "")
                 : state.problem
                   ? ""
                   : "Comparing…"}
@@ -166,6 +175,12 @@ export function Compare() {
                 onInput={(event: any) => refine({ q: event.target.value })}
               />
             </label>
+            <Choice
+              label="What differs"
+              name="differ"
+              all="Differ in what they serve"
+              options={[["rules", "Differ in their rules"]]}
+            />
             <Choice
               label="Kind"
               name="type"
@@ -202,9 +217,15 @@ export function Compare() {
               />
             </div>
           ) : (
-            <Empty title="No matches">
-              <button type="button" onClick={() => refine({ q: null, type: null })}>
-                Clear the filters
+            <Empty title={differing.length ? "No matches" : "Both serve the same"}>
+              {!differing.length && <p>{count(alike, "item")} have other rules for it.</p>}
+              <button
+                type="button"
+                onClick={() =>
+                  refine(differing.length ? { q: null, type: null } : { differ: "rules" })
+                }
+              >
+                {differing.length ? "Clear the filters" : "Show those"}
               </button>
             </Empty>
           )}
