@@ -21,8 +21,10 @@ func TestConsolePausesAndResumes(t *testing.T) {
 	p.says(t, "[aria-labelledby=scope-production] .state", "On for 25%")
 	before := w.fileOf(t, "feature-flags/search.suggestions.json")
 	p.click(t, `[aria-label="Pause in production"]`)
-	p.says(t, "[aria-labelledby=scope-production] .paused", "Everyone gets this")
+	p.says(t, "[aria-labelledby=scope-production] .box.paused", "Everyone gets this")
 	p.says(t, ".notice", "everyone gets false in production")
+	p.says(t, "[aria-labelledby=scope-production] header", "Paused: everyone gets false")
+	p.wait(t, `[role=switch][aria-label="Paused in production: switch on to resume"]`)
 	p.sound(t, "paused")
 	p.click(t, ".notice a")
 	p.says(t, "dialog .review", "resumed")
@@ -33,7 +35,7 @@ func TestConsolePausesAndResumes(t *testing.T) {
 	}
 
 	p.click(t, `[aria-label="Pause in production"]`)
-	p.says(t, "[aria-labelledby=scope-production] .paused", "Everyone gets this")
+	p.says(t, "[aria-labelledby=scope-production] .box.paused", "Everyone gets this")
 	p.click(t, `[aria-label="Edit rules in production"]`)
 	p.says(t, "dialog .form", "hold again when it is resumed")
 	p.gone(t, "dialog .drafts li:nth-child(4)") // the pause is none of them
@@ -58,7 +60,7 @@ func TestConsolePausesAndResumes(t *testing.T) {
 	p.sound(t, "pause")
 	p.click(t, "dialog .dialog-foot .danger:not([disabled])")
 	p.gone(t, "dialog")
-	p.says(t, "[aria-labelledby=scope-production] .paused", "b")
+	p.says(t, "[aria-labelledby=scope-production] .box.paused", "b")
 	p.quiet(t)
 }
 

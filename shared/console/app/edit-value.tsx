@@ -53,11 +53,13 @@ export function Edit({
         text: query.get("set") ?? (shown(now) ? textOf(document.valueType, now.value) : undefined),
         arms: firstArms(document, now),
         replace: false,
+        /** of the environment of each program, where the value comes from one */
+        variable: lookupOf(now),
         from: undefined as string | undefined,
       };
     },
   );
-  const { kind, text, arms, replace, from, at, goal, steps } = work;
+  const { kind, text, arms, replace, from, at, goal, steps, variable } = work;
   const [told, tell] = useState([] as Mark[]); // what the API says of the value
   const [cautions, caution] = useState([] as string[]);
   const document = seen?.document,
@@ -79,7 +81,9 @@ export function Edit({
         ? (wanted.problem ?? wanted.missing ?? wrongSteps(steps))
         : kind === "rollout"
           ? several.some((one) => one.problem || one.missing) || twice || wrongShares(arms)
-          : (single.problem ?? single.missing);
+          : variable !== undefined
+            ? !variable.trim()
+            : (single.problem ?? single.missing);
   const body =
     kind === "plan"
       ? { rolloutPlan: { value: wanted.value, steps: planOf(steps) } }
@@ -93,7 +97,12 @@ export function Edit({
         : family === "flags" && type === "bool"
           ? { enabled: single.value }
           : { value: single.value };
-  const same = kind === "value" && !replace && shown(now) && text === textOf(type, now.value);
+  const same =
+    kind === "value" &&
+    !replace &&
+    (variable !== undefined
+      ? variable.trim() === lookupOf(now)
+      : shown(now) && text === textOf(type, now.value));
   const targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
   // One share of everything is what there is already, until somebody moves it.
   const begins =
@@ -101,7 +110,8 @@ export function Edit({
     now &&
     !isSplit(now) &&
     arms.some((arm) => arm.weight === 100_000 && arm.text === textOf(type, now.value));
-  const late = at !== undefined && (kind === "value" || kind === "rollout"),
+  const late =
+      at !== undefined && variable === undefined && (kind === "value" || kind === "rollout"),
     moment = late ? { at: momentOf(at) } : {};
   const waiting =
     late && wrongTime(at)
@@ -117,7 +127,9 @@ export function Edit({
                 ? "Choose the value to preview what the plan does."
                 : (wrongSteps(steps) ?? "The value is not right yet.")
               : kind === "value"
-                ? "Choose a value to preview what it does."
+                ? variable !== undefined
+                  ? "Name the variable to preview what it does."
+                  : "Choose a value to preview what it does."
                 : twice
                   ? "Values must be unique."
                   : (wrongShares(arms) ?? "Choose the values to preview what they do.");
@@ -151,10 +163,35 @@ export function Edit({
           </div>
         )}
         {inherited && scope !== "default" && <Inherits scope={scope} />}
-        {kind === "value" && now && !isSplit(now) && secret(now) && (
+        {kind === "value" && now && !isSplit(now) && secret(now) && !provided(now) && (
           <p class="note">
             Now: <Stored value={now} />. A value that is set here takes its place.
           </p>
+        )}
+        {kind === "value" && provided(now) && (
+          <>
+            <div class="segmented" role="group" aria-label="Comes from">
+              {[true, false].map((outside) => (
+                <button
+                  type="button"
+                  aria-pressed={outside === (variable !== undefined) ? "true" : "false"}
+                  onClick={() => set({ variable: outside ? lookupOf(now) : undefined })}
+                >
+                  {outside ? "From a variable" : "Stored here"}
+                </button>
+              ))}
+            </div>
+            {variable === undefined && (
+              <div class="box warn">
+                <Icon name="warning" />
+                <p>
+                  Each program reads this from its own variable <code>{lookupOf(now)}</code>. A
+                  value that is stored here replaces that, and is in the history for whoever reads
+                  it.
+                </p>
+              </div>
+            )}
+          </>
         )}
         {kind === "copy" ? (
           <Field
@@ -183,6 +220,15 @@ export function Edit({
             choices={choices}
             problems={several.map((one) => one.problem)}
           />
+        ) : variable !== undefined ? (
+          <Field
+            type="line"
+            label="Environment variable"
+            note="Each program has the value in its own environment; it is not stored here."
+            text={variable}
+            set={(variable: string) => set({ variable })}
+            autofocus
+          />
         ) : (
           <>
             <Field
@@ -205,9 +251,11 @@ export function Edit({
             {document?.schemaKey && <Allowed schemaKey={document.schemaKey} />}
           </>
         )}
-        {(kind === "value" || kind === "rollout") && family !== "log-levels" && (
-          <NowOrLater at={at} set={(at: string | undefined) => set({ at })} />
-        )}
+        {(kind === "value" || kind === "rollout") &&
+          variable === undefined &&
+          family !== "log-levels" && (
+            <NowOrLater at={at} set={(at: string | undefined) => set({ at })} />
+          )}
         {all.some((rule) => rule.scheduled === "rollout") && kind !== "copy" && (
           <p class="note">A rollout goes on here by itself: this change ends it.</p>
         )}
@@ -247,23 +295,55 @@ export function Edit({
                 verb: "Apply",
                 waiting: from ? undefined : "Choose an environment to preview what the copy does.",
               }
-            : {
-                method: "PATCH",
-                path: `${itemPath(family, itemKey)}/environments/${encodeURIComponent(scope)}`,
-                body: {
-                  ...body,
-                  ...moment,
-                  ...(replace && kind === "value" && { replaceTargeting: true }),
-                },
-                token: seen?.commitSha,
-                verb: "Apply",
-                waiting,
-              }
+            : kind === "value" && variable !== undefined
+              ? {
+                  method: "PUT",
+                  path: `${itemPath(family, itemKey)}/document`,
+                  body: { document: reading(document, scope, variable.trim(), replace) },
+                  token: seen?.commitSha,
+                  verb: "Apply",
+                  waiting,
+                  merges: true,
+                }
+              : {
+                  method: "PATCH",
+                  path: `${itemPath(family, itemKey)}/environments/${encodeURIComponent(scope)}`,
+                  body: {
+                    ...body,
+                    ...moment,
+                    ...(replace && kind === "value" && { replaceTargeting: true }),
+                  },
+                  token: seen?.commitSha,
+                  verb: "Apply",
+                  waiting,
+                }
         }
       />
     </>
   );
 }
+
+const provided = (now: any): boolean => Boolean(now) && !isSplit(now) && now.type === "provided";
+
+/** The document, where everyone else in a scope gets what a variable has. */
+function reading(document: any, scope: string, variable: string, replace: boolean) {
+  const rules: any[] = rulesIn(document, scope).rules,
+    last = rules.at(-1),
+    named = { ...last, value: { ...last.value, value: { ...last.value.value, lookup: variable } } },
+    next = [...(replace ? [] : rules.slice(0, -1)), named],
+    own = document.environments ?? [];
+  if (scope === "default") return { ...document, default: { ...document.default, rules: next } };
+  return {
+    ...document,
+    environments: own.some((one: any) => one.id === scope)
+      ? own.map((one: any) => (one.id === scope ? { ...one, rules: next } : one))
+      : [...own, { id: scope, rules: next }],
+  };
+}
+
+/** The variable that a value comes from, if it does. */
+const lookupOf = (now: any): string | undefined =>
+  provided(now) ? String(now.value?.lookup ?? "") : undefined;
 
 /** Whether it is about the value. */
 const isNear = ({ path }: Issue) => /\/value(\/|$)/.test(path ?? "");

@@ -5,7 +5,7 @@ import { tokenGiven, servedHere } from "./api";
 import { Served } from "./ask-as";
 import { environments, families, itemPath, lists, workspace } from "./workspace";
 import type { Family } from "./workspace";
-import { typeWords, Paused, Status, count, statuses } from "./words";
+import { typeWords, Paused, plain, Status, count, statuses } from "./words";
 import { place, refine, open, address } from "./router";
 import { useMemo, useRef } from "./lib";
 import { Heading } from "./heading";
@@ -161,7 +161,7 @@ const within = (row: Row, name: string, cleaning: boolean) => {
     serving = servingIn(row, name);
   if (cleaning && serving && status === "ready_for_cleanup")
     return <Status status={unmarked(serving)} />;
-  if (serving?.paused && status) return <Paused />;
+  if (serving?.paused && status) return <Paused serves={plain(serving.value, 40)} />;
   return status ? <Status status={status} /> : <Serves serving={serving} />;
 };
 

@@ -6,6 +6,7 @@ import { who } from "./workspace";
 import { Key } from "./key";
 import { Icon } from "./icons";
 import { Author } from "./parts";
+import { inWords } from "./places";
 import { Time } from "./time";
 import { Messages } from "./messages";
 import { sentence } from "./words";
@@ -16,6 +17,13 @@ export const issuesOf = (refusal: Refusal | undefined): Issue[] => [
   ...(refusal?.details.violations ?? []),
 ];
 
+/** Where something is wrong, in words for rules. */
+function Where({ path, document }: { path?: string; document: any }) {
+  const place = inWords(path ?? "", document);
+  if (!place) return null;
+  return <>{place === path ? <code>{place}</code> : place}: </>;
+}
+
 export function Refused({
   refusal,
   again,
@@ -23,8 +31,11 @@ export function Refused({
   unsure,
   several,
   shown,
+  document,
 }: {
   refusal: Refusal;
+  /** what it is about, as far as it is known */
+  document?: any;
   /** goes on after a conflict; without it, nothing is offered */
   again?: () => void;
   whole: boolean;
@@ -136,12 +147,8 @@ export function Refused({
             <ul>
               {issues.slice(0, 20).map((issue) => (
                 <li>
-                  {issue.path && (
-                    <>
-                      <code>{issue.path}</code>:{" "}
-                    </>
-                  )}
-                  {issue.message}
+                  <Where path={issue.path} document={document} />
+                  {inWords(issue.message, document)}
                 </li>
               ))}
               {issues.length > 20 && <li>and {issues.length - 20} more</li>}

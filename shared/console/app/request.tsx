@@ -15,6 +15,7 @@ import { Act, bypasses, mayNot, mayNothing, refuses, WhyNot } from "./may";
 import { ByItem } from "./messages";
 import { notice } from "./notice";
 import { Coming } from "./parts";
+import { warned } from "./places";
 import { Problem } from "./problem";
 import { Refused } from "./refused";
 import { fits, RequestText } from "./request-text";
@@ -284,7 +285,7 @@ function Does({ request, again }: { request: ChangeRequest; again: () => void })
       {(preview?.warnings ?? []).map((warning) => (
         <div class="box warn">
           <Icon name="warning" />
-          <p>{warning.message}</p>
+          <p>{sentence(warned(warning, undefined, preview?.results))}</p>
         </div>
       ))}
       {impact.length > 0 && (

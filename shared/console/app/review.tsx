@@ -15,7 +15,8 @@ import { Guard } from "./guard";
 import { Propose, titleOf } from "./propose";
 import { ByItem, Messages, RulesOf } from "./messages";
 import { saidInLine } from "./said";
-import { count } from "./words";
+import { warned } from "./places";
+import { count, sentence } from "./words";
 import { Icon } from "./icons";
 import { Impact } from "./impact";
 import { Difference } from "./diff";
@@ -213,6 +214,7 @@ export function Review({
         ) : refusal ? (
           <Refused
             refusal={refusal}
+            document={proposal.body?.document ?? before}
             again={renew}
             whole={proposal.method === "PUT" && !proposal.merges}
             unsure={Boolean(mayRetry)}
@@ -256,7 +258,7 @@ export function Review({
                 .map((warning) => (
                   <div class="box warn">
                     <Icon name="warning" />
-                    <p>{warning.message}</p>
+                    <p>{sentence(warned(warning, outcome.document ?? before, outcome.results))}</p>
                   </div>
                 ))}
               {reviewed.length > 0 && (

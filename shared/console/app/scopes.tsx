@@ -11,7 +11,7 @@ import { open } from "./router";
 import { Icon } from "./icons";
 import { Act, mayNot, WhyNot } from "./may";
 import { UsedIn } from "./used-in";
-import { Status, Stored } from "./words";
+import { bareOf, Paused, plain, Status, Stored } from "./words";
 
 const Timed = apart("Timed");
 
@@ -233,7 +233,11 @@ function Scope({
                 : "Own rules"}
           </p>
         </div>
-        {status && <Status status={status} />}
+        {paused && !isSplit(paused.value) ? (
+          <Paused serves={plain(bareOf(paused.value), 40)} named />
+        ) : (
+          status && <Status status={status} />
+        )}
       </header>
       {paused && (
         <div class="box warn paused">
@@ -271,7 +275,13 @@ function Scope({
               role="switch"
               class="switch"
               aria-checked={on ? "true" : "false"}
-              aria-label={`Serve true to everyone${rules.length > 1 ? " else" : ""} in ${name}`}
+              aria-label={
+                paused
+                  ? `Paused in ${name}: switch on to resume`
+                  : gradual
+                    ? `Rollout in ${name}: switch off to pause`
+                    : `Serve true to everyone${rules.length > 1 ? " else" : ""} in ${name}`
+              }
               title={
                 paused
                   ? "Resume: the rules hold again"

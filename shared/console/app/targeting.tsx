@@ -25,6 +25,7 @@ import { place } from "./router";
 import { Review } from "./review";
 import { Icon } from "./icons";
 import { RuleCard } from "./rule-card";
+import { inWords } from "./places";
 import { count } from "./words";
 import { Inherits } from "./inherits";
 
@@ -47,6 +48,7 @@ function placed(
   issues: (Issue & { warning?: boolean })[],
   pointer: string,
   drafts: (RuleDraft | Rule)[],
+  document: any,
 ): Found[] {
   return issues.flatMap(({ path, message, warning }) => {
     const [index, part, at, name] = path.startsWith(`${pointer}/`)
@@ -67,7 +69,7 @@ function placed(
               : criterion === undefined
                 ? "rule"
                 : "operand",
-        message,
+        message: inWords(message, document),
         warning,
       },
     ];
@@ -267,8 +269,10 @@ export function Targeting({
       : same && !inherit
         ? "Nothing is changed yet."
         : undefined;
+  const placedIn = (issues: (Issue & { warning?: boolean })[]) =>
+    placed(issues, pointerOf(next, scope), among(all, drafts, Boolean(fallback)), next);
   const tell = (issues: (Issue & { warning?: boolean })[]) => {
-    const told = placed(issues, pointerOf(next, scope), among(all, drafts, Boolean(fallback))),
+    const told = placedIn(issues),
       bad = told.filter((one) => !one.warning).map((one) => one.rule);
     find(told);
     if (bad.length) open(new Set([...opened, ...bad]));
@@ -415,6 +419,7 @@ export function Targeting({
         cancel={cancel}
         done={done}
         tell={tell}
+        near={(warning) => placedIn([warning]).length > 0}
         proposal={{
           method: "PUT",
           path: `${itemPath(family, itemKey)}/document`,

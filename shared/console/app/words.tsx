@@ -132,11 +132,12 @@ export function Status({ status, short }: { status?: string; short?: boolean }) 
   );
 }
 
-/** Of a Boolean flag that is paused: whatever its rules say, everyone gets one value. */
-export const Paused = () => (
-  <span class="status paused" title="Paused: everyone gets one value, and the rules wait">
+/** Of what is paused: whatever its rules say, everyone gets one value; named says it too. */
+export const Paused = ({ serves, named }: { serves: string; named?: boolean }) => (
+  <span class="status paused" title={`Paused: everyone gets ${serves}, and the rules wait`}>
     <i aria-hidden="true" />
     Paused
+    {named ? `: everyone gets ${serves}` : <span class="hidden">: everyone gets {serves}</span>}
   </span>
 );
 
