@@ -170,13 +170,16 @@ var signing = map[Kind]map[Action]string{
 	KindOneTime: {KeyCreated: "sign-in address made: ", KeyRevoked: "sign-in address used or ended: "},
 }
 
+// inKind writes a kind as people do, such as service account and public SDK.
+var inKind = strings.NewReplacer("_sdk", " SDK", "_", " ")
+
 // Words say what was done in a line.
 func (c Change) Words() string {
 	what := c.Subject
 	if c.Name != "" {
 		what = c.Name + " (" + c.Subject + ")"
 	}
-	kind := strings.ReplaceAll(c.Kind, "_", "-")
+	kind := inKind.Replace(c.Kind)
 	list := func(words []string) string { return cmp.Or(strings.Join(words, ", "), "none") }
 	and := func(words []string) string { return strings.Join(append([]string{""}, words...), ", ") }
 	switch c.Action {

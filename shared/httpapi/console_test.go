@@ -238,7 +238,7 @@ func TestSettingsAreManagedByWhoMay(t *testing.T) {
 		}
 	}
 	trail := string(p.ask(people["admin"].session, "GET", "/settings/audit", "").ok().body)
-	for _, want := range []string{"user added: Eve", "user key made: laptop", "public-sdk key made: web", "user key revoked: laptop", "webhook added: siem", "webhook siem", "webhook has a new secret: siem", "webhook deleted: siem", fmt.Sprintf(`"by":"admin (%s)"`, people["admin"].id)} {
+	for _, want := range []string{"user added: Eve", "user key made: laptop", "public SDK key made: web", "user key revoked: laptop", "webhook added: siem", "webhook siem", "webhook has a new secret: siem", "webhook deleted: siem", fmt.Sprintf(`"by":"admin (%s)"`, people["admin"].id)} {
 		if !strings.Contains(trail, want) {
 			t.Errorf("the trail lacks %q:\n%s", want, trail)
 		}

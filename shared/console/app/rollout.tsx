@@ -65,6 +65,7 @@ export function Rollout({
         {arms.map((arm, i) => (
           <i class={`arm-${i % 6}`} style={{ flexGrow: arm.weight }} />
         ))}
+        <i class="rest" style={{ flexGrow: Math.max(0, whole - sum(arms)) }} />
       </div>
       {arms.map((arm, i) => (
         <div class="arm" key={i}>

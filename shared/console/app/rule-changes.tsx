@@ -54,7 +54,7 @@ export function RuleChanges({ before, after }: { before: Detail; after: Detail }
         const { pairs, moved } = paired(was.rules, now.rules);
         return (
           <div class="rule-changes">
-            <p class="scope">{scope === "default" ? "Default rules" : scope}</p>
+            <p class="rule-scope">{scope === "default" ? "Default rules" : scope}</p>
             {forked && (
               <p class="note">
                 {was.inherited

@@ -6,7 +6,7 @@ import { Icon } from "./icons";
 import { Coming } from "./parts";
 import { Empty, Problem } from "./problem";
 import { wordsOf } from "./search";
-import { dayOf, Time } from "./time";
+import { dayOf, Time, TimesIn } from "./time";
 import { count, sentence } from "./words";
 import { useGet, workspace } from "./workspace";
 
@@ -110,7 +110,9 @@ export function Audit() {
             {events.map((event) => (
               <li>
                 <div class="what">
-                  <p>{sentence(event.words)}</p>
+                  <p>
+                    <TimesIn text={sentence(event.words)} />
+                  </p>
                   <p class="note">by {event.by || "nobody known"}</p>
                 </div>
                 <p class="note when">

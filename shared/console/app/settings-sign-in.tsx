@@ -23,7 +23,8 @@ const flags = `svc api --data /var/lib/svc \\
 
 const Guide = () => (
   <p class="note foot">
-    The guide <code>devserver/guides/operate.md</code> has all of it under <i>Signing in</i>.
+    The guide <i>Run svc api</i> has all of it, under <i>Signing in</i>; <code>svc api --help</code>{" "}
+    lists the flags.
   </p>
 );
 

@@ -94,6 +94,22 @@ export function Time({ at, full, plain }: { at?: string; full?: boolean; plain?:
   );
 }
 
+/** A text whose times are told as they are here, with that of UTC in the title. */
+export const TimesIn = ({ text }: { text: string }) => (
+  <>
+    {text.split(/(\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z)/).map((part, i) => {
+      const time = new Date(part);
+      return i % 2 === 0 || Number.isNaN(time.getTime()) ? (
+        part
+      ) : (
+        <time datetime={part} title={utc(time)}>
+          {short.format(time)}
+        </time>
+      );
+    })}
+  </>
+);
+
 /** A UTC day, told by how many days ago it was. */
 export function Day({ at }: { at?: string }) {
   tick.value;
