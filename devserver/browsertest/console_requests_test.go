@@ -90,6 +90,14 @@ func TestConsoleProposesAndApproves(t *testing.T) {
 		t.Errorf("it is not applied: %s", served)
 	}
 
+	for _, view := range []string{"#/activity", "#/flags/search.suggestions/history"} {
+		other.visit(t, view)
+		other.says(t, ".why-made", "Suggestions for everybody proposed by Ada, approved by Grace")
+	}
+	other.back(t)
+	other.back(t)
+	other.says(t, ".review-request", "before and after")
+
 	// What was applied is taken back by a request too.
 	other.wait(t, `main .box a[href*="undo="]`)
 	history := get[struct{ History []struct{ Sha string } }](t, w.base+"/v1/flags/search.suggestions/history", ada).History
@@ -108,6 +116,11 @@ func TestConsoleProposesAndApproves(t *testing.T) {
 	other.button(t, "Close")
 	other.button(t, "Close it")
 	other.says(t, "main .box", "Closed without applying it by Grace")
+	other.says(t, ".review-request", "On top of what there is now")
+	other.says(t, ".review-request .rule-changes", "production")
+	other.button(t, "Propose again")
+	other.says(t, "h1 + .note, .heading .note", "Open")
+	other.says(t, "h1", "Back to how it was")
 	other.visit(t, "#/requests?state=closed")
 	other.says(t, ".requests li", "Back to how it was")
 	other.quietBut(t, "status of 409")

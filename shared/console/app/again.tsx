@@ -1,9 +1,10 @@
 // A request that brings whole documents, once more on top of what others have changed meanwhile.
-import { change, get } from "./api";
+import { change, epoch, get, newIdempotencyKey } from "./api";
 import type { ChangeRequest, Json } from "./answers";
-import { refuses } from "./may";
+import { mayNothing, refuses } from "./may";
 import { notice } from "./notice";
-import { useState } from "./lib";
+import { address } from "./router";
+import { useRef, useState } from "./lib";
 import { familyOf, itemPath } from "./workspace";
 
 const same = (a: Json, b: Json) => JSON.stringify(a) === JSON.stringify(b);
@@ -60,6 +61,48 @@ async function again(operations: Json[]): Promise<Json[] | undefined> {
 /** Whether what it is refused for may be that somebody changed something else. */
 export const mayBeAgain = ({ preview, operations = [] }: ChangeRequest) =>
   preview?.conflict?.details?.code === "STALE_COMMIT_SHA" && operations.some(isWhole);
+
+/** A request that has ended without being applied, as a new one, on top of what there is now. */
+export function ProposeAnew({ request }: { request: ChangeRequest }) {
+  const [problem, tell] = useState(""),
+    [busy, work] = useState(false),
+    attempt = useRef({ of: "", key: "" });
+  const run = async () => {
+    work(true);
+    tell("");
+    try {
+      const operations = await again(request.operations ?? []);
+      if (!operations) tell("Somebody has changed the same rules since. Make the change anew.");
+      else {
+        const { title, description } = request,
+          body = JSON.stringify({ title, ...(description && { description }), operations });
+        if (attempt.current.of !== body) attempt.current = { of: body, key: newIdempotencyKey() };
+        const { id } = await change("POST", "change-requests", body, {
+          idempotencyKey: attempt.current.key,
+        });
+        epoch.value++;
+        notice.value = { text: `Proposed again: ${title}.` };
+        location.hash = address(["requests", id]);
+        return;
+      }
+    } catch (refusal) {
+      tell(refuses(refusal as any));
+    }
+    work(false);
+  };
+  return (
+    <>
+      {problem && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <button type="button" disabled={busy || Boolean(mayNothing())} onClick={run}>
+        Propose again
+      </button>
+    </>
+  );
+}
 
 export function ProposeAgain({ request, done }: { request: ChangeRequest; done: () => void }) {
   const [problem, tell] = useState(""),

@@ -45,7 +45,7 @@ const views = [
 function Number({ view }: { view: string }) {
   const path =
     view === "requests" ? openRequests : servedHere && view === "overrides" ? "overrides" : "";
-  const { data } = useGet(path, view === "requests" ? 30 : 0);
+  const { data } = useGet(path, view === "requests" ? 10 : 0);
   const n =
     view === "overrides"
       ? data?.overrides.length

@@ -1,10 +1,10 @@
 // One change request: what it would do, for whom, what happened meanwhile, who has approved it,
 // and what was said of it.
 import { useEffect, useRef, useState } from "./lib";
-import { mayBeAgain, ProposeAgain } from "./again";
+import { mayBeAgain, ProposeAgain, ProposeAnew } from "./again";
 import { address, place } from "./router";
 import { change, epoch, newIdempotencyKey, query, Refusal } from "./api";
-import type { ChangeRequest, ItemName, Requirement } from "./answers";
+import type { ChangeRequest, ItemName, ItemOutcome, Requirement } from "./answers";
 import { ask, Ask } from "./ask";
 import { Guard } from "./guard";
 import { Heading } from "./heading";
@@ -238,9 +238,43 @@ function Edit({ request }: { request: ChangeRequest }) {
   );
 }
 
+/** What a request that ended without being applied would do now, as far as that can be told. */
+function useThen({ state, operations }: ChangeRequest): ItemOutcome[] | undefined {
+  const [results, set] = useState(undefined as ItemOutcome[] | undefined);
+  const of = state === "closed" || state === "expired" ? JSON.stringify({ operations }) : "";
+  useEffect(() => {
+    if (!of) return;
+    const abort = new AbortController();
+    change("POST", "changes?dryRun=true", of, { signal: abort.signal }).then(
+      (outcome) => set(outcome.results),
+      () => {}, // then it says what was asked for
+    );
+    return () => abort.abort();
+  }, [of]);
+  return of ? results : undefined;
+}
+
+/** Leads to what an operation did to its item, before and after. */
+function Did({
+  operation: { type, key, body },
+  commit,
+}: {
+  operation: any;
+  commit: string | null;
+}) {
+  const family = familyOf(type ?? null),
+    name = key ?? body?.key;
+  return commit && family && name ? (
+    <a href={address([family, name, "history"], { commit })} aria-label={`What it did to ${name}`}>
+      before and after
+    </a>
+  ) : null;
+}
+
 /** What it would do, as it was looked at. */
 function Does({ request, again }: { request: ChangeRequest; again: () => void }) {
   const { preview, operations = [] } = request,
+    then = useThen(request),
     // Who is affected takes the server longer, and is told once what it was asked for is shown.
     whom = useGet(preview?.digest ? `change-requests/${request.id}?impact=true` : "").data?.preview,
     impact = whom?.digest === preview?.digest ? Object.entries<any>(whom?.impact ?? {}) : [];
@@ -274,10 +308,17 @@ function Does({ request, again }: { request: ChangeRequest; again: () => void })
       )}
       {preview?.digest ? (
         <ByItem results={preview.results} linked />
+      ) : then?.length ? (
+        <>
+          <p class="note">On top of what there is now:</p>
+          <ByItem results={then} linked />
+        </>
       ) : (
         <ul class="messages">
           {operations.slice(0, 50).map((one) => (
-            <li>{sentence(asked(one))}</li>
+            <li>
+              {sentence(asked(one))} <Did operation={one} commit={request.commitSha} />
+            </li>
           ))}
           {operations.length > 50 && <li class="note">and {operations.length - 50} more</li>}
         </ul>
@@ -417,6 +458,7 @@ function Ended({ request }: { request: ChangeRequest }) {
             )}
           </p>
         )}
+        {state !== "applied" && <ProposeAnew request={request} />}
         {commitSha && !mayNothing() && (
           <a href={address(["activity"], { undo: commitSha })}>Undo all of it</a>
         )}
