@@ -2,7 +2,7 @@
 //
 // Its buckets:
 //
-//	rows     partition, NUL, sort key -> the attributes, see encode
+//	rows     partition, NUL, sort key -> the attributes, see table.EncodeBinary
 //	clock    day -> the last day on which Tidy was called; time -> the table's own time
 //
 // Others may keep buckets of their own beside these.

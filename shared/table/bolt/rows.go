@@ -25,7 +25,7 @@ func rowKey(k table.Key) []byte { return []byte(k.Partition + "\x00" + k.Sort) }
 
 func rowAt(key, value []byte, only []string) (table.Row, error) {
 	partition, sort, _ := bytes.Cut(key, []byte{0})
-	a, err := decode(value, only)
+	a, err := table.DecodeBinary(value, only)
 	if err != nil {
 		return table.Row{}, fmt.Errorf("the row %q: %w", key, err)
 	}
@@ -148,7 +148,7 @@ func put(rows *bolt.Bucket, k table.Key, after table.Attributes) error {
 	if after == nil {
 		return rows.Delete(rowKey(k))
 	}
-	return rows.Put(rowKey(k), encode(after))
+	return rows.Put(rowKey(k), table.EncodeBinary(after))
 }
 
 // get is what a row is; nil for none.

@@ -1,12 +1,10 @@
-package bolt
+package table
 
 import (
 	"encoding/binary"
 	"errors"
 	"maps"
 	"slices"
-
-	"svc.example/svc/shared/table"
 )
 
 // The kinds of values, as they are stored.
@@ -16,21 +14,21 @@ const (
 	bytesKind  = 'B'
 )
 
-// format is what a row begins with.
-const format = 1
+// binaryFormat is what the binary form of attributes begins with.
+const binaryFormat = 1
 
-// encode writes attributes in the order of their names: name, kind and value of each.
-// What has no fixed length has it before it.
-func encode(a table.Attributes) []byte {
-	b := []byte{format}
+// EncodeBinary writes attributes in few bytes, for engines that keep bytes: in the order
+// of their names, name, kind and value of each. What has no fixed length has it before it.
+func EncodeBinary(a Attributes) []byte {
+	b := []byte{binaryFormat}
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		b = appendText(b, name)
 		switch v := a[name].(type) {
-		case table.Text:
+		case Text:
 			b = appendText(append(b, textKind), string(v))
-		case table.Number:
+		case Number:
 			b = binary.AppendVarint(append(b, numberKind), int64(v))
-		case table.Bytes:
+		case Bytes:
 			b = appendText(append(b, bytesKind), string(v))
 		}
 	}
@@ -43,12 +41,13 @@ func appendText(b []byte, text string) []byte {
 
 var errNoRow = errors.New("what is stored there is no row")
 
-// decode reads what encode has written. If there are names, it returns those alone.
-func decode(stored []byte, only []string) (table.Attributes, error) {
-	if len(stored) == 0 || stored[0] != format {
+// DecodeBinary reads what EncodeBinary has written. If there are names, it returns those
+// alone.
+func DecodeBinary(stored []byte, only []string) (Attributes, error) {
+	if len(stored) == 0 || stored[0] != binaryFormat {
 		return nil, errNoRow
 	}
-	a := table.Attributes{}
+	a := Attributes{}
 	r := reader{rest: stored[1:]}
 	for len(r.rest) > 0 && !r.bad {
 		name := r.text()
@@ -89,7 +88,7 @@ func (r *reader) text() []byte {
 	return text
 }
 
-func (r *reader) value() table.Value {
+func (r *reader) value() Value {
 	if len(r.rest) == 0 {
 		r.bad = true
 		return nil
@@ -98,11 +97,11 @@ func (r *reader) value() table.Value {
 	r.rest = r.rest[1:]
 	switch kind {
 	case textKind:
-		return table.Text(r.text())
+		return Text(r.text())
 	case numberKind:
-		return table.Number(number(r, binary.Varint))
+		return Number(number(r, binary.Varint))
 	case bytesKind:
-		return table.Bytes(append([]byte{}, r.text()...))
+		return Bytes(append([]byte{}, r.text()...))
 	}
 	r.bad = true
 	return nil
