@@ -11,7 +11,8 @@
 // injected. Before and After of a plan are called around each request, for a test that
 // kills the program between two steps.
 //
-// A Clock is a proxy in front of an S3 server that only gives it another time.
+// A Clock is a proxy in front of an S3 server that only gives it another time. A Cable
+// stands in front of any server, and breaks after so many bytes.
 //
 // What must stay true: a fault is one that the real service may show for that
 // request. There is no conflict for a read, and a request that is answered

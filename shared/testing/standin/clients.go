@@ -1,6 +1,6 @@
 // Package standin gives tests and benchmarks the real servers that stand for
-// AWS: dynoxide for DynamoDB, versitygw for S3, moto for SQS. Programs that are
-// shipped never import it.
+// AWS: dynoxide for DynamoDB, versitygw for S3, moto for SQS; and a PostgreSQL.
+// Programs that are shipped never import it.
 //
 // A test asks for an endpoint or for a ready client:
 //
@@ -10,8 +10,11 @@
 //	client := standin.S3Client(t)
 //	bucket := standin.Bucket(t, client)  // made, and removed with all it holds
 //
+//	url := standin.Postgres(t)           // use a schema of your own in it
+//
 // Where the server comes from:
 //
+//   - SVC_TEST_POSTGRES, when set, is the URL of a PostgreSQL that runs already.
 //   - SVC_TEST_DYNAMODB, SVC_TEST_S3 and SVC_TEST_SQS, when set, are the
 //     endpoint of a server that runs already, or "aws" for AWS itself. Credentials and region come
 //     from where the AWS SDK finds them then (AWS_ACCESS_KEY_ID, AWS_REGION, a
@@ -31,6 +34,7 @@
 package standin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -39,6 +43,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -251,9 +256,12 @@ type program struct {
 	name    string                          // on PATH
 	find    func() (path string, err error) // where it lies; nil: on PATH
 	install string                          // how to get it
+	prepare func(dir string) error          // what its directory needs; nil: nothing
 	args    func(port string, dir string) []string
 	env     []string
-	probe   string // a path that answers 200 once the server serves
+	script  string // of a shell that starts it, as $0; "": it is started itself
+	end     string // the signal that ends it; "" is KILL
+	serves  func(ctx context.Context, address string) bool
 }
 
 var dynoxide = program{
@@ -262,7 +270,7 @@ var dynoxide = program{
 	args: func(port string, _ string) []string {
 		return []string{"serve", "--host", "127.0.0.1", "--port", port, "--log", "quiet"}
 	},
-	probe: "/",
+	serves: answersOK("/"),
 }
 
 var versitygw = program{
@@ -271,8 +279,8 @@ var versitygw = program{
 	args: func(port string, dir string) []string {
 		return []string{"--port", "127.0.0.1:" + port, "--region", Region, "--quiet", "--keep-alive", "--health", "/health", "posix", dir}
 	},
-	env:   []string{"ROOT_ACCESS_KEY_ID=" + AccessKey, "ROOT_SECRET_ACCESS_KEY=" + SecretKey},
-	probe: "/health",
+	env:    []string{"ROOT_ACCESS_KEY_ID=" + AccessKey, "ROOT_SECRET_ACCESS_KEY=" + SecretKey},
+	serves: answersOK("/health"),
 }
 
 // motoServer keeps queues in memory. It comes with the tools of infra/samlocal.
@@ -283,7 +291,7 @@ var motoServer = program{
 	args: func(port string, _ string) []string {
 		return []string{"--host", "127.0.0.1", "--port", port}
 	},
-	probe: "/moto-api/",
+	serves: answersOK("/moto-api/"),
 }
 
 // ErrMissing says that a server is not installed.
@@ -295,9 +303,15 @@ var (
 	startMoto      = sync.OnceValues(motoServer.start)
 )
 
-// start returns the endpoint of a new server. What is no test may take the port
-// that was free a moment ago, hence the attempts.
+// start returns the endpoint of a new server that speaks HTTP.
 func (p program) start() (endpoint string, err error) {
+	address, err := p.startFound()
+	return "http://" + address, err
+}
+
+// startFound returns the address of a new server. What is no test may take the port
+// that was free a moment ago, hence the attempts.
+func (p program) startFound() (address string, err error) {
 	find := p.find
 	if find == nil {
 		find = func() (string, error) { return exec.LookPath(p.name) }
@@ -307,8 +321,8 @@ func (p program) start() (endpoint string, err error) {
 		return "", fmt.Errorf("%s is %w: %s", p.name, ErrMissing, p.install)
 	}
 	for range 3 {
-		if endpoint, err = p.startAt(path, freeport.Take()); err == nil {
-			return endpoint, nil
+		if address, err = p.startAt(path, freeport.Take()); err == nil {
+			return address, nil
 		}
 	}
 	return "", err
@@ -318,11 +332,11 @@ func (p program) start() (endpoint string, err error) {
 // left. Signals from the terminal go to the whole group; it ignores them,
 // because the input ends soon after.
 const guard = `trap '' INT TERM HUP
-dir=$1; shift
+dir=$1 end=$2; shift 2
 exec 3<&0
 "$@" >"$dir/log" 2>&1 3<&- &
 server=$!
-(cat <&3 >/dev/null; kill -9 $server) &
+(cat <&3 >/dev/null; kill -$end $server) &
 watch=$!
 wait $server
 kill -9 $watch
@@ -338,7 +352,16 @@ func (p program) startAt(path string, port string) (string, error) {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("/bin/sh", append([]string{"-c", guard, "sh", dir, path}, p.args(port, data)...)...)
+	if p.prepare != nil {
+		if err := p.prepare(dir); err != nil {
+			return "", err
+		}
+	}
+	command := []string{path}
+	if p.script != "" {
+		command = []string{"/bin/sh", "-c", p.script, path}
+	}
+	cmd := exec.Command("/bin/sh", slices.Concat([]string{"-c", guard, "sh", dir, cmp.Or(p.end, "KILL")}, command, p.args(port, data))...)
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Dir = dir
 	dieWithParent, err := cmd.StdinPipe() // open until this process ends
@@ -350,18 +373,18 @@ func (p program) startAt(path string, port string) (string, error) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	endpoint := "http://127.0.0.1:" + port
-	if err := awaitAnswer(endpoint+p.probe, ended); err != nil {
+	address := "127.0.0.1:" + port
+	if err := p.await(address, ended); err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "log")) // for the message only
 		_ = dieWithParent.Close()
 		return "", fmt.Errorf("starting %s: %w\n%s", p.name, err, log)
 	}
-	return endpoint, nil
+	return address, nil
 }
 
 const patience = 20 * time.Second
 
-func awaitAnswer(url string, ended <-chan struct{}) error {
+func (p program) await(address string, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
@@ -372,23 +395,26 @@ func awaitAnswer(url string, ended <-chan struct{}) error {
 			return fmt.Errorf("no answer within %v", patience)
 		case <-time.After(20 * time.Millisecond):
 		}
-		if answers(ctx, url) {
+		if p.serves(ctx, address) {
 			return nil
 		}
 	}
 }
 
-func answers(ctx context.Context, url string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
+// answersOK reports whether a path answers 200.
+func answersOK(path string) func(context.Context, string) bool {
+	return func(ctx context.Context, address string) bool {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
+		if err != nil {
+			return false
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return false
+		}
+		_ = res.Body.Close()
+		return res.StatusCode == http.StatusOK
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	_ = res.Body.Close()
-	return res.StatusCode == http.StatusOK
 }
 
 // Tool finds a program of aws-sam-cli's environment: on the PATH, or where make
