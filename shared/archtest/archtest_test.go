@@ -177,15 +177,21 @@ var rules = []struct {
 	},
 	{
 		who:     []string{"devserver", "functions", "infra", "shared"},
+		except:  []string{"shared/table/postgres", "shared/testing"},
+		imports: []string{"github.com/jackc/..."},
+		why:     "one package for each technology: this one knows PostgreSQL",
+	},
+	{
+		who:     []string{"devserver", "functions", "infra", "shared"},
 		except:  []string{"shared/opentelemetry"},
 		reaches: []string{"go.opentelemetry.io/..."},
 		why:     "one package knows OpenTelemetry, for applications that have it",
 	},
 	{
 		who:     []string{"shared/table"},
-		except:  []string{"shared/table/dynamo", "shared/table/bolt"},
+		except:  []string{"shared/table/dynamo", "shared/table/bolt", "shared/table/postgres"},
 		imports: []string{"os", "net/http"},
-		reaches: []string{"github.com/aws/...", "go.etcd.io/...", module + "shared/repository/...", module + "shared/telemetry/...", module + "shared/access"},
+		reaches: []string{"github.com/aws/...", "go.etcd.io/...", "github.com/jackc/...", module + "shared/repository/...", module + "shared/telemetry/...", module + "shared/access"},
 		why:     "what a table promises knows neither how it is kept, nor what its rows mean",
 	},
 	{
