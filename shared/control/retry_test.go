@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -433,4 +434,102 @@ func (w *world) texts() map[string]string {
 		all[f.Path] = string(f.Text)
 	}
 	return all
+}
+
+// sendsOn has each draft of a world decided again from its intent, where it has one: it is
+// the same, whoever decides it.
+func (w *world) sendsOn(t rapid.TB) (intents, decided *int) {
+	intents, decided = new(int), new(int)
+	w.repo.Drafted = func(base *repository.Snapshot, draft repository.Draft) {
+		intent := draft.Intent()
+		if intent == nil {
+			return
+		}
+		*intents++
+		again, ok := draft.Decide(ctx, base, intent)
+		if !ok {
+			return
+		}
+		*decided++
+		if !reflect.DeepEqual(again.Changes, draft.Changes) || again.Message != draft.Message ||
+			again.Author.Name != draft.Author.Name || again.Author.Email != draft.Author.Email || !again.Author.When.Equal(draft.Author.When) {
+			t.Errorf("another decides\n%s\n%s\nof %s, which is\n%s\n%s", again.Message, again.Changes, intent, draft.Message, draft.Changes)
+		}
+	}
+	return intents, decided
+}
+
+// TestAnotherDecidesWhatTheOwnerWould: what waits may be committed by another process, which
+// knows of it what was asked for.
+func TestAnotherDecidesWhatTheOwnerWould(t *testing.T) {
+	tree := func(text string) *jsontree.Node { return must.Get(jsontree.Parse([]byte(text)))(t) }
+	guarded := change.Request{Guard: "robot"}
+	for name, test := range map[string]struct {
+		write func(c *change.Writer, head string) error
+		kept  bool // for its owner
+	}{
+		"patch a flag": {write: func(c *change.Writer, head string) error {
+			_, err := c.Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), Request: guarded})
+			return err
+		}},
+		"patch a config": {write: func(c *change.Writer, head string) error {
+			_, err := c.Patch(ctx, document.Config, "c", "default", change.ValuePatch{Value: tree(`{"<b>": 1.50, "&": "\u003c"}`)})
+			return err
+		}},
+		"set null": {kept: true, write: func(c *change.Writer, head string) error {
+			_, err := c.Patch(ctx, document.Config, "c", "default", change.ValuePatch{Value: tree(`null`)})
+			return err
+		}},
+		"schedule": {write: func(c *change.Writer, head string) error {
+			_, err := c.Patch(ctx, document.Flag, "f", "production", change.ValuePatch{Enabled: ptr(true), At: ptr("2099-01-01T00:00:00Z")})
+			return err
+		}},
+		"pause": {write: func(c *change.Writer, head string) error {
+			_, err := c.Pause(ctx, document.Flag, "f", "production", change.Pausing{})
+			return err
+		}},
+		"level": {write: func(c *change.Writer, head string) error {
+			_, err := c.PatchLogLevel(ctx, "shop", change.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("production")})
+			return err
+		}},
+		"put": {write: func(c *change.Writer, head string) error {
+			_, err := c.PutDocument(ctx, document.Flag, "f", change.DocumentPut{Document: tree(boolFlag("f", `,"description":"<&> \u003c","n":1.50`)), ExpectedCommitSHA: ptr(head)})
+			return err
+		}},
+		"create": {write: func(c *change.Writer, head string) error {
+			_, err := c.Create(ctx, change.Creation{Type: document.Config, Key: "new", ValueType: ptr("string"), Value: tree(`"<"`), Tags: []string{"a"}})
+			return err
+		}},
+		"delete": {write: func(c *change.Writer, head string) error {
+			_, err := c.Delete(ctx, document.Flag, "f", change.Deletion{})
+			return err
+		}},
+		"several": {write: func(c *change.Writer, head string) error {
+			_, err := c.Change(ctx, change.ChangeSet{Message: "both <", Operations: []change.Operation{
+				change.Delete(document.Flag, "f", change.Deletion{}), change.Put(document.Config, "c", change.DocumentPut{Document: tree(configOf("c", "json", `{"n":2.0}`, ""))})}})
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", serves("bool", "false")), "configs/c.json": configOf("c", "json", `{"n":1}`, "")})
+			intents, decided := w.sendsOn(t)
+			must.Do(t, test.write(w.boss().Changes(), w.last().SHA))
+			if kept := *intents == 0; kept != test.kept || *decided != *intents {
+				t.Errorf("%d can be decided by others, and %d are", *intents, *decided)
+			}
+		})
+	}
+	all, same := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		w := manyTiers(t)
+		intents, decided := w.sendsOn(rt)
+		var operations []change.Operation
+		for range rapid.IntRange(1, 3).Draw(rt, "operations") {
+			o, _ := drawWrite(rt, []string{w.last().SHA})
+			operations = append(operations, o)
+		}
+		_, _ = w.enter("engineer").Changes().Change(ctx, change.ChangeSet{Operations: operations})
+		all, same = all+*intents, same+*decided
+	})
+	t.Logf("%d of %d were decided again", same, all)
 }

@@ -26,6 +26,8 @@ type Repository struct {
 	// Before runs ahead of every Commit, without the lock: what another
 	// writer does in between.
 	Before func()
+	// Drafted is told of each draft, in the same way; it may be nil.
+	Drafted func(base *repository.Snapshot, draft repository.Draft)
 	// Asked are the ids of the requests that asked for commits, try by try.
 	Asked []string
 	// Once is what the last try of a commit was to be remembered as.
@@ -180,6 +182,9 @@ func (r *Repository) Commit(_ context.Context, base *repository.Snapshot, draft 
 	}
 	if r.Before != nil {
 		r.Before()
+	}
+	if r.Drafted != nil {
+		r.Drafted(base, draft)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
