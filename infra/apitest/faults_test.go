@@ -140,7 +140,7 @@ func TestWritersOfOneWorkspaceTakeTurns(t *testing.T) {
 		}, 1.3},
 		{"on one item", most / 3, func(writer, n int) (string, string) {
 			return "/v1/configs/timeout/environments/default", fmt.Sprintf(`{"value": %d}`, 1000*(writer+1)+n)
-		}, 3},
+		}, 1.3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := apiload.Fixture()
@@ -150,6 +150,7 @@ func TestWritersOfOneWorkspaceTakeTurns(t *testing.T) {
 			}
 			h := create(t, files, 1)
 			var packs, commits atomic.Int64
+			took := make([][]time.Duration, writers)
 			began := time.Now()
 			var all sync.WaitGroup
 			for writer := range writers {
@@ -160,7 +161,10 @@ func TestWritersOfOneWorkspaceTakeTurns(t *testing.T) {
 						r := httptest.NewRequest("PATCH", path, strings.NewReader(body))
 						r.Header.Set("Authorization", "Bearer "+h.keys[0])
 						w := httptest.NewRecorder()
-						if api.ServeHTTP(w, r); w.Code != http.StatusOK {
+						sent := time.Now()
+						api.ServeHTTP(w, r)
+						took[writer] = append(took[writer], time.Since(sent))
+						if w.Code != http.StatusOK {
 							t.Errorf("PATCH %s: %d %s", path, w.Code, w.Body)
 						} else if strings.Contains(w.Body.String(), `"changed":true`) {
 							commits.Add(1)
@@ -169,13 +173,15 @@ func TestWritersOfOneWorkspaceTakeTurns(t *testing.T) {
 				})
 			}
 			all.Wait()
+			perSecond := float64(commits.Load()) / time.Since(began).Seconds()
 			git := h.copied(t)
 			git.Sound(t)
 			if n := len(git.Lines(t, "rev-list", "refs/heads/main")) - 1; int64(n) != commits.Load() {
 				t.Errorf("%d commits were acknowledged, and %d are there", commits.Load(), n)
 			}
 			perCommit := float64(packs.Load()) / 2 / float64(commits.Load()) // each has its index
-			t.Logf("%d writers: %d commits, %.0f a second, %.2f packs for each", writers, commits.Load(), float64(commits.Load())/time.Since(began).Seconds(), perCommit)
+			sorted := slices.Sorted(slices.Values(slices.Concat(took...)))
+			t.Logf("%d writers: %d commits, %.0f a second, %.2f packs for each; 99 of 100 answered within %v", writers, commits.Load(), perSecond, perCommit, sorted[len(sorted)*99/100])
 			if perCommit > test.packsPerCommit {
 				t.Errorf("%.2f packs were stored for a commit", perCommit)
 			}
