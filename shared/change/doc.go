@@ -21,6 +21,9 @@
 //     bytes are those of the token's commit, however far the head has moved.
 //   - A commit that lost the race for the head is tried again from
 //     authentication on: key, permission and content are all looked at again.
+//   - What waits in a queue is decided again by whoever commits it (intent.go), for the same
+//     principal, whose access is as it was, and answered by its owner as it is decided on
+//     the same commit. A refusal is told by nobody but its owner, of what has landed.
 //   - A write reads nothing of an item's history, but for two cases. A token
 //     that is no present commit costs the document at that commit. A rollout
 //     where none stands costs a page of the item's history and at most four

@@ -47,7 +47,7 @@
 //	n N, i S   its sequence, in the index i                        once
 //	expires N  when the row counts no more, in seconds             once, queue
 //	t S        drawn when the write came into the queue            queue
-//	w B        what others can commit for its owner, by zstd       queue
+//	w B        what others can decide for its owner, by zstd       queue
 //	c B        the commit (repository.AppendCommit), by zstd when  log, item
 //	           its first byte is zstd's
 //	b B        the texts of its touches, by zstd                   log
@@ -105,10 +105,10 @@
 //   - A row of once is written in the transaction that moves the head to its
 //     commit, on condition that there is none, or the very one that was read and
 //     counts no more. Nobody removes one but the table.
-//   - A row of queue is removed in the transaction that commits its write, in the one
-//     that gives its owner the turn, or by its owner, on condition of its token. Rows
-//     and turn make writers wait, and nothing else: the head moves on the conditions
-//     above in every turn.
+//   - A row of queue is removed in the transaction that commits its write or sends it
+//     back, in the one that gives its owner the turn, or by its owner, on condition of
+//     its token. Rows and turn make writers wait, and nothing else: the head moves on
+//     the conditions above in every turn.
 //   - A workspace that is restored is of the format 0 until its last step, which is one
 //     transaction, and before that only who is named in it writes to it.
 //   - A row of audit is written in the transaction of the edit that it tells
