@@ -152,7 +152,7 @@ func (s *Service) land(ctx context.Context, state *State, done *result, r Reques
 	case err != nil:
 		return err
 	}
-	if turn.On != nil { // others have made commits in between
+	if turn.On != nil { // others have made commits in between; what has landed is told at any rate
 		if p, err = s.planOn(ctx, state, turn.On, writes); err == nil && p.commits() {
 			done.plan = p
 		}
