@@ -27,7 +27,7 @@ func TestAPipeInARepositoryIsNotWaitedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		must.Do(t, syscall.Mkfifo(pipe, 0o600))
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		r, err := Open(ctx, dir)
 		if err == nil {
 			_, err = r.Attributes(ctx, "", map[string]string{"a.json": "sub/a.json"})
@@ -175,7 +175,7 @@ func TestWhatGitWouldReadWithoutEndIsRefused(t *testing.T) {
 			realgit.Run(t, r.top, "init", "-q")
 			realgit.Run(t, r.top, "commit", "-q", "--allow-empty", "-m", "x")
 			told := spoil(r)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			opened, err := Open(ctx, r.top)
 			if err == nil {
@@ -209,7 +209,7 @@ func TestWhatAConfigurationNamesIsReadOrNotAsked(t *testing.T) {
 	t.Chdir(filepath.Join(dir, ".git")) // a socket's path is short
 	monitor := must.Get(net.Listen("unix", "ipc"))(t)
 	defer monitor.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r := must.Get(Open(ctx, dir))(t)
 	if got := r.Setting(ctx, "user.name"); got != "Ada" {
