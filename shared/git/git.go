@@ -15,6 +15,8 @@
 //     shares objects, which is the user's, looks like an archive that names a path. It
 //     decides nothing: an archive could hold the objects itself, and what is read is shown
 //     to somebody who can read that path anyway.
+//   - What it has git read ends, and is bounded: links, what a configuration names and what
+//     other repositories lend are looked at before git is asked.
 //   - Only commands are asked for that print what is there. None compares files, which
 //     would run filters, external diffs and text conversions.
 //   - Of the variables that git goes by, those are left that say where the caller's own
@@ -250,7 +252,7 @@ const patience = 2 * time.Minute
 
 // openPatience is how long git has for what takes no more than its configuration, as to say
 // that a directory is a repository.
-var openPatience = 10 * time.Second // shorter in a test
+const openPatience = 10 * time.Second
 
 func run(ctx context.Context, dir string, at []string, stdin io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("git has not answered within %s", patience))
