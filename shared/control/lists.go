@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -65,9 +66,12 @@ func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 	return &l, nil
 }
 
-func flagOf(row *served.FlagRow) (project.Item, bool, project.Commit, *served.Use) {
-	return row.Item, row.ReadyForCleanup, row.Commit, &row.Use
+func flagOf(row *served.FlagRow) (project.Item, bool, project.Commit, *served.Use, *json.RawMessage) {
+	return row.Item, row.ReadyForCleanup, row.Commit, &row.Use, &row.Serves
 }
+
+// Turn tells apart the times between which the lists of flags and configs say the same.
+func (s *Session) Turn(o *served.Head) int { return o.View.Turn(s.service.settings.Now()) }
 
 // openPage reads which page of a list is asked for, refuses a request that has other
 // issues too, and opens what the list is of.
@@ -82,7 +86,7 @@ func (s *Session) openPage(ctx context.Context, list string, q feed.PageQuery, m
 
 // listed is the page of a list of what is evaluated, or of what of it may be cleaned up.
 // The rows are everybody's: they are copied, if there is anything to be added.
-func listed[R any](ctx context.Context, s *Session, b feed.Bounds, rows []R, staleDays *int, of func(*R) (project.Item, bool, project.Commit, *served.Use)) ([]R, Listed) {
+func listed[R any](ctx context.Context, s *Session, b feed.Bounds, rows []R, staleDays *int, of func(*R) (project.Item, bool, project.Commit, *served.Use, *json.RawMessage)) ([]R, Listed) {
 	evaluated, l := s.evaluated(ctx), Listed{}
 	l.EvaluationsSince = evaluated.Since
 	at := func(key string) string {
@@ -95,7 +99,7 @@ func listed[R any](ctx context.Context, s *Session, b feed.Bounds, rows []R, sta
 		by := project.Stale{Days: *staleDays, Today: telemetry.DayOf(s.service.settings.Now()).Begin(), Since: string(evaluated.Since)}
 		stale := []R{}
 		for _, row := range rows {
-			item, marked, commit, use := of(&row)
+			item, marked, commit, use, _ := of(&row)
 			var recent bool
 			if use.Stale, recent = by.Why(marked, use.Everyone, commit.Date(), at(item.Key)); recent {
 				l.Recent++
@@ -108,14 +112,24 @@ func listed[R any](ctx context.Context, s *Session, b feed.Bounds, rows []R, sta
 	}
 	l.Total = len(rows)
 	rows, l.NextCursor = page(s, rows, b, func(row R) string {
-		item, _, _, _ := of(&row)
+		item, _, _, _, _ := of(&row)
 		return item.Key
 	})
 	if len(evaluated.Days) > 0 {
 		rows = slices.Clone(rows)
 		for i := range rows {
-			item, _, _, use := of(&rows[i])
+			item, _, _, use, _ := of(&rows[i])
 			use.LastEvaluatedAt = at(item.Key)
+		}
+	}
+	copied, now := len(evaluated.Days) > 0, s.service.settings.Now()
+	for i := range rows {
+		if _, _, _, use, _ := of(&rows[i]); use.ServesAt != nil {
+			if !copied {
+				rows, copied = slices.Clone(rows), true
+			}
+			_, _, _, use, serves := of(&rows[i])
+			*serves = use.ServesAt(now)
 		}
 	}
 	return rows, l
@@ -167,8 +181,8 @@ func (s *Session) Configs(ctx context.Context, q ConfigQuery) (*ConfigList, erro
 	return &l, nil
 }
 
-func configOf(row *served.ConfigRow) (project.Item, bool, project.Commit, *served.Use) {
-	return row.Item, row.ReadyForCleanup, row.Commit, &row.Use
+func configOf(row *served.ConfigRow) (project.Item, bool, project.Commit, *served.Use, *json.RawMessage) {
+	return row.Item, row.ReadyForCleanup, row.Commit, &row.Use, &row.Serves
 }
 
 // LogLevelList is every log-level document, projected per scope.

@@ -1,6 +1,9 @@
 package document
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Outcome is what a scope serves, in short: Else to everyone whom none of so many rules
 // before it matches, nil for nothing. Everyone says that all get the same, from whichever
@@ -9,6 +12,17 @@ type Outcome struct {
 	Targeting int
 	Else      *Value
 	Everyone  bool
+	// Due are what is served in the place of Else once its time has come: the first one whose
+	// has.
+	Due []Due
+}
+
+// Due is what is served from a time on, to everyone whom none of so many rules before it
+// matches.
+type Due struct {
+	From      time.Time
+	Targeting int
+	Else      Value
 }
 
 // OutcomeIn is what is served in an environment, or by the default rules, which go on
@@ -17,6 +31,7 @@ func (d *Document) OutcomeIn(scope string) Outcome {
 	own, _ := d.Own(scope)
 	rules := slices.Concat(own, d.Default)
 	same, canonical, targeting := true, "", 0
+	var due []Due
 	for i, rule := range rules {
 		value, whole := rule.Value.whole()
 		if whole = whole && value.Content != nil; !whole {
@@ -29,15 +44,17 @@ func (d *Document) OutcomeIn(scope string) Outcome {
 		if len(rule.Criteria) > 0 && !rule.CatchAll() {
 			if rule.Schedule == "" {
 				targeting++
+			} else {
+				due = append(due, Due{rule.From, targeting, value})
 			}
 			continue
 		}
 		if same {
 			targeting = 0
 		}
-		return Outcome{targeting, &value, same}
+		return Outcome{targeting, &value, same, due}
 	}
-	return Outcome{Targeting: targeting}
+	return Outcome{Targeting: targeting, Due: due}
 }
 
 // AlwaysFalse reports whether everyone whom it reaches is served false, of a bool.

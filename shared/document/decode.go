@@ -201,7 +201,8 @@ func (d *decoder) marks(n *jsontree.Node, rule *Rule, pointer string, place int)
 	}
 	const hint = "scheduled is change, rollout or hold, of a rule whose only criterion is PROP_AFTER on svc.current-time with a time as RFC 3339 has it"
 	if n.Get("scheduled") != nil && d.text(n, pointer, "scheduled", optional, hint, isScheduled) != "" {
-		rule.Schedule = StoredSchedule(n).Kind
+		made := StoredSchedule(n)
+		rule.Schedule, rule.From = made.Kind, made.At
 		d.check(rule.Schedule != "", pointer, "scheduled", hint)
 	}
 }

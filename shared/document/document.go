@@ -3,6 +3,7 @@ package document
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/jsontree"
 )
@@ -97,8 +98,9 @@ type Environment struct {
 type Rule struct {
 	Criteria []Criterion
 	Value    Value
-	Paused   bool   // of a pause: see StoredPause
-	Schedule string // what was made for a time: see StoredSchedule
+	Paused   bool      // of a pause: see StoredPause
+	Schedule string    // what was made for a time: see StoredSchedule
+	From     time.Time // when that begins to hold
 }
 
 // Criterion is one condition of a rule.

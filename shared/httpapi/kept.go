@@ -9,6 +9,7 @@ import (
 type keptAnswer struct {
 	view      uint64
 	evaluated uint64 // the version of what lists say of evaluations
+	turn      int    // which times have come, of what they say
 	target    string // path and query
 }
 
@@ -40,7 +41,7 @@ func keptWith(work handler, evaluations bool) handler {
 		}
 		question := keptAnswer{view: opened.View.Number(), target: c.request.URL.EscapedPath() + "?" + c.request.URL.RawQuery}
 		if evaluations {
-			question.evaluated = c.session.EvaluatedVersion(ctx)
+			question.evaluated, question.turn = c.session.EvaluatedVersion(ctx), c.session.Turn(opened)
 		}
 		if p, found := c.kept.Get(question); found {
 			return p, nil

@@ -9,6 +9,36 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestListsKnowWhatHasCome, at the same head, also where their answers are kept.
+func TestListsKnowWhatHasCome(t *testing.T) {
+	w := newWorld(t, shop())
+	for path, value := range map[string]string{"/flags/colour/environments/staging": `"red"`, "/configs/checkout.timeout/environments/staging": `"PT9S"`} {
+		at := w.clock.Add(time.Hour).Format(time.RFC3339)
+		w.do("PATCH", path, fmt.Sprintf(`{"value": %s, "at": %q}`, value, at)).ok()
+	}
+	told := func(list string) string {
+		t.Helper()
+		first := w.get(list).ok()
+		if again := w.get(list, "If-None-Match: "+first.header.Get("ETag")); again.status != 304 {
+			t.Errorf("%s again: %d", list, again.status)
+		}
+		for i := range first.at(list).([]any) {
+			if row := fmt.Sprintf("%s/%d", list, i); first.text(row+"/key") == "colour" || first.text(row+"/key") == "checkout.timeout" {
+				return fmt.Sprint(first.at(row + "/serves/staging/value"))
+			}
+		}
+		return ""
+	}
+	flag, config := told("/flags"), told("/configs")
+	if w.clock = w.clock.Add(time.Hour); told("/flags") != flag || told("/configs") != config {
+		t.Error("at its moment, of which it is one later, lists say something else")
+	}
+	w.clock = w.clock.Add(time.Second)
+	if f, c := told("/flags"), told("/configs"); f != "red" || c == config || flag == f {
+		t.Errorf("once it has come, lists say %s and %s, before %s and %s", f, c, flag, config)
+	}
+}
+
 // TestPausesAndPlans goes through what a client of the API does with them, and compares
 // what is explained with what is told.
 func TestPausesAndPlans(t *testing.T) {

@@ -1,8 +1,11 @@
 package served
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
@@ -10,8 +13,28 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
+// Turn tells apart the times between which what the lists say of flags and configs is the
+// same.
+func (v *View) Turn(now time.Time) (turn int) {
+	turn, _ = slices.BinarySearchFunc(v.turns(), now, time.Time.Compare)
+	return turn
+}
+
+// turnsOf are the times at which flags and configs serve something else than before.
+func (v *View) turnsOf() (all []time.Time) {
+	for _, p := range v.of(document.Flag) {
+		all = append(all, p.row.(*project.FlagOutline).Turns()...)
+	}
+	for _, p := range v.of(document.Config) {
+		all = append(all, p.row.(*project.ConfigOutline).Turns()...)
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all
+}
+
 // makeRows has the rows of each list made when they are asked for first.
 func (v *View) makeRows() {
+	v.turns = sync.OnceValue(v.turnsOf)
 	v.Flags = sync.OnceValue(func() []FlagRow {
 		active := v.ws.WithStatus()
 		alike := map[string]project.FlagSummary{} // most maps of statuses are like another's
@@ -25,7 +48,8 @@ func (v *View) makeRows() {
 				alike[lifecycles] = known
 			}
 			row.Statuses, row.EnvironmentStatuses = known.Statuses, known.EnvironmentStatuses
-			row.Serves, row.Timed = stored.Servings.In(active), stored.Servings.Timed(active)
+			row.Use, row.Timed = useOf(stored.Servings, active), stored.Servings.Timed(active)
+			row.Serves = stored.Servings.In(active, time.Time{})
 			if everyone, is := stored.Servings.One(active); is {
 				row.Everyone = &everyone
 			}
@@ -38,7 +62,8 @@ func (v *View) makeRows() {
 		return projected(v.of(document.Config), func(p placed) ConfigRow {
 			stored := p.row.(*project.ConfigOutline)
 			row := ConfigRow{ConfigSummary: stored.ConfigSummary}
-			row.Serves, row.Timed = stored.Servings.In(active), stored.Servings.Timed(active)
+			row.Use, row.Timed = useOf(stored.Servings, active), stored.Servings.Timed(active)
+			row.Serves = stored.Servings.In(active, time.Time{})
 			row.Commit = LastCommit(p.file)
 			return row
 		})
@@ -121,4 +146,13 @@ type Use struct {
 	Stale           []project.StaleReason `json:"stale,omitempty"`           // where that is asked for
 	// Everyone is what everybody is served of a flag in all environments; nil for nothing.
 	Everyone *project.ShortValue `json:"-"`
+	// ServesAt is what it serves at a time; nil where that is always the same.
+	ServesAt func(now time.Time) json.RawMessage `json:"-"`
+}
+
+func useOf(s project.Servings, active []document.Active) (u Use) {
+	if len(s.Turns()) > 0 {
+		u.ServesAt = func(now time.Time) json.RawMessage { return s.In(active, now) }
+	}
+	return u
 }

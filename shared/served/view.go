@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
@@ -77,7 +78,8 @@ type View struct {
 	LogLevels func() []project.LogLevelRow
 	Segments  func() []project.SegmentSummary
 
-	number   uint64 // no other view of this process has it
+	turns    func() []time.Time // see Turn
+	number   uint64             // no other view of this process has it
 	snapshot *repository.Snapshot
 	read     []*content // of the snapshot's files, in their order
 	// ws holds every document that is a JSON object, and every schema.

@@ -13,7 +13,7 @@ func flagRow(d *document.Document, environments []document.Active, commit Commit
 	outline := OutlineFlag(d)
 	row := outline.FlagSummary
 	row.Statuses, row.EnvironmentStatuses = outline.Lifecycles.Statuses(environments)
-	row.Serves = outline.Servings.In(environments)
+	row.Serves = outline.Servings.In(environments, time.Time{})
 	row.Commit = commit
 	return row
 }
@@ -21,7 +21,7 @@ func flagRow(d *document.Document, environments []document.Active, commit Commit
 func configRow(d *document.Document, environments []document.Active, commit Commit) ConfigSummary {
 	outline := OutlineConfig(d)
 	row := outline.ConfigSummary
-	row.Serves, row.Commit = outline.Servings.In(environments), commit
+	row.Serves, row.Commit = outline.Servings.In(environments, time.Time{}), commit
 	return row
 }
 

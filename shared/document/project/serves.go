@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"svc.example/svc/shared/document"
@@ -45,10 +46,26 @@ type Servings []scopeServing
 type scopeServing struct {
 	scope  string
 	text   json.RawMessage // a Serving
+	due    []dueServing    // what is served in its place; see document.Outcome
 	shown  ShortValue      // what everyone gets
 	digest string          // of that in full; "": not everyone gets the same
 	paused bool
 	timed  bool // something is scheduled
+}
+
+type dueServing struct {
+	from time.Time
+	text json.RawMessage
+}
+
+// at is what is served at a time.
+func (s scopeServing) at(now time.Time) json.RawMessage {
+	for _, due := range s.due {
+		if due.from.Before(now) {
+			return due.text
+		}
+	}
+	return s.text
 }
 
 // Timed are the scopes of an item that are paused, and in which something is scheduled.
@@ -76,13 +93,13 @@ func servingOf(d *document.Document, scope string) scopeServing {
 	s.paused = len(rules) > 0 && rules[0].Paused
 	s.timed = slices.ContainsFunc(rules, func(r document.Rule) bool { return r.Schedule != "" })
 	serving.Paused = s.paused
-	switch value := outcome.Else; {
-	case value == nil:
-	case value.Weighted != nil:
-		serving.Split = sharesOf(value.Weighted)
-	case value.Content != nil:
-		shown := shorten(*value)
-		serving.ShortValue = &shown
+	for _, due := range outcome.Due {
+		text, _ := json.Marshal(Serving{Rules: due.Targeting}.of(&due.Else)) // of what was JSON
+		s.due = append(s.due, dueServing{due.From, text})
+	}
+	serving = serving.of(outcome.Else)
+	if value := outcome.Else; serving.ShortValue != nil {
+		shown := *serving.ShortValue
 		switch digest := sha256.Sum256([]byte(value.Served().Canonical())); {
 		case shown.Confidential && len(rules) > 1: // whether all of them are the same is not to be told
 		case shown.Confidential:
@@ -92,6 +109,19 @@ func servingOf(d *document.Document, scope string) scopeServing {
 		}
 	}
 	s.text, _ = json.Marshal(serving) // of what was JSON
+	return s
+}
+
+// of is the serving of a value, nil for none.
+func (s Serving) of(value *document.Value) Serving {
+	switch {
+	case value == nil:
+	case value.Weighted != nil:
+		s.Split = sharesOf(value.Weighted)
+	case value.Content != nil:
+		shown := shorten(*value)
+		s.ShortValue = &shown
+	}
 	return s
 }
 
@@ -142,12 +172,23 @@ func (s Servings) Timed(environments []document.Active) (t Timed) {
 	return t
 }
 
-// In is what the default rules and those environments serve that have an entry, as an object.
-func (s Servings) In(environments []document.Active) json.RawMessage {
+// Turns are the times at which something else is served than before, in no order.
+func (s Servings) Turns() (all []time.Time) {
+	for _, one := range s {
+		for _, due := range one.due {
+			all = append(all, due.from)
+		}
+	}
+	return all
+}
+
+// In is what the default rules and those environments serve that have an entry, at a time,
+// as an object.
+func (s Servings) In(environments []document.Active, now time.Time) json.RawMessage {
 	shown := map[string]json.RawMessage{}
 	for _, one := range s {
 		if one.scope == document.DefaultScope || slices.ContainsFunc(environments, func(e document.Active) bool { return e.Name == one.scope }) {
-			shown[one.scope] = one.text
+			shown[one.scope] = one.at(now)
 		}
 	}
 	object, _ := json.Marshal(shown) // a map for each row takes several times as much
@@ -178,8 +219,14 @@ func (s Servings) One(environments []document.Active) (value ShortValue, is bool
 func (s Servings) Bytes() (n int64) {
 	for i := range s {
 		n += servingBytes + int64(len(s[i].text)+len(s[i].shown.Value))
+		for _, due := range s[i].due {
+			n += dueBytes + int64(len(due.text))
+		}
 	}
 	return n
 }
 
-const servingBytes = 192
+const (
+	servingBytes = 216
+	dueBytes     = 48
+)

@@ -66,6 +66,11 @@ func TestServings(t *testing.T) {
 	text := func(value string) string { return `{"type":"string","value":"` + value + `"}` }
 	arms := strings.Repeat(`{"value":`+text("a")+`,"weight":1},{"value":`+text("b")+`,"weight":2},`, 8)
 	long := strings.Repeat("ä", 100)
+	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	due := func(day, kind, value string) string {
+		return `{"criteria":[{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"string","value":"2026-` + day + `T00:00:00Z"}}],"value":` + value + `,"scheduled":"` + kind + `"}`
+	}
+	half := `{"type":"weighted_values","value":{"weightedValues":[{"value":` + text("b") + `,"weight":50000},{"value":` + text("a") + `,"weight":50000}]}}`
 	for _, c := range []struct{ name, rules, want string }{
 		{"nothing", ``, `{}`},
 		{"a value", rule(text("a")), `{"value":"a"}`},
@@ -78,6 +83,13 @@ func TestServings(t *testing.T) {
 			`{"split":[{"value":"a","percent":33.333},{"value":"b","percent":66.667}]}`},
 		{"many arms", rule(`{"type":"weighted_values","value":{"weightedValues":[` + strings.TrimSuffix(arms, ",") + `]}}`),
 			`{"split":[` + strings.TrimSuffix(strings.Repeat(`{"value":"a","percent":4.167},{"value":"b","percent":8.333},`, 5), ",") + `]}`},
+		{"scheduled", due("03-02", "change", text("b")) + `,` + rule(text("a")), `{"value":"a"}`},
+		{"at its moment, of which it is one later", due("03-01", "change", text("b")) + `,` + rule(text("a")), `{"value":"a"}`},
+		{"it has come", documents.TargetsPro + `,` + due("02-28", "change", text("b")) + `,` + rule(text("a")), `{"rules":1,"value":"b"}`},
+		{"it has come for everyone", due("02-28", "change", text("b")) + `,` + documents.TargetsPro + `,` + rule(text("a")), `{"value":"b"}`},
+		{"the last that has come", due("03-02", "change", text("d")) + `,` + due("02-28", "change", text("c")) + `,` + due("02-27", "change", text("b")) + `,` + rule(text("a")), `{"value":"c"}`},
+		{"a step of a plan", due("03-02", "rollout", half) + `,` + due("02-28", "rollout", half) + `,` + rule(text("a")), `{"split":[{"value":"b","percent":50},{"value":"a","percent":50}]}`},
+		{"beneath a pause", strings.Replace(rule(text("p")), "{", `{"paused":true,`, 1) + `,` + due("02-28", "change", text("b")) + `,` + rule(text("a")), `{"paused":true,"value":"p"}`},
 		{"as long as may be", rule(text(long)), `{"value":"` + long + `"}`},
 		{"long", rule(text(long + "b")), `{"value":"` + long + `","truncated":true}`},
 		{"long JSON", rule(`{"type":"json","value":{"k":"` + long + `"}}`), `{"value":"{\"k\":\"` + strings.Repeat("ä", 94) + `","truncated":true}`},
@@ -88,7 +100,7 @@ func TestServings(t *testing.T) {
 			`{"split":[{"confidential":true,"percent":50},{"value":"b","percent":50}]}`},
 	} {
 		d := document.View(documents.Tree(t, `{"key":"a","type":"feature_flag","valueType":"string","default":{"rules":[`+c.rules+`]},"environments":[{"id":"archived","rules":[]}]}`))
-		if got := documents.Wire(t, ServingsOf(d).In([]document.Active{{Name: "production"}})); got != `{"default":`+c.want+`}` {
+		if got := documents.Wire(t, ServingsOf(d).In([]document.Active{{Name: "production"}}, now)); got != `{"default":`+c.want+`}` {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
