@@ -112,6 +112,14 @@ func TestConsoleGuards(t *testing.T) {
 	grace.visit(t, "#/flags/search.suggestions/history")
 	grace.says(t, ".timeline li", "Guard: error-rate-watch")
 
+	// Who pasted a key may not list the guards, and types one.
+	pasted := openConsole(t, w, desk, "#/flags/new-checkout?edit=development", w.key(t, "Barbara", "protected_engineer"))
+	pasted.click(t, "dialog .guard summary")
+	pasted.says(t, "dialog .guard", "only who signs in is shown")
+	pasted.write(t, "dialog .guard input", "error-rate-watch")
+	pasted.says(t, ".guard summary", "Guard: error-rate-watch")
+	pasted.quiet(t)
+
 	status, answer := request(t, "POST", w.base+"/v1/guards/alertmanager", key, `{"version": "4", "status": "firing", "receiver": "svc", "groupLabels": {}, "commonLabels": {"alertname": "HighErrorRate"}, "commonAnnotations": {},
 		"alerts": [{"status": "firing", "labels": {"alertname": "HighErrorRate"}, "annotations": {}, "startsAt": "2099-01-01T00:00:00Z", "endsAt": "0001-01-01T00:00:00Z"}]}`)
 	if status != 200 || !strings.Contains(answer, `"changed":true`) {

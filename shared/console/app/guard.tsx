@@ -1,6 +1,7 @@
 // A guard: the service account that may take a change back when an alert comes with its key.
 // Whoever makes the change names it.
 import type { Activity } from "./answers";
+import { tokenGiven } from "./api";
 import { address } from "./router";
 import { me } from "./session";
 import { Field } from "./values";
@@ -8,10 +9,13 @@ import { familyOf, useGet } from "./workspace";
 
 const none = "No guard";
 
-/** Asks for the guard of a change, where the workspace has any that alerts have a key of. */
+/**
+ * Asks for the guard of a change: among those that alerts have a key of or, of who pasted a key and
+ * may not list them, for its name. Files have none.
+ */
 export function Guard({ guard, set }: { guard: string; set: (guard: string) => void }) {
   const guards: string[] = useGet(me.value ? "/settings/keys" : "").data?.guards ?? [];
-  if (!guards.length) return null;
+  if (tokenGiven || (me.value && !guards.length)) return null;
   return (
     <details class="guard">
       <summary>Guard: {guard || "none"}</summary>
@@ -19,10 +23,15 @@ export function Guard({ guard, set }: { guard: string; set: (guard: string) => v
         type="line"
         label="Guard"
         unlabelled
-        choices={[none, ...guards].map((text) => ({ text }))}
-        text={guard || none}
+        choices={me.value ? [none, ...guards].map((text) => ({ text })) : undefined}
+        text={guard || (me.value ? none : "")}
         set={(text) => set(text === none ? "" : text)}
-        note="If an alert comes for it within 24 hours, it takes this change back, without approval."
+        note={
+          (me.value
+            ? ""
+            : "A service account, by its name or id: only who signs in is shown which ones there are. ") +
+          "If an alert comes for it within 24 hours, it takes this change back, without approval."
+        }
       />
     </details>
   );

@@ -5,14 +5,21 @@ import { clockAhead } from "./api";
 import { Stored, Condition } from "./words";
 import { Shares } from "./shares";
 
+const hasCome = ({ scheduled, criteria }: Rule) =>
+  scheduled === "change" &&
+  Date.parse(criteria[0].valueToMatch?.value as string) <= Date.now() + clockAhead.peek();
+
 /** What everyone else gets: the rule at the end, or what was scheduled in its place and has come. */
 export function fallbackOf(rules: Rule[]) {
-  const last = rules.at(-1),
-    now = Date.now() + clockAhead.peek();
-  const hasCome = ({ scheduled, criteria }: Rule) =>
-    scheduled === "change" && Date.parse(criteria[0].valueToMatch?.value as string) <= now;
+  const last = rules.at(-1);
   return isFallback(last) && !last?.paused ? (rules.find(hasCome) ?? last) : undefined;
 }
+
+/** Whether a rule has taken the place of the one at the end, below all targeting rules. */
+const isOver = (rule: Rule, rules: Rule[]) =>
+  hasCome(rule) &&
+  Boolean(fallbackOf(rules)) &&
+  rules.slice(rules.indexOf(rule), -1).every((below) => below.scheduled === "change");
 
 /** The rules that decide in a scope, and what is timed there. */
 export function rulesIn(document: Detail, scope: string) {
@@ -22,8 +29,12 @@ export function rulesIn(document: Detail, scope: string) {
   return { rules: all, timed, inherited: scope !== "default" && !own?.rules };
 }
 
-/** What stands in a scope beside a pause and what was made for a time. */
-export const standing = (rules: Rule[]) => rules.filter((rule) => !rule.paused && !rule.scheduled);
+/** What stands in a scope beside a pause and what is to come; what has come stands at the end. */
+export function standing(rules: Rule[]) {
+  const all = rules.filter((rule) => !rule.paused && !rule.scheduled),
+    come = rules.find((rule) => isOver(rule, rules));
+  return come ? [...all.slice(0, -1), { ...all.at(-1)!, value: come.value }] : all;
+}
 
 /**
  * Edited rules among what is timed where they were: a pause stays first, and the rest where it was,
@@ -31,7 +42,9 @@ export const standing = (rules: Rule[]) => rules.filter((rule) => !rule.paused &
  * @param ends whether the last of them is for everybody else
  */
 export function among<T>(all: Rule[], edited: T[], ends: boolean): (Rule | T)[] {
-  const fixed = all.filter((rule) => rule.paused || rule.scheduled),
+  const fixed = all.filter(
+      (rule) => rule.paused || (rule.scheduled && !(ends && isOver(rule, all))),
+    ),
     targeting = all.findIndex((rule) => !rule.paused && !rule.scheduled && !isFallback(rule));
   const isFirst = (rule: Rule) => rule.paused || all.indexOf(rule) < targeting;
   return [
