@@ -251,8 +251,17 @@ func TestConsoleSettings(t *testing.T) {
 	p.button(t, "Archive")
 	p.says(t, ".feed", "archived")
 
+	p.visit(t, "#/settings/people")
+	p.wait(t, `main .feed a[href*="people/"]`)
+	call[bool](t, p.tab, `() => { [...document.querySelectorAll("main .feed a")].find((one) => one.innerText === "Ada").click(); return true }`)
+	p.button(t, "Rename")
+	p.write(t, "dialog .field input", "Ada Lovelace")
+	p.button(t, "Rename")
+	p.says(t, ".notice", "Ada is now Ada Lovelace, ada@acme.example.")
+
 	p.visit(t, "#/settings/audit")
-	for _, want := range []string{"Signed in by", "User added: Grace", "Public-sdk key made: web", "Public-sdk key revoked: web", "Roles of Grace", "Environment production", "Environment added: qa"} {
+	p.says(t, ".feed", "is called: Ada Lovelace, ada@acme.example, before Ada")
+	for _, want := range []string{"Signed in by", "User added: Grace", "Public SDK key made: web", "Public SDK key revoked: web", "Roles of Grace", "Environment production", "Environment added: qa"} {
 		p.says(t, ".feed", want)
 	}
 	p.write(t, ".filters [type=search]", "grace roles")

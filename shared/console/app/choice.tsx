@@ -9,14 +9,17 @@ export function Choice({
   name,
   options,
   all,
+  roomy,
 }: {
   label: string;
   name: string;
   options: (string | [string, string])[];
   all: string;
+  /** whether what can be chosen is long */
+  roomy?: boolean;
 }) {
   return (
-    <label class="choice">
+    <label class={roomy ? "choice roomy" : "choice"}>
       <span class="hidden">{label}</span>
       <select
         value={place.value.query.get(name) ?? ""}

@@ -177,6 +177,7 @@ export function Compare() {
             </label>
             <Choice
               label="What differs"
+              roomy
               name="differ"
               all="Differ in what they serve"
               options={[["rules", "Differ in their rules"]]}

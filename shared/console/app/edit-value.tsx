@@ -118,8 +118,8 @@ export function Edit({
       ? wrongTime(at)
       : begins
         ? "Change a percentage to preview what it does."
-        : inherited && same && !late
-          ? `Nothing is changed yet: ${scope} gets this from the default rules.`
+        : same && !late && (inherited || variable !== undefined)
+          ? `Nothing is changed yet${inherited ? `: ${scope} gets this from the default rules` : ""}.`
           : !bad
             ? undefined
             : kind === "plan"

@@ -418,6 +418,7 @@ export function Items({ family }: { family: Family }) {
           {flags && (
             <Choice
               label="Clean-up"
+              roomy={Boolean(stale.days)}
               name="stale"
               all="Clean-up"
               options={staleDays.map((days) => [days, `Stale for ${days} days`])}

@@ -7,10 +7,10 @@ const spare = 8;
 function Cut({ text }: { text: string }) {
   const end = text.length > 9 ? 5 : 0;
   return end ? (
-    <>
+    <span class="cut">
       <span class="start">{text.slice(0, -end)}</span>
-      {text.slice(-end)}
-    </>
+      <span>{text.slice(-end)}</span>
+    </span>
   ) : (
     text
   );
