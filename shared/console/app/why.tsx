@@ -15,9 +15,8 @@ export function Why({ entry: { message, changeRequest } }: { entry: Activity }) 
           </a>{" "}
           <span class="note">
             proposed by {changeRequest.author}
-            {changeRequest.approvedBy.length > 0
-              ? `, approved by ${changeRequest.approvedBy.join(", ")}`
-              : ", applied without approvals"}
+            {changeRequest.approvedBy.length > 0 &&
+              `, approved by ${changeRequest.approvedBy.join(", ")}`}
           </span>
         </p>
       ) : (

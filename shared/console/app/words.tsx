@@ -137,7 +137,7 @@ export const Paused = ({ serves, named }: { serves: string; named?: boolean }) =
   <span class="status paused" title={`Paused: everyone gets ${serves}, and the rules wait`}>
     <i aria-hidden="true" />
     Paused
-    {named && `: everyone gets ${serves}`}
+    {named && `: ${serves}`}
   </span>
 );
 
