@@ -12,6 +12,7 @@ const (
 	textKind   = 'S'
 	numberKind = 'N'
 	bytesKind  = 'B'
+	truthKind  = 'T'
 )
 
 // binaryFormat is what the binary form of attributes begins with.
@@ -30,6 +31,12 @@ func EncodeBinary(a Attributes) []byte {
 			b = binary.AppendVarint(append(b, numberKind), int64(v))
 		case Bytes:
 			b = appendText(append(b, bytesKind), string(v))
+		case Truth:
+			n := uint64(0)
+			if v {
+				n = 1
+			}
+			b = binary.AppendUvarint(append(b, truthKind), n)
 		}
 	}
 	return b
@@ -102,6 +109,10 @@ func (r *reader) value() Value {
 		return Number(number(r, binary.Varint))
 	case bytesKind:
 		return Bytes(append([]byte{}, r.text()...))
+	case truthKind:
+		n := number(r, binary.Uvarint)
+		r.bad = r.bad || n > 1
+		return Truth(n == 1)
 	}
 	r.bad = true
 	return nil

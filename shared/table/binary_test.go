@@ -8,7 +8,7 @@ import (
 )
 
 func FuzzDecodeBinary(f *testing.F) {
-	f.Add(table.EncodeBinary(table.Attributes{"n": table.Number(-1 << 62), "d": table.Text("x\x00"), "b": table.Bytes{}}))
+	f.Add(table.EncodeBinary(table.Attributes{"n": table.Number(-1 << 62), "d": table.Text("x\x00"), "b": table.Bytes{}, "t": table.Truth(true)}))
 	f.Add([]byte("\x01\x01aS\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Add([]byte("\xff"))
 	f.Fuzz(func(t *testing.T, stored []byte) {

@@ -19,7 +19,7 @@ type Row struct {
 // Attributes are values by name. No name is empty, pk or sk.
 type Attributes map[string]Value
 
-// Value is a Text, a Number or Bytes.
+// Value is a Text, a Number, Bytes or a Truth; or it is Foreign.
 type Value interface{ size() int }
 
 // The types of values.
@@ -27,11 +27,17 @@ type (
 	Text   string
 	Number int64
 	Bytes  []byte
+	Truth  bool
+	// Foreign is a value that was read and is none of these, as text that tells it from
+	// others: another program has written it, a newer svc perhaps. It is not written.
+	Foreign string
 )
 
-func (v Text) size() int   { return len(v) }
-func (v Number) size() int { return len(strconv.FormatInt(int64(v), 10)) }
-func (v Bytes) size() int  { return len(v) }
+func (v Text) size() int    { return len(v) }
+func (v Number) size() int  { return len(strconv.FormatInt(int64(v), 10)) }
+func (v Bytes) size() int   { return len(v) }
+func (Truth) size() int     { return 1 }
+func (v Foreign) size() int { return len(v) }
 
 // Until is the value of Expires for a time.
 func Until(t time.Time) Number { return Number(t.Unix()) }
@@ -52,6 +58,26 @@ func (a Attributes) Number(name string) int64 {
 func (a Attributes) Bytes(name string) []byte {
 	v, _ := a[name].(Bytes)
 	return v
+}
+
+// Truth is an attribute that is a Truth, false when there is none.
+func (a Attributes) Truth(name string) bool {
+	v, _ := a[name].(Truth)
+	return bool(v)
+}
+
+// Only are the attributes of these names; without names, all.
+func (a Attributes) Only(names ...string) Attributes {
+	if len(names) == 0 {
+		return a
+	}
+	some := Attributes{}
+	for _, name := range names {
+		if v, is := a[name]; is {
+			some[name] = v
+		}
+	}
+	return some
 }
 
 // Size is what a row takes of MaxRow: the bytes of its key, names and values.

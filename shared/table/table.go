@@ -19,6 +19,7 @@ package table
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Limits that callers keep to; they are DynamoDB's.
@@ -45,9 +46,12 @@ var (
 
 // Table is a table. It is safe for concurrent use, also by several processes.
 type Table interface {
-	// Get reads rows by their keys: those that are there, in no order. Up to 100 are one
-	// request.
-	Get(ctx context.Context, keys []Key) ([]Row, error)
+	// Get reads rows by their keys: those that are there, in no order, with all
+	// attributes or only some. Up to 100 are one request.
+	Get(ctx context.Context, keys []Key, only ...string) ([]Row, error)
+	// GetAt is Get and tells the time by the table's own clock, which is zero when the
+	// answer does not tell it.
+	GetAt(ctx context.Context, keys []Key, only ...string) ([]Row, time.Time, error)
 	// Query calls each for the rows of a partition, in the order of their sort keys,
 	// until there are no more or it says so.
 	Query(ctx context.Context, q Query, each func(Row) (more bool, err error)) error
@@ -81,8 +85,23 @@ type Query struct {
 	Only      []string
 }
 
-// Refused says which writes of a transaction were refused, in their order.
-type Refused struct{ Writes []int }
+// Refused says which writes of a transaction were refused, in their order, and of those
+// that ask for it what was found instead; nothing where there was no row.
+type Refused struct {
+	Writes []int
+	Found  map[int]Attributes
+}
+
+// Add notes that a write was refused.
+func (r *Refused) Add(n int, w Write, found Attributes) {
+	r.Writes = append(r.Writes, n)
+	if w.Tell && found != nil {
+		if r.Found == nil {
+			r.Found = map[int]Attributes{}
+		}
+		r.Found[n] = found
+	}
+}
 
 func (r *Refused) Error() string { return ErrRefused.Error() }
 

@@ -9,7 +9,7 @@ import (
 
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{`{"n":{"N":"1"},"d":{"S":"x"},"b":{"B":"AA=="}}`,
-		`{"pk":{"S":"head"}}`, `{"x":{"S":"a","N":"1"}}`, `{"x":{"Z":"1"}}`, `{"":{"S":""}}`, `null`, `[]`, `{"x":{}}`, `{"x":{"N":"1.5"}}`, `{"x":{"S":null}}`} {
+		`{"pk":{"S":"head"}}`, `{"x":{"S":"a","N":"1"}}`, `{"x":{"Z":"1"}}`, `{"":{"S":""}}`, `null`, `[]`, `{"x":{}}`, `{"x":{"N":"1.5"}}`, `{"x":{"S":null}}`, `{"t":{"BOOL":true}}`, `{"x":{"BOOL":"true"}}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Write is a change of one row, on condition of what is there: one of Put, Delete, and
-// Set with Add.
+// Write is a change of one row, on condition of what is there: one of Put, Delete, Check,
+// and Set with Add and Unset.
 type Write struct {
 	Key
 	// Put is the whole row; nil for none.
@@ -16,8 +16,14 @@ type Write struct {
 	// begins at 0.
 	Set Attributes
 	Add map[string]int64
+	// Unset takes attributes away.
+	Unset []string
 	// Delete removes the row, if there is one.
 	Delete bool
+	// Check changes nothing: there are conditions alone.
+	Check bool
+	// Tell asks for the row as it was found, should the conditions not hold.
+	Tell bool
 	// If are conditions, all of which have to hold.
 	If []Condition
 }
@@ -40,6 +46,9 @@ const (
 	IsEqual
 	AllOf
 	AnyOf
+	IsPresent
+	IsLacking
+	IsLess
 )
 
 // NoRow holds when there is no row.
@@ -47,6 +56,20 @@ func NoRow() Condition { return Condition{Kind: IsAbsent} }
 
 // Is holds when an attribute has a value.
 func Is(name string, v Value) Condition { return Condition{Kind: IsEqual, Name: name, Value: v} }
+
+// ARow holds when there is a row.
+func ARow() Condition { return Condition{Kind: IsPresent} }
+
+// Has holds when there is an attribute, of whatever type.
+func Has(name string) Condition { return Condition{Kind: IsPresent, Name: name} }
+
+// Lacks holds when there is no such attribute, or no row.
+func Lacks(name string) Condition { return Condition{Kind: IsLacking, Name: name} }
+
+// Less holds when an attribute is of the type of a Text or Number, and less.
+func Less(name string, than Value) Condition {
+	return Condition{Kind: IsLess, Name: name, Value: than}
+}
 
 // All holds when all of these do.
 func All(of ...Condition) Condition { return Condition{Kind: AllOf, Of: of} }
@@ -61,10 +84,28 @@ func (c Condition) Holds(row Attributes) bool {
 		return row == nil
 	case IsEqual:
 		return Equal(row[c.Name], c.Value)
+	case IsPresent:
+		return row != nil && (c.Name == "" || row[c.Name] != nil)
+	case IsLacking:
+		return row[c.Name] == nil
+	case IsLess:
+		return less(row[c.Name], c.Value)
 	case AllOf:
 		return !slices.ContainsFunc(c.Of, func(c Condition) bool { return !c.Holds(row) })
 	case AnyOf:
 		return slices.ContainsFunc(c.Of, func(c Condition) bool { return c.Holds(row) })
+	}
+	return false
+}
+
+func less(a, b Value) bool {
+	switch a := a.(type) {
+	case Text:
+		b, same := b.(Text)
+		return same && a < b
+	case Number:
+		b, same := b.(Number)
+		return same && a < b
 	}
 	return false
 }
@@ -81,6 +122,8 @@ func (w Write) Apply(row Attributes) (after Attributes, holds bool) {
 		return w.Put, true
 	case w.Delete:
 		return nil, true
+	case w.Check:
+		return row, true
 	}
 	after = maps.Clone(row)
 	if after == nil {
@@ -89,6 +132,9 @@ func (w Write) Apply(row Attributes) (after Attributes, holds bool) {
 	maps.Copy(after, w.Set)
 	for name, n := range w.Add {
 		after[name] = Number(row.Number(name) + n)
+	}
+	for _, name := range w.Unset {
+		delete(after, name)
 	}
 	return after, true
 }
@@ -114,6 +160,8 @@ func CheckWrites(writes []Write, most int) error {
 	seen := map[Key]bool{}
 	for _, w := range writes {
 		switch size := (Row{w.Key, w.Put}).Size(); {
+		case w.Check && len(w.If) == 0:
+			return fmt.Errorf("the check of the row %q has no conditions", w.Key)
 		case w.Partition == "" || w.Sort == "":
 			return fmt.Errorf("the key %q has an empty part", w.Key)
 		case seen[w.Key]:

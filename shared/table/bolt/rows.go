@@ -33,7 +33,7 @@ func rowAt(key, value []byte, only []string) (table.Row, error) {
 }
 
 // Get implements table.Table.
-func (t *Table) Get(ctx context.Context, keys []table.Key) (found []table.Row, err error) {
+func (t *Table) Get(ctx context.Context, keys []table.Key, only ...string) (found []table.Row, err error) {
 	err = t.view(ctx, func(rows *bolt.Bucket) error {
 		for _, k := range keys {
 			row, err := get(rows, k)
@@ -41,12 +41,18 @@ func (t *Table) Get(ctx context.Context, keys []table.Key) (found []table.Row, e
 				return err
 			}
 			if row != nil {
-				found = append(found, table.Row{Key: k, Attributes: row})
+				found = append(found, table.Row{Key: k, Attributes: row.Only(only...)})
 			}
 		}
 		return nil
 	})
 	return found, err
+}
+
+// GetAt implements table.Table. The clock is this machine's.
+func (t *Table) GetAt(ctx context.Context, keys []table.Key, only ...string) ([]table.Row, time.Time, error) {
+	found, err := t.Get(ctx, keys, only...)
+	return found, time.Now(), err
 }
 
 // Query implements table.Table.
@@ -183,7 +189,7 @@ func (t *Table) apply(ctx context.Context, writes []table.Write) (made []table.A
 			}
 			holds := false
 			if made[i], holds = w.Apply(before); !holds {
-				refused.Writes = append(refused.Writes, i)
+				refused.Add(i, w, before)
 			}
 		}
 		if len(refused.Writes) > 0 {

@@ -1,12 +1,14 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -31,48 +33,45 @@ func New(client *dynamodb.Client, name string) *Table {
 const reading, writing = "reading rows", "writing rows"
 
 // Get implements table.Table.
-func (t *Table) Get(ctx context.Context, keys []table.Key) ([]table.Row, error) {
+func (t *Table) Get(ctx context.Context, keys []table.Key, only ...string) ([]table.Row, error) {
+	found, _, err := t.GetAt(ctx, keys, only...)
+	return found, err
+}
+
+// GetAt implements table.Table. The time is that of the answer's Date.
+func (t *Table) GetAt(ctx context.Context, keys []table.Key, only ...string) ([]table.Row, time.Time, error) {
 	var wanted []dynamo.Item
 	for _, k := range keys {
 		wanted = append(wanted, keyOf(k))
 	}
-	items, _, err := t.db.GetAll(ctx, reading, wanted)
+	items, now, err := t.db.GetAll(ctx, reading, wanted, withKey(only)...)
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
 	found := make([]table.Row, len(items))
 	for i, item := range items {
-		if found[i], err = rowOf(item); err != nil {
-			return nil, err
-		}
+		found[i] = rowOf(item)
 	}
-	return found, nil
+	return found, now, nil
+}
+
+// withKey adds the key to the attributes that are asked for; none is all.
+func withKey(only []string) []string {
+	if len(only) == 0 {
+		return nil
+	}
+	return append([]string{dynamo.HashKey, dynamo.RangeKey}, only...)
 }
 
 // Query implements table.Table.
 func (t *Table) Query(ctx context.Context, q table.Query, each func(table.Row) (bool, error)) error {
-	if len(q.Only) > 0 {
-		q.Only = append([]string{dynamo.HashKey, dynamo.RangeKey}, q.Only...)
-	}
-	return t.db.Query(ctx, reading, dynamo.Query{Partition: q.Partition, Low: q.Low, High: q.High, Newest: q.Newest, Limit: q.Page, Attributes: q.Only},
-		func(item dynamo.Item) (bool, error) {
-			row, err := rowOf(item)
-			if err != nil {
-				return false, err
-			}
-			return each(row)
-		})
+	return t.db.Query(ctx, reading, dynamo.Query{Partition: q.Partition, Low: q.Low, High: q.High, Newest: q.Newest, Limit: q.Page, Attributes: withKey(q.Only)},
+		func(item dynamo.Item) (bool, error) { return each(rowOf(item)) })
 }
 
 // Scan implements table.Table.
 func (t *Table) Scan(ctx context.Context, prefix string, each func(table.Row) error) error {
-	return t.db.Scan(ctx, reading, prefix, func(item dynamo.Item) error {
-		row, err := rowOf(item)
-		if err != nil {
-			return err
-		}
-		return each(row)
-	})
+	return t.db.Scan(ctx, reading, prefix, func(item dynamo.Item) error { return each(rowOf(item)) })
 }
 
 // Transact implements table.Table.
@@ -84,11 +83,11 @@ func (t *Table) Transact(ctx context.Context, writes ...table.Write) error {
 	for i, w := range writes {
 		made[i] = t.writeOf(w)
 	}
-	return failure(t.db.Transact(ctx, writing, made...))
+	return failure(t.db.Transact(ctx, writing, made...), writes...)
 }
 
 // failure is an error in the table's words.
-func failure(err error) error {
+func failure(err error, writes ...table.Write) error {
 	if errors.Is(err, dynamo.ErrUnknown) {
 		err = fmt.Errorf("%w: %w", table.ErrUnknown, err)
 	}
@@ -98,7 +97,11 @@ func failure(err error) error {
 	refused := &table.Refused{}
 	for i, reason := range dynamo.Refusals(err) {
 		if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
-			refused.Writes = append(refused.Writes, i)
+			var found table.Attributes
+			if reason.Item != nil {
+				found = rowOf(reason.Item).Attributes
+			}
+			refused.Add(i, writes[i], found)
 		}
 	}
 	return fmt.Errorf("%w: %w", refused, err)
@@ -113,8 +116,7 @@ func (t *Table) Update(ctx context.Context, w table.Write) (table.Attributes, er
 	if err != nil {
 		return nil, failure(err)
 	}
-	row, err := rowOf(item)
-	return row.Attributes, err
+	return rowOf(item).Attributes, nil
 }
 
 // Batch implements table.Table.
@@ -140,6 +142,24 @@ func (t *Table) Together(_ context.Context, work func(table.Table) error) error 
 func (t *Table) Wipe(context.Context) error { return nil }
 
 func (t *Table) writeOf(w table.Write) dynamo.Write {
+	made := t.changeOf(w)
+	if w.Tell {
+		const all = types.ReturnValuesOnConditionCheckFailureAllOld
+		switch {
+		case made.Put != nil:
+			made.Put.ReturnValuesOnConditionCheckFailure = all
+		case made.Delete != nil:
+			made.Delete.ReturnValuesOnConditionCheckFailure = all
+		case made.ConditionCheck != nil:
+			made.ConditionCheck.ReturnValuesOnConditionCheckFailure = all
+		default:
+			made.Update.ReturnValuesOnConditionCheckFailure = all
+		}
+	}
+	return made
+}
+
+func (t *Table) changeOf(w table.Write) dynamo.Write {
 	var conditions []dynamo.If
 	for _, c := range w.If {
 		conditions = append(conditions, conditionOf(c))
@@ -149,6 +169,8 @@ func (t *Table) writeOf(w table.Write) dynamo.Write {
 		return t.db.Put(itemOf(table.Row{Key: w.Key, Attributes: w.Put}), conditions...)
 	case w.Delete:
 		return t.db.Delete(keyOf(w.Key), conditions...)
+	case w.Check:
+		return t.db.Check(keyOf(w.Key), conditions...)
 	}
 	var u expression.UpdateBuilder
 	for _, name := range slices.Sorted(maps.Keys(w.Set)) {
@@ -156,6 +178,9 @@ func (t *Table) writeOf(w table.Write) dynamo.Write {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Add)) {
 		u = u.Add(expression.Name(name), expression.Value(w.Add[name]))
+	}
+	for _, name := range w.Unset {
+		u = u.Remove(expression.Name(name))
 	}
 	return t.db.Update(keyOf(w.Key), u, conditions...)
 }
@@ -166,6 +191,12 @@ func conditionOf(c table.Condition) dynamo.If {
 		return dynamo.Missing(dynamo.HashKey)
 	case table.IsEqual:
 		return dynamo.Is(c.Name, valueOf(c.Value))
+	case table.IsLacking:
+		return dynamo.Missing(c.Name)
+	case table.IsPresent:
+		return expression.Name(cmp.Or(c.Name, dynamo.HashKey)).AttributeExists()
+	case table.IsLess:
+		return expression.Name(c.Name).LessThan(expression.Value(valueOf(c.Value)))
 	}
 	var all dynamo.If
 	for _, part := range c.Of {
@@ -199,30 +230,36 @@ func valueOf(v table.Value) types.AttributeValue {
 		return dynamo.Number(int64(v))
 	case table.Bytes:
 		return dynamo.Bytes(v)
+	case table.Truth:
+		return dynamo.Bool(bool(v))
 	}
 	return &types.AttributeValueMemberNULL{Value: true}
 }
 
-func rowOf(item dynamo.Item) (table.Row, error) {
+func rowOf(item dynamo.Item) table.Row {
 	row := table.Row{Key: table.Key{Partition: dynamo.TextOf(item, dynamo.HashKey), Sort: dynamo.TextOf(item, dynamo.RangeKey)}, Attributes: table.Attributes{}}
 	for name, value := range item {
-		if name == dynamo.HashKey || name == dynamo.RangeKey {
-			continue
-		}
-		switch v := value.(type) {
-		case *types.AttributeValueMemberS:
-			row.Attributes[name] = table.Text(v.Value)
-		case *types.AttributeValueMemberN:
-			n, err := strconv.ParseInt(v.Value, 10, 64)
-			if err != nil {
-				return row, fmt.Errorf("the row %q: the attribute %s: %w", row.Key, name, err)
-			}
-			row.Attributes[name] = table.Number(n)
-		case *types.AttributeValueMemberB:
-			row.Attributes[name] = table.Bytes(v.Value)
-		default:
-			return row, fmt.Errorf("the row %q: the attribute %s is of a type that is not known", row.Key, name)
+		if name != dynamo.HashKey && name != dynamo.RangeKey {
+			row.Attributes[name] = readValue(value)
 		}
 	}
-	return row, nil
+	return row
+}
+
+func readValue(value types.AttributeValue) table.Value {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return table.Text(v.Value)
+	case *types.AttributeValueMemberN:
+		n, err := strconv.ParseInt(v.Value, 10, 64)
+		if err != nil {
+			return table.Foreign(v.Value) // a fraction, for example
+		}
+		return table.Number(n)
+	case *types.AttributeValueMemberB:
+		return table.Bytes(v.Value)
+	case *types.AttributeValueMemberBOOL:
+		return table.Truth(v.Value)
+	}
+	return table.Foreign(fmt.Sprintf("%T", value))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -70,22 +71,43 @@ func parts(keys []table.Key) (partitions, sorts [][]byte) {
 }
 
 // Get implements table.Table.
-func (t *Table) Get(ctx context.Context, keys []table.Key) (rows []table.Row, err error) {
+func (t *Table) Get(ctx context.Context, keys []table.Key, only ...string) ([]table.Row, error) {
+	rows, _, err := t.GetAt(ctx, keys, only...)
+	return rows, err
+}
+
+// GetAt implements table.Table.
+func (t *Table) GetAt(ctx context.Context, keys []table.Key, only ...string) (rows []table.Row, now time.Time, err error) {
 	for chunk := range slices.Chunk(keys, 100) {
+		var found []stored
 		partitions, sorts := parts(chunk)
-		found, err := t.read(ctx, t.byKeys(), partitions, sorts)
+		err := t.try(ctx, true, func(ctx context.Context, conn *pgx.Conn) error {
+			found = nil
+			var s steps
+			s.begin(" READ ONLY")
+			s.add(t.byKeys(), partitions, sorts)
+			s.commit()
+			s.add("SELECT clock_timestamp()")
+			_, err := s.send(ctx, conn, func(rows pgx.Rows) error {
+				if len(rows.FieldDescriptions()) == 1 {
+					return rows.Scan(&now)
+				}
+				return collect(&found)(rows)
+			})
+			return err
+		})
 		if err != nil {
-			return nil, err
+			return nil, now, err
 		}
 		for _, s := range found {
-			row, err := s.row()
+			row, err := s.row(only...)
 			if err != nil {
-				return nil, err
+				return nil, now, err
 			}
 			rows = append(rows, row)
 		}
 	}
-	return rows, nil
+	return rows, now, nil
 }
 
 // Query implements table.Table.
@@ -242,7 +264,7 @@ func changed(writes []table.Write, before map[table.Key]table.Attributes) ([]tab
 	for i, w := range writes {
 		holds := false
 		if made[i], holds = w.Apply(before[w.Key]); !holds {
-			refused.Writes = append(refused.Writes, i)
+			refused.Add(i, w, before[w.Key])
 		}
 	}
 	if len(refused.Writes) > 0 {
@@ -265,6 +287,9 @@ func (t *Table) write(s *steps, writes []table.Write, made []table.Attributes) {
 	var attributes [][]byte
 	var expires []*int64
 	for _, i := range order {
+		if writes[i].Check {
+			continue
+		}
 		if made[i] == nil {
 			gone = append(gone, writes[i].Key)
 			continue

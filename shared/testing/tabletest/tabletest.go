@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
@@ -36,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) func() table.Table) {
 		{"partitions that begin so", testScan},
 		{"changes", testChanges},
 		{"all or none", testAllOrNone},
+		{"checks", testChecks},
 		{"together", testTogether},
 		{"one of many wins", testOneWins},
 		{"counted by many at once", testCount},
@@ -90,7 +92,7 @@ func testEmpty(w world) {
 func testValues(w world) {
 	all := table.Attributes{
 		"text": table.Text("x\u2028\x00ü"), "empty": table.Text(""), "n": table.Number(-1 << 62), "zero": table.Number(0),
-		"bytes": table.Bytes{0, 255}, "nothing": table.Bytes{},
+		"bytes": table.Bytes{0, 255}, "nothing": table.Bytes{}, "yes": table.Truth(true), "no": table.Truth(false),
 		"large": table.Text(strings.Repeat("x", 300<<10)),
 	}
 	must.Do(w, w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: all}))
@@ -109,6 +111,14 @@ func testOnly(w world) {
 		}
 		return true, nil
 	}))
+	before := time.Now().Add(-time.Minute)
+	rows, now, err := w.GetAt(w.Context(), []table.Key{key("p", "s"), key("p", "none")}, "b", "c")
+	if want := []table.Row{{Key: key("p", "s"), Attributes: table.Attributes{"b": table.Number(2)}}}; err != nil || !reflect.DeepEqual(rows, want) {
+		w.Errorf("%v, %v, want %v", rows, err, want)
+	}
+	if now.Before(before) || now.After(before.Add(2*time.Minute)) {
+		w.Errorf("by the table's clock it is %v", now)
+	}
 }
 
 func (w world) sorts(q table.Query) (found []string) {
@@ -250,11 +260,36 @@ func testAllOrNone(w world) {
 	if got := w.sorts(table.Query{Partition: "q"}); len(got) > 0 {
 		w.Errorf("%q were written", got)
 	}
+	if len(refused.Found) > 0 {
+		w.Errorf("%v is told, which nobody asked for", refused.Found)
+	}
 	writes[len(writes)-1].If = nil
 	must.Do(w, w.Transact(w.Context(), writes...))
 	if got := w.sorts(table.Query{Partition: "q"}); len(got) != table.MaxWrites-1 {
 		w.Errorf("%d were written", len(got))
 	}
+}
+
+// testChecks: a check changes nothing, and a refusal tells the row that it has found.
+func testChecks(w world) {
+	there, none := key("p", "there"), key("p", "none")
+	row := table.Attributes{"a": table.Text("x"), "yes": table.Truth(true)}
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: there, Put: row}))
+	check := func(k table.Key, c table.Condition) table.Write {
+		return table.Write{Key: k, Check: true, Tell: true, If: []table.Condition{c}}
+	}
+	put := table.Write{Key: key("q", "s"), Put: table.Attributes{}}
+	must.Do(w, w.Transact(w.Context(), put, check(there, table.ARow()), check(none, table.NoRow())))
+	w.want(there, row)
+	w.want(none, nil)
+	err := w.Transact(w.Context(), table.Write{Key: put.Key, Delete: true}, check(there, table.Is("a", table.Text("y"))), check(none, table.Has("a")))
+	var refused *table.Refused
+	if want := (&table.Refused{Writes: []int{1, 2}, Found: map[int]table.Attributes{1: row}}); !errors.As(err, &refused) || !reflect.DeepEqual(refused, want) {
+		w.Errorf("%v: %+v, want %+v", err, refused, want)
+	}
+	w.want(put.Key, table.Attributes{})
+	must.Do(w, w.Transact(w.Context(), table.Write{Key: there, Set: table.Attributes{"b": table.Truth(false)}, Unset: []string{"a", "c"}}))
+	w.want(there, table.Attributes{"yes": table.Truth(true), "b": table.Truth(false)})
 }
 
 // testTogether: what runs together sees what it has written, also by many at once, and a
@@ -363,11 +398,12 @@ func testMistakes(w world) {
 		many = append(many, table.Write{Key: key("p", fmt.Sprint(i)), Put: table.Attributes{}})
 	}
 	for name, writes := range map[string][]table.Write{
-		"too many":     many,
-		"two of a row": {many[0], many[0]},
-		"no partition": {{Key: key("", "a"), Put: table.Attributes{}}},
-		"no sort key":  {{Key: key("a", ""), Put: table.Attributes{}}},
-		"too large":    {{Key: key("a", "b"), Put: table.Attributes{"b": table.Bytes(bytes.Repeat([]byte{1}, table.MaxRow))}}},
+		"too many":           many,
+		"two of a row":       {many[0], many[0]},
+		"no partition":       {{Key: key("", "a"), Put: table.Attributes{}}},
+		"a check of nothing": {{Key: key("a", "b"), Check: true}},
+		"no sort key":        {{Key: key("a", ""), Put: table.Attributes{}}},
+		"too large":          {{Key: key("a", "b"), Put: table.Attributes{"b": table.Bytes(bytes.Repeat([]byte{1}, table.MaxRow))}}},
 	} {
 		if err := w.Transact(w.Context(), writes...); err == nil || errors.Is(err, table.ErrRefused) || errors.Is(err, table.ErrBusy) {
 			w.Errorf("%s: %v", name, err)
@@ -394,11 +430,11 @@ func testAgrees(t *testing.T, open func(t *testing.T) func() table.Table) {
 		model := map[table.Key]table.Attributes{}
 		for range rapid.IntRange(1, 8).Draw(r, "transactions") {
 			writes := drawWrites(r)
-			after, want := maps.Clone(model), []int(nil)
+			after, want := maps.Clone(model), &table.Refused{}
 			for i, w := range writes {
 				row, holds := w.Apply(model[w.Key])
 				if !holds {
-					want = append(want, i)
+					want.Add(i, w, model[w.Key])
 				}
 				if after[w.Key] = row; row == nil {
 					delete(after, w.Key)
@@ -407,9 +443,9 @@ func testAgrees(t *testing.T, open func(t *testing.T) func() table.Table) {
 			err := subject.Transact(t.Context(), writes...)
 			var refused *table.Refused
 			switch {
-			case len(want) == 0 && err == nil:
+			case len(want.Writes) == 0 && err == nil:
 				model = after
-			case len(want) > 0 && errors.As(err, &refused) && slices.Equal(refused.Writes, want):
+			case len(want.Writes) > 0 && errors.As(err, &refused) && reflect.DeepEqual(refused, want):
 			default:
 				r.Fatalf("%+v: %v, want the refusals %v", writes, err, want)
 			}
@@ -424,22 +460,32 @@ func testAgrees(t *testing.T, open func(t *testing.T) func() table.Table) {
 func drawWrites(r *rapid.T) (writes []table.Write) {
 	value := rapid.Custom(func(r *rapid.T) table.Value {
 		n := rapid.IntRange(0, 2).Draw(r, "value")
-		return []table.Value{table.Number(n), table.Text(fmt.Sprint(n)), table.Bytes(fmt.Sprint(n))}[rapid.IntRange(0, 2).Draw(r, "type")]
+		return []table.Value{table.Number(n), table.Text(fmt.Sprint(n)), table.Bytes(fmt.Sprint(n)), table.Truth(n > 0)}[rapid.IntRange(0, 3).Draw(r, "type")]
 	})
 	attributes := rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", table.Expires}), value, 0, 3)
 	for _, sort := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "3"}), 1, 3, rapid.ID).Draw(r, "rows") {
 		w := table.Write{Key: key("p", sort)}
-		switch rapid.IntRange(0, 2).Draw(r, "kind") {
+		switch rapid.IntRange(0, 4).Draw(r, "kind") {
 		case 0:
 			w.Put = attributes.Draw(r, "put")
 		case 1:
 			w.Delete = true
 		case 2:
 			w.Set, w.Add = table.Attributes{"a": table.Number(1)}, map[string]int64{"n": 1}
+		case 3:
+			w.Set, w.Unset = attributes.Draw(r, "set"), []string{"c"}
+		case 4:
+			w.Unset = []string{"a", "c"}
 		}
 		is := func(name string) table.Condition { return table.Is(name, value.Draw(r, "compared")) }
+		less := func(name string) table.Condition {
+			than := rapid.SampledFrom([]table.Value{table.Number(1), table.Number(2), table.Text("1"), table.Text("2")}).Draw(r, "than")
+			return table.Less(name, than)
+		}
+		w.Tell = rapid.Bool().Draw(r, "tell")
 		w.If = []table.Condition{rapid.SampledFrom([]table.Condition{
 			table.NoRow(), is("a"), table.All(), table.All(is("a"), is("b")), table.Any(table.NoRow(), is("a")), table.Any(is("a"), table.All(is("b"), table.NoRow())),
+			table.ARow(), table.Has("a"), table.Lacks("a"), less("a"), table.Any(table.Lacks("b"), less("b")), table.All(table.ARow(), table.Lacks("b")),
 		}).Draw(r, "condition")}
 		writes = append(writes, w)
 	}
