@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) func() table.Table) {
 		{"checks", testChecks},
 		{"together", testTogether},
 		{"one of many wins", testOneWins},
+		{"crossed checks", testCrossed},
 		{"counted by many at once", testCount},
 		{"mistakes", testMistakes},
 		{"cancelled", testCancelled},
@@ -366,6 +367,28 @@ func testOneWins(w world) {
 	}
 	if got := w.sorts(table.Query{Partition: "log"}); len(got) != rounds {
 		w.Errorf("%d rows of %d rounds", len(got), rounds)
+	}
+}
+
+// testCrossed: of transactions each of which checks that there is no row of the other's,
+// one wins, though none of them writes what another one does.
+func testCrossed(w world) {
+	for round := range 10 {
+		rows := []table.Key{key("p", fmt.Sprint(round, "a")), key("p", fmt.Sprint(round, "b")), key("p", fmt.Sprint(round, "c"))}
+		w.together(len(rows), func(i int, t table.Table) {
+			err := again(w, func() error {
+				return t.Transact(w.Context(),
+					table.Write{Key: rows[i], Put: table.Attributes{}},
+					table.Write{Key: rows[(i+1)%3], Check: true, If: []table.Condition{table.NoRow()}},
+					table.Write{Key: rows[(i+2)%3], Check: true, If: []table.Condition{table.NoRow()}})
+			})
+			if err != nil && !errors.Is(err, table.ErrRefused) {
+				w.Errorf("%v", err)
+			}
+		})
+		if won := must.Get(w.Get(w.Context(), rows))(w); len(won) != 1 {
+			w.Errorf("%d have won", len(won))
+		}
 	}
 }
 
