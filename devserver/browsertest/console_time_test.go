@@ -126,6 +126,12 @@ func TestConsoleTellsWhatHasCome(t *testing.T) {
 	p.says(t, "dialog .review", "no longer scheduled for 2026-01-01")
 	p.press(t, "\x1b")
 	p.gone(t, "dialog")
+	p.visit(t, "#/flags")
+	p.says(t, ".list", "due\nBoolean\nOff\nOn\nOff")
+	p.visit(t, "#/flags/due?edit=staging&kind=rules")
+	p.says(t, "dialog .draft", "true")
+	p.press(t, "\x1b")
+	p.gone(t, "dialog")
 	p.visit(t, "#/flags/search.suggestions?edit=production&kind=plan")
 	p.says(t, "dialog .steps", "Steps")
 	if steps := call[string](t, p.tab, `() => [...document.querySelectorAll(".steps .percent input")].map((one) => one.value).join()`); steps != "50,100" {

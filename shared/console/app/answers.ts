@@ -96,6 +96,8 @@ export interface Row {
   tags?: string[];
   readyForCleanup?: boolean;
   environmentStatuses?: Record<string, string>;
+  /** where something is scheduled */
+  scheduled?: string[];
   /** By scope; an environment that is not there serves what default does. */
   serves?: Record<string, Serving>;
   /** Where it was asked for. */

@@ -162,6 +162,10 @@ const within = (row: Row, name: string, cleaning: boolean) => {
   if (cleaning && serving && status === "ready_for_cleanup")
     return <Status status={unmarked(serving)} />;
   if (serving?.paused && status) return <Paused serves={plain(serving.value, 40)} />;
+  // Where something is scheduled, what is served now: the status is of all rules, at any time.
+  const timed = row.scheduled?.includes(row.serves?.[name] ? name : "default");
+  if (serving && timed && status && status !== "ready_for_cleanup")
+    return <Status status={unmarked(serving)} />;
   return status ? <Status status={status} /> : <Serves serving={serving} />;
 };
 
