@@ -1,8 +1,11 @@
 // Places in a document, which the server names by JSON Pointers, in words.
 import type { Issue, ItemOutcome } from "./answers";
 
-const pointer =
-  /(?:\/operations\/\d+)?(?:\/document)?\/(default|environments\/(\d+))\/rules\/(\d+)(?:\/criteria\/(\d+))?(?:\/[A-Za-z0-9_~/]*)?/g;
+const pointer = new RegExp(
+  String.raw`(?:/operations/\d+)?(?:/document)?/(default|environments/(\d+))/rules/(\d+)` +
+    String.raw`(?:/criteria/(\d+))?(?:/[A-Za-z0-9_~/]*)?`,
+  "g",
+);
 
 /** A text without pointers to rules. */
 export const inWords = (text: string, document?: any): string =>

@@ -347,7 +347,7 @@ function doneIn({ did, verb }: Proposal, itemKey: string, outcome: Outcome, dry?
   const words = outcome.messages ?? dry?.messages ?? [];
   if (!words.length) return "is as you asked.";
   const more = words.length - 1;
-  return `${saidInLine(words[0], outcome.document)}${more ? `, and ${count(more, "more change")}` : ""}`;
+  return `${saidInLine(words[0], outcome.document ?? dry?.document)}${more ? `, and ${count(more, "more change")}` : ""}`;
 }
 
 export const noun = (family: Family) => families[family].one;
