@@ -66,7 +66,7 @@ To change flags over HTTP, with keys, permissions and history:
 		SilenceUsage:  true,
 	}
 	root.AddCommand(newServe(in), newVerify(in), newEval(in), newList(in), newDiff(in), newOverride(in), newInit(in), newSchema(in),
-		newAPI(in), newExport(in), newManifest(in), newPull(in), newPush(in), newCopy(in), newPause(in), newResume(in), newSchedule(in), newUnschedule(in), newRollout(in), newGuard(in), newRequest(in), newContexts(in), newStale(in), newMCP(in), newUsage(in), newBackup(in), newRestore(in), newPreReceive(in), newHealth(in), newVersion(in))
+		newAPI(in), newExport(in), newImport(in), newManifest(in), newPull(in), newPush(in), newCopy(in), newPause(in), newResume(in), newSchedule(in), newUnschedule(in), newRollout(in), newGuard(in), newRequest(in), newContexts(in), newStale(in), newMCP(in), newUsage(in), newBackup(in), newRestore(in), newPreReceive(in), newHealth(in), newVersion(in))
 	root.AddCommand(dataCommands(in)...)
 	root.PersistentPreRunE = in.refuseForeignData
 	return cli.InOrder(root)

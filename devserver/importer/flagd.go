@@ -1,0 +1,567 @@
+package importer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// flagd reads flag definitions of flagd: variants, and targeting in JsonLogic.
+var flagd = system{
+	name: "flagd", title: "flagd",
+	recognises: func(root map[string]json.RawMessage) bool {
+		var flags map[string]struct {
+			State    *string         `json:"state"`
+			Variants json.RawMessage `json:"variants"`
+		}
+		if decode(root["flags"], &flags) != nil {
+			return false
+		}
+		for _, f := range flags {
+			if f.State != nil && len(f.Variants) > 0 && f.Variants[0] == '{' {
+				return true
+			}
+		}
+		return len(flags) == 0 && strings.Contains(string(root["$schema"]), "flagd")
+	},
+	flags: flagdFlags,
+	notes: []string{
+		"Properties keep their names, and the targeting key is user.key: OpenFeature's clients send the same contexts as before.",
+		"JsonLogic compares a text with a number as if it were one; svc does not: send numbers as numbers.",
+		"A fractional split by the targeting key puts everybody into the same arm as before.",
+		"A flag that is disabled serves nothing, so that the default in the code counts, as in flagd.",
+	},
+}
+
+type flagdFlag struct {
+	State          string                     `json:"state"`
+	Variants       map[string]json.RawMessage `json:"variants"`
+	DefaultVariant *string                    `json:"defaultVariant"`
+	Targeting      any                        `json:"targeting"`
+	Metadata       map[string]any             `json:"metadata"`
+}
+
+func flagdFlags(root map[string]json.RawMessage) (flags []*flag, err error) {
+	var raw map[string]json.RawMessage
+	if err := decode(root["flags"], &raw); err != nil {
+		return nil, errors.New(`"flags" is an object of flags by their keys, such as {"flags": {"dark-mode": {...}}}`)
+	}
+	evaluators := map[string]any{}
+	if shared := root["$evaluators"]; shared != nil && decode(shared, &evaluators) != nil {
+		return nil, errors.New(`"$evaluators" is an object of rules by their names`)
+	}
+	for _, key := range sortedKeys(raw) {
+		f := &flag{Item: Item{Key: key, Pointer: under("", "flags", key)}}
+		flags = append(flags, f)
+		var def flagdFlag
+		if decode(raw[key], &def) != nil {
+			f.refuse(f.Pointer, `a flag is an object such as {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off"}`)
+			continue
+		}
+		for _, name := range sortedKeys(def.Variants) {
+			f.variants = append(f.variants, variant{name, def.Variants[name]})
+		}
+		f.description, _ = def.Metadata["description"].(string)
+		switch def.State {
+		case "DISABLED":
+			continue
+		case "ENABLED":
+		default:
+			f.refuse(under(f.Pointer, "state"), "the state is ENABLED or DISABLED")
+			continue
+		}
+		l := jsonLogic{flag: f, evaluators: evaluators, fallback: -1}
+		if def.DefaultVariant != nil && *def.DefaultVariant != "" {
+			if l.fallback = f.variant(*def.DefaultVariant); l.fallback < 0 {
+				f.refuse(under(f.Pointer, "defaultVariant"), "there is no variant %q", *def.DefaultVariant)
+				continue
+			}
+		}
+		at := under(f.Pointer, "targeting")
+		if target, isObject := def.Targeting.(map[string]any); def.Targeting != nil && !(isObject && len(target) == 0) {
+			if err := l.outcome(def.Targeting, at, always, 0); err != nil {
+				f.refuse(err.pointer, "%s", err.message)
+				continue
+			}
+		} else {
+			l.otherwise(always)
+		}
+	}
+	return flags, nil
+}
+
+// jsonLogic turns the targeting of one flag into rules.
+type jsonLogic struct {
+	*flag
+	evaluators map[string]any
+	fallback   int // the default variant, or -1
+}
+
+// logicError is why a rule has no counterpart, and where it stands.
+type logicError struct{ pointer, message string }
+
+func wrong(pointer, format string, args ...any) *logicError {
+	return &logicError{pointer, fmt.Sprintf(format, args...)}
+}
+
+// maxLogic is how deep JsonLogic may nest, by way of $ref too.
+const maxLogic = 50
+
+// operation takes an operation apart, by way of $ref.
+func (l *jsonLogic) operation(node any, at string, depth *int) (operator string, args []any, err *logicError) {
+	for {
+		object, _ := node.(map[string]any)
+		if *depth++; *depth > maxLogic {
+			return "", nil, wrong(at, "the rules nest deeper than %d, or lead in a circle by $ref", maxLogic)
+		}
+		if len(object) != 1 {
+			return "", nil, nil
+		}
+		for operator, node = range object {
+		}
+		if operator == "$ref" {
+			name, _ := node.(string)
+			shared, known := l.evaluators[name]
+			if !known {
+				return "", nil, wrong(at, "there is no %q among the $evaluators", name)
+			}
+			node = shared
+			continue
+		}
+		list, isList := node.([]any)
+		if !isList {
+			list = []any{node}
+		}
+		return operator, list, nil
+	}
+}
+
+// outcome adds the rules of what a node comes to, where a condition holds.
+func (l *jsonLogic) outcome(node any, at string, when condition, depth int) *logicError {
+	serves := func(name string) *logicError {
+		number := l.variant(name)
+		if number < 0 {
+			return wrong(at, "there is no variant %q: flagd answers with an error here, for which svc has no rule", name)
+		}
+		l.rules = append(l.rules, serve(when, number))
+		return nil
+	}
+	switch v := node.(type) {
+	case nil:
+		return l.noVariant(at, when)
+	case string:
+		return serves(v)
+	case bool, json.Number:
+		return serves(fmt.Sprint(v))
+	}
+	operator, args, err := l.operation(node, at, &depth)
+	switch {
+	case err != nil:
+		return err
+	case operator == "if" || operator == "?:":
+		return l.branches(args, under(at, operator), when, depth)
+	case operator == "fractional":
+		return l.fractional(args, under(at, operator), when)
+	}
+	holds, err := l.condition(node, at, depth)
+	if err != nil {
+		return err
+	}
+	outer := when
+	when = all(outer, holds)
+	if err := serves("true"); err != nil {
+		return err
+	}
+	when = outer
+	return serves("false")
+}
+
+// noVariant serves the default variant. Where there is none, the code's own default
+// counts, which nothing but the end of the rules can say.
+func (l *jsonLogic) noVariant(at string, when condition) *logicError {
+	if l.fallback < 0 && (when.kind != allOf || len(when.parts) > 0) {
+		return wrong(at, "without a defaultVariant nothing is served here, which no rule of svc says: name a variant")
+	}
+	l.otherwise(when)
+	return nil
+}
+
+func (l *jsonLogic) otherwise(when condition) {
+	if l.fallback >= 0 {
+		l.rules = append(l.rules, serve(when, l.fallback))
+	}
+}
+
+func (l *jsonLogic) branches(args []any, at string, when condition, depth int) *logicError {
+	i := 0
+	for ; i+1 < len(args); i += 2 {
+		holds, err := l.condition(args[i], element(at, i), depth)
+		if err == nil {
+			err = l.outcome(args[i+1], element(at, i+1), all(when, holds), depth)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if i < len(args) {
+		return l.outcome(args[i], element(at, i), when, depth)
+	}
+	return l.noVariant(at, when)
+}
+
+func element(at string, i int) string { return fmt.Sprintf("%s/%d", at, i) }
+
+// fractional is a split, and the default variant for who has no property to split by.
+func (l *jsonLogic) fractional(args []any, at string, when condition) *logicError {
+	by, keyed := targetingKey, true
+	if len(args) > 0 {
+		if _, isArm := args[0].([]any); !isArm {
+			var ok bool
+			if by, keyed, ok = splitProperty(args[0]); !ok {
+				return wrong(element(at, 0), `svc splits by one property, which is hashed behind the flag's key: {"cat": [{"var": "$flagd.flagKey"}, {"var": "email"}]}`)
+			}
+			args = args[1:]
+		}
+	}
+	split := rule{when: all(when, present(by)), by: by}
+	var total int64
+	for i, a := range args {
+		parts, _ := a.([]any)
+		if len(parts) == 0 || len(parts) > 2 {
+			return wrong(at, `an arm is a variant and its weight, such as ["on", 50]`)
+		}
+		name, weight := fmt.Sprint(parts[0]), int64(1)
+		if len(parts) == 2 {
+			literal, _ := parts[1].(json.Number)
+			var err error
+			if weight, err = literal.Int64(); err != nil || weight > 1<<31-1 {
+				return wrong(at, "the weight of the arm %q is no integer of at most 2147483647", name)
+			}
+		}
+		number := l.variant(name)
+		if number < 0 {
+			return wrong(at, "arm %d: there is no variant %q", i, name)
+		}
+		split.arms = append(split.arms, arm{number, max(weight, 0)})
+		total += max(weight, 0)
+	}
+	if !keyed {
+		l.approximate(at, "flagd hashes %s alone, svc the flag's key and %s: the shares are the same, and people are in other arms", by, by)
+	}
+	if total > 0 {
+		l.rules = append(l.rules, split)
+	}
+	return l.noVariant(at, when)
+}
+
+// targetingKey is the property that OpenFeature's targeting key stands for.
+const targetingKey = "user.key"
+
+// splitProperty is what a fractional splits by, and whether the flag's key is hashed
+// before it.
+func splitProperty(node any) (property string, keyed, ok bool) {
+	if property, ok = variable(node); ok {
+		return property, false, true
+	}
+	object, _ := node.(map[string]any)
+	parts, _ := object["cat"].([]any)
+	if len(object) != 1 || len(parts) != 2 {
+		return "", false, false
+	}
+	key, isKey := named(parts[0])
+	property, ok = variable(parts[1])
+	return property, true, ok && isKey && key == "$flagd.flagKey"
+}
+
+// variable is the property that {"var": ...} names, in the words of svc.
+func variable(node any) (property string, ok bool) {
+	property, ok = named(node)
+	return property, ok && !strings.HasPrefix(property, "$")
+}
+
+// named is variable for what flagd itself adds to the context, too.
+func named(node any) (property string, ok bool) {
+	object, _ := node.(map[string]any)
+	named, isThere := object["var"]
+	if list, isList := named.([]any); isList && len(list) == 1 {
+		named = list[0]
+	}
+	name, isText := named.(string)
+	if len(object) != 1 || !isThere || !isText || name == "" {
+		return "", false
+	}
+	if name == "targetingKey" {
+		return targetingKey, true
+	}
+	return name, strings.Count(name, ".") <= 1
+}
+
+// timestamp is flagd's clock, in seconds.
+const timestamp = "$flagd.timestamp"
+
+// condition is what a node says as a condition.
+func (l *jsonLogic) condition(node any, at string, depth int) (condition, *logicError) {
+	switch v := node.(type) {
+	case nil:
+		return never, nil
+	case bool:
+		return constant(v), nil
+	case string:
+		return constant(v != ""), nil
+	case json.Number:
+		f, _ := v.Float64()
+		return constant(f != 0), nil
+	}
+	if property, ok := variable(node); ok {
+		l.approximate(at, "whether %s is truthy: the texts 0 and false, an object and a list count as their opposites", property)
+		return all(present(property), among("PROP_IS_NOT_ONE_OF", property, "false", "0", "")), nil
+	}
+	operator, args, err := l.operation(node, at, &depth)
+	if err != nil {
+		return never, err
+	}
+	at = under(at, operator)
+	switch operator {
+	case "and", "or":
+		c := condition{kind: allOf}
+		if operator == "or" {
+			c.kind = anyOf
+		}
+		for i, arg := range args {
+			part, err := l.condition(arg, element(at, i), depth)
+			if err != nil {
+				return never, err
+			}
+			c.parts = append(c.parts, part)
+		}
+		return c, nil
+	case "!", "!!":
+		if len(args) != 1 {
+			break
+		}
+		c, err := l.condition(args[0], element(at, 0), depth)
+		if err == nil && operator == "!" {
+			return l.not(c, at)
+		}
+		return c, err
+	case "if", "?:":
+		return l.conditional(args, at, depth)
+	}
+	if compile := comparisons[operator]; compile != nil {
+		if c, ok := compile(l, operator, at, args); ok {
+			return c, nil
+		}
+		return never, wrong(at, "svc compares a property with a constant, and this is something else")
+	}
+	return never, wrong(at, "svc has no counterpart of %q", operator)
+}
+
+func (l *jsonLogic) not(c condition, at string) (condition, *logicError) {
+	turned, err := not(c)
+	if err != nil {
+		return never, wrong(at, "%v", err)
+	}
+	return turned, nil
+}
+
+// conditional is an if that stands for a condition.
+func (l *jsonLogic) conditional(args []any, at string, depth int) (condition, *logicError) {
+	holds, before := either(), all()
+	for i := 0; i < len(args); i += 2 {
+		when := always
+		value, err := l.condition(args[min(i+1, len(args)-1)], element(at, min(i+1, len(args)-1)), depth)
+		if err == nil && i+1 < len(args) {
+			when, err = l.condition(args[i], element(at, i), depth)
+		}
+		if err != nil {
+			return never, err
+		}
+		holds.parts = append(holds.parts, all(before, when, value))
+		turned, err := l.not(when, at)
+		if err != nil {
+			return never, err
+		}
+		before = all(before, turned)
+	}
+	return holds, nil
+}
+
+// comparison compiles a comparison of a property and a constant; not ok for others.
+type comparison func(l *jsonLogic, operator, at string, args []any) (c condition, ok bool)
+
+var comparisons = map[string]comparison{
+	"==": equality, "===": equality, "!=": equality, "!==": equality,
+	"<": ordering, "<=": ordering, ">": ordering, ">=": ordering,
+	"in": membership, "starts_with": affix, "ends_with": affix, "sem_ver": semanticVersion,
+}
+
+func literalText(node any) (text string, ok bool) {
+	switch v := node.(type) {
+	case string:
+		return v, true
+	case bool, json.Number:
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+func equality(_ *jsonLogic, operator, _ string, args []any) (c condition, ok bool) {
+	if len(args) != 2 {
+		return c, false
+	}
+	property, isProperty := variable(args[0])
+	literal := args[1]
+	if !isProperty {
+		property, isProperty = variable(args[1])
+		literal = args[0]
+	}
+	if !isProperty {
+		return c, false
+	}
+	if literal == nil {
+		c = compare("IS_NOT_PRESENT", property, nil)
+	} else if text, isText := literalText(literal); isText {
+		c = among("PROP_IS_ONE_OF", property, text)
+	} else {
+		return c, false
+	}
+	if operator[0] == '!' {
+		c, _ = not(c)
+	}
+	return c, true
+}
+
+var orders = map[string]struct {
+	operator, mirrored string
+	holds              func(a, b float64) bool
+}{
+	"<":  {"PROP_LESS_THAN", ">", func(a, b float64) bool { return a < b }},
+	"<=": {"PROP_LESS_THAN_OR_EQUAL", ">=", func(a, b float64) bool { return a <= b }},
+	">":  {"PROP_GREATER_THAN", "<", func(a, b float64) bool { return a > b }},
+	">=": {"PROP_GREATER_THAN_OR_EQUAL", "<=", func(a, b float64) bool { return a >= b }},
+}
+
+// ordering is a comparison of numbers, in which a property that is absent counts as 0.
+func ordering(l *jsonLogic, operator, at string, args []any) (c condition, ok bool) {
+	if len(args) == 3 { // between
+		first, ok1 := ordering(l, operator, at, args[:2])
+		second, ok2 := ordering(l, operator, at, args[1:])
+		return all(first, second), ok1 && ok2
+	}
+	if len(args) != 2 {
+		return c, false
+	}
+	property, isProperty := named(args[0])
+	literal, isNumber := args[1].(json.Number)
+	if !isProperty {
+		property, isProperty = named(args[1])
+		literal, isNumber = args[0].(json.Number)
+		operator = orders[operator].mirrored
+	}
+	limit, err := literal.Float64()
+	switch {
+	case !isProperty || !isNumber || err != nil:
+		return c, false
+	case property == timestamp:
+		return clock(operator, limit)
+	case strings.HasPrefix(property, "$"):
+		return c, false
+	}
+	c = number(orders[operator].operator, property, literal)
+	if orders[operator].holds(0, limit) {
+		c = either(compare("IS_NOT_PRESENT", property, nil), c)
+	}
+	return c, true
+}
+
+// clock is a comparison of the time, which flagd has in whole seconds.
+func clock(operator string, seconds float64) (c condition, ok bool) {
+	if seconds != float64(int64(seconds)) || seconds < 0 || seconds > 1e11 {
+		return c, false
+	}
+	from := int64(seconds) * 1000 // the first millisecond of that second
+	if operator == ">" || operator == "<=" {
+		from += 1000
+	}
+	literal := json.Number(fmt.Sprint(from))
+	if operator[0] == '<' {
+		return number("PROP_BEFORE", currentTime, literal), true
+	}
+	return number("PROP_AFTER", currentTime, json.Number(fmt.Sprint(from-1))), true
+}
+
+// membership is a property in a list, or a text in a property.
+func membership(l *jsonLogic, _, at string, args []any) (c condition, ok bool) {
+	if len(args) != 2 {
+		return c, false
+	}
+	if property, isProperty := variable(args[0]); isProperty {
+		list, isList := args[1].([]any)
+		texts := []string{}
+		for _, v := range list {
+			text, isText := literalText(v)
+			isList = isList && isText
+			texts = append(texts, text)
+		}
+		return among("PROP_IS_ONE_OF", property, texts...), isList
+	}
+	property, isProperty := variable(args[1])
+	text, isText := args[0].(string)
+	if isProperty && isText {
+		l.approximate(at, "where %s is a list, flagd looks for an element that is %q, and svc for one that contains it", property, text)
+	}
+	return among("PROP_CONTAINS_ONE_OF", property, text), isProperty && isText
+}
+
+func affix(_ *jsonLogic, operator, _ string, args []any) (c condition, ok bool) {
+	if len(args) != 2 {
+		return c, false
+	}
+	property, isProperty := variable(args[0])
+	text, isText := args[1].(string)
+	to := map[string]string{"starts_with": "PROP_STARTS_WITH_ONE_OF", "ends_with": "PROP_ENDS_WITH_ONE_OF"}[operator]
+	return among(to, property, text), isProperty && isText
+}
+
+// semanticVersion compares versions, of which svc takes those that are written in full.
+func semanticVersion(l *jsonLogic, _, at string, args []any) (c condition, ok bool) {
+	if len(args) != 3 {
+		return c, false
+	}
+	property, isProperty := variable(args[0])
+	operator, _ := args[1].(string)
+	version, isText := args[2].(string)
+	parts := fullVersion.FindStringSubmatch(version)
+	if !isProperty || !isText || parts == nil {
+		return c, false
+	}
+	is := func(operator string) condition {
+		return compare("PROP_SEMVER_"+operator, property, &typedOperand{"string", parts[1]})
+	}
+	switch operator {
+	case "=":
+		c = is("EQUAL")
+	case "!=":
+		c = either(is("LESS_THAN"), is("GREATER_THAN"))
+	case "<":
+		c = is("LESS_THAN")
+	case "<=":
+		c = either(is("LESS_THAN"), is("EQUAL"))
+	case ">":
+		c = is("GREATER_THAN")
+	case ">=":
+		c = either(is("GREATER_THAN"), is("EQUAL"))
+	case "^":
+		c = compare("PROP_MATCHES", property, &typedOperand{"string", `^[vV]?` + parts[2] + `([.+-]|$)`})
+	case "~":
+		c = compare("PROP_MATCHES", property, &typedOperand{"string", `^[vV]?` + parts[2] + `\.` + parts[3] + `([.+-]|$)`})
+	default:
+		return c, false
+	}
+	l.approximate(at, "flagd takes short versions of %s and such with a v, 1.2 and v1.2.3; svc takes 1.2.3 alone", property)
+	return c, true
+}
+
+var fullVersion = regexp.MustCompile(`^[vV]?(([0-9]+)\.([0-9]+)\.[0-9]+(?:[-+].*)?)$`)
