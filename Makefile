@@ -11,12 +11,13 @@ EXAMPLE   = devserver/sample/directory
 BROWSER   = devserver/browsertest
 CONTRACT  = devserver/contracttest
 VITE      = devserver/examples/vite
+IMPORT    = devserver/importtest
 VENV      = $(CONTRACT)/schemathesis/.venv
 PYTHON    = $(BROWSER)/python/.venv
 JAVA      = $(BROWSER)/java/lib
 PRECOMMIT = devserver/command/testdata/pre-commit/.venv
 SAM       = infra/samlocal/.venv
-TOOLS     = $(BROWSER)/node_modules/.package-lock.json $(CONTRACT)/node_modules/.package-lock.json $(VITE)/node_modules/.package-lock.json $(VENV)/installed $(PYTHON)/installed $(JAVA)/installed $(PRECOMMIT)/installed $(SAM)/installed
+TOOLS     = $(BROWSER)/node_modules/.package-lock.json $(CONTRACT)/node_modules/.package-lock.json $(VITE)/node_modules/.package-lock.json $(IMPORT)/node_modules/.package-lock.json $(VENV)/installed $(PYTHON)/installed $(JAVA)/installed $(PRECOMMIT)/installed $(SAM)/installed
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 # base64 of {"user":{"key":"user-1","plan":"pro"}}
@@ -65,7 +66,7 @@ test: check tools ## run every test, with the race detector
 BESIDE = -parallel 8
 
 # What needs no browser, no stand-in for AWS, no engine and no second process.
-SLOW = /infra/|/devserver/(apitest|browsertest|contracttest|directory|mcpserver|releasetest)|/functions$$|/dynamo|/s3|/bucket|/admin$$|/archtest|/testing/
+SLOW = /infra/|/devserver/(apitest|browsertest|contracttest|directory|importtest|mcpserver|releasetest)|/functions$$|/dynamo|/s3|/bucket|/admin$$|/archtest|/testing/
 
 quick: check ## vet and the unit tests, without the race detector: under two minutes
 	go test -short -vet=off -p 4 $(BESIDE) $$(go list ./... | grep -vE '$(SLOW)')

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/twmb/murmur3"
 )
 
 // flagd reads flag definitions of flagd: variants, and targeting in JsonLogic.
@@ -215,14 +217,14 @@ func element(at string, i int) string { return fmt.Sprintf("%s/%d", at, i) }
 
 // fractional is a split, and the default variant for who has no property to split by.
 func (l *jsonLogic) fractional(args []any, at string, when condition) *logicError {
-	by, keyed := targetingKey, true
+	by, keyed, named := targetingKey, true, false
 	if len(args) > 0 {
 		if _, isArm := args[0].([]any); !isArm {
 			var ok bool
 			if by, keyed, ok = splitProperty(args[0]); !ok {
 				return wrong(element(at, 0), `svc splits by one property, which is hashed behind the flag's key: {"cat": [{"var": "$flagd.flagKey"}, {"var": "email"}]}`)
 			}
-			args = args[1:]
+			args, named = args[1:], true
 		}
 	}
 	split := rule{when: all(when, present(by)), by: by}
@@ -252,6 +254,18 @@ func (l *jsonLogic) fractional(args []any, at string, when condition) *logicErro
 	}
 	if total > 0 {
 		l.rules = append(l.rules, split)
+	}
+	if by != targetingKey && keyed {
+		l.approximate(at, "who has no %s is in the arm where the server flagd has all of them; some of flagd's providers have them in another", by)
+	}
+	if total > 0 && named && keyed { // what is absent is the empty text: all of these are in one arm
+		at := int64(uint64(murmur3.StringSum32(l.Key)) * uint64(total) >> 32)
+		for _, a := range split.arms {
+			if at -= a.weight; at < 0 {
+				l.rules = append(l.rules, serve(when, a.variant))
+				return nil
+			}
+		}
 	}
 	return l.noVariant(at, when)
 }
@@ -407,7 +421,7 @@ func literalText(node any) (text string, ok bool) {
 	return "", false
 }
 
-func equality(_ *jsonLogic, operator, _ string, args []any) (c condition, ok bool) {
+func equality(l *jsonLogic, operator, at string, args []any) (c condition, ok bool) {
 	if len(args) != 2 {
 		return c, false
 	}
@@ -424,6 +438,9 @@ func equality(_ *jsonLogic, operator, _ string, args []any) (c condition, ok boo
 		c = compare("IS_NOT_PRESENT", property, nil)
 	} else if text, isText := literalText(literal); isText {
 		c = among("PROP_IS_ONE_OF", property, text)
+		if text == "0" || text == "false" || text == "" {
+			l.approximate(at, "where %s is absent, some of flagd's providers take it for %q and some do not; svc does not", property, text)
+		}
 	} else {
 		return c, false
 	}

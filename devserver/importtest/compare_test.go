@@ -1,0 +1,97 @@
+package importtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"svc.example/svc/devserver/importer"
+	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/testenv"
+	"svc.example/svc/shared/workspace"
+)
+
+func keys(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("k-%d", i))
+	}
+	return all
+}
+
+// theirs is what the other system's evaluator serves.
+func theirs(t *testing.T, system string, definition any, contexts []object) (served []map[string]json.RawMessage) {
+	t.Helper()
+	testenv.File(t, "run `make tools`, or npm ci in devserver/importtest", filepath.Join("node_modules", ".package-lock.json"))
+	node := exec.Command(testenv.Program(t, "on Debian, apt-get install nodejs", "node"), "evaluate.js")
+	node.Stdin = bytes.NewReader(must.Get(json.Marshal(object{"system": system, "definition": definition, "contexts": contexts}))(t))
+	var stderr bytes.Buffer
+	node.Stderr = &stderr
+	out, err := node.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	must.Do(t, json.Unmarshal(out, &served))
+	return served
+}
+
+// inOurs is a context of OpenFeature as svc has it.
+func inOurs(flat object) *jsontree.Node {
+	plain, user := object{}, object{}
+	for name, value := range flat {
+		if name == "targetingKey" {
+			user["key"] = value
+		} else {
+			plain[name] = value
+		}
+	}
+	text, _ := json.Marshal(object{"": plain, "user": user})
+	tree, _ := jsontree.Parse(text)
+	return tree
+}
+
+// compare imports a definition, evaluates it for each context by both, and reports each
+// difference that the report of the import does not explain.
+func compare(t *testing.T, system string, definition any, contexts []object) {
+	t.Helper()
+	result := must.Get(importer.Import(system, []importer.File{{Name: "export.json", Text: must.Get(json.Marshal(definition))(t)}}, nil))(t)
+	ws, problems := workspace.ReadAndVerify(result.Files)
+	for _, p := range problems {
+		if p.Severity == workspace.Error {
+			t.Errorf("what is imported is refused: %v", p)
+		}
+	}
+	state := must.Get(explanation.Compile(ws, "production", nil, 0))(t)
+	served := theirs(t, system, definition, contexts)
+	differing, unexplained, compared := map[string]bool{}, 0, 0
+	for i, c := range contexts {
+		ours := must.Get(state.Evaluate(t.Context(), explanation.Question{Context: inOurs(c), All: true, Now: time.Now().UnixMilli(), Random: func() float64 { return 0.5 }}))(t)
+		for _, item := range result.Items {
+			if item.Outcome == importer.Refused {
+				continue
+			}
+			compared++
+			got, want := ours.Evaluations[item.Key].Value, served[i][item.Key]
+			if jsontree.Equal(must.Get(jsontree.Parse(got))(t), must.Get(jsontree.Parse(want))(t)) {
+				continue
+			}
+			differing[item.Key] = true
+			if item.Outcome != importer.Imported {
+				continue
+			}
+			if unexplained++; unexplained <= 10 {
+				t.Errorf("%s counts as imported, and serves %s to %v where %s serves %s\n%s", item.Key, got, c, system, want, must.Get(json.Marshal(definition.(object)["flags"].(object)[item.Key]))(t))
+			}
+		}
+	}
+	t.Logf("%s: %d imported, %d approximated, %d refused; %d evaluations, %d flags differ as the report says, %d differences unexplained", system,
+		result.Count(importer.Imported), result.Count(importer.Approximated), result.Count(importer.Refused), compared, len(differing), unexplained)
+	if result.Count(importer.Imported) < len(result.Items)/4 {
+		t.Errorf("most flags should be imported: %v", result.Items)
+	}
+}

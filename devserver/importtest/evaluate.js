@@ -1,0 +1,20 @@
+// Reads {"system", "definition", "contexts"} and writes what each context is served: a
+// list of objects of values by key, null for what the default in the code would stand for.
+import { readFileSync } from "node:fs";
+
+const silent = { error() {}, warn() {}, info() {}, debug() {} };
+
+const systems = {
+  async flagd(definition) {
+    const { FlagdCore } = await import("@openfeature/flagd-core");
+    const core = new FlagdCore(undefined, silent);
+    core.setConfigurations(JSON.stringify(definition));
+    const types = Object.entries(definition.flags).map(([key, flag]) => [key, typeof Object.values(flag.variants)[0]]);
+    return (context) =>
+      Object.fromEntries(types.map(([key, type]) => [key, core.resolve(type, key, null, context, silent).value ?? null]));
+  },
+};
+
+const { system, definition, contexts } = JSON.parse(readFileSync(0, "utf8"));
+const evaluate = await systems[system](definition);
+process.stdout.write(JSON.stringify(contexts.map(evaluate)));
