@@ -486,11 +486,16 @@ func ordering(l *jsonLogic, operator, at string, args []any) (c condition, ok bo
 	case strings.HasPrefix(property, "$"):
 		return c, false
 	}
-	c = number(orders[operator].operator, property, literal)
-	if orders[operator].holds(0, limit) {
-		c = either(compare("IS_NOT_PRESENT", property, nil), c)
+	return numberOrAbsent(operator, property, literal), true
+}
+
+// numberOrAbsent compares as JavaScript does: what is absent counts as 0.
+func numberOrAbsent(operator, property string, literal json.Number) condition {
+	c := number(orders[operator].operator, property, literal)
+	if limit, _ := literal.Float64(); orders[operator].holds(0, limit) {
+		return either(compare("IS_NOT_PRESENT", property, nil), c)
 	}
-	return c, true
+	return c
 }
 
 // clock is a comparison of the time, which flagd has in whole seconds.

@@ -73,7 +73,7 @@ type system struct {
 	notes []string
 }
 
-var systems = []system{flagd}
+var systems = []system{flagd, growthbook}
 
 // Systems are the names of what svc imports from.
 func Systems() []string {

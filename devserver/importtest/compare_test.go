@@ -57,7 +57,7 @@ func inOurs(flat object) *jsontree.Node {
 
 // compare imports a definition, evaluates it for each context by both, and reports each
 // difference that the report of the import does not explain.
-func compare(t *testing.T, system string, definition any, contexts []object) {
+func compare(t *testing.T, system string, definition object, contexts []object) {
 	t.Helper()
 	result := must.Get(importer.Import(system, []importer.File{{Name: "export.json", Text: must.Get(json.Marshal(definition))(t)}}, nil))(t)
 	ws, problems := workspace.ReadAndVerify(result.Files)
@@ -85,7 +85,7 @@ func compare(t *testing.T, system string, definition any, contexts []object) {
 				continue
 			}
 			if unexplained++; unexplained <= 10 {
-				t.Errorf("%s counts as imported, and serves %s to %v where %s serves %s\n%s", item.Key, got, c, system, want, must.Get(json.Marshal(definition.(object)["flags"].(object)[item.Key]))(t))
+				t.Errorf("%s counts as imported, and serves %s to %v where %s serves %s\n%s", item.Key, got, c, system, want, must.Get(json.Marshal(definition[item.Pointer[1:len(item.Pointer)-len(item.Key)-1]].(object)[item.Key]))(t))
 			}
 		}
 	}

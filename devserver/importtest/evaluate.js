@@ -13,6 +13,15 @@ const systems = {
     return (context) =>
       Object.fromEntries(types.map(([key, type]) => [key, core.resolve(type, key, null, context, silent).value ?? null]));
   },
+  async growthbook(definition) {
+    const { GrowthBookClient } = await import("@growthbook/growthbook");
+    const client = new GrowthBookClient().initSync({ payload: definition });
+    const keys = Object.keys(definition.features);
+    return ({ targetingKey, ...attributes }) => {
+      const scoped = client.createScopedInstance({ attributes: { id: targetingKey, ...attributes } });
+      return Object.fromEntries(keys.map((key) => [key, scoped.getFeatureValue(key, null)]));
+    };
+  },
 };
 
 const { system, definition, contexts } = JSON.parse(readFileSync(0, "utf8"));
