@@ -198,7 +198,7 @@ func (in Invocation) exported(args []string) (files []importer.File, err error) 
 			return nil, fmt.Errorf("%s: there are more than %d files; import them in parts", arg, maxExported)
 		}
 		for _, e := range entries {
-			if extension := strings.ToLower(filepath.Ext(e.Name())); e.Type().IsRegular() && (extension == ".json" || isYAML(extension)) {
+			if e.Type().IsRegular() && importer.IsExport(e.Name()) {
 				if err := add(filepath.Join(arg, e.Name())); err != nil {
 					return nil, err
 				}
@@ -210,8 +210,6 @@ func (in Invocation) exported(args []string) (files []importer.File, err error) 
 	}
 	return files, nil
 }
-
-func isYAML(extension string) bool { return extension == ".yaml" || extension == ".yml" }
 
 func (in Invocation) exportedFile(path string, most int64) (f importer.File, err error) {
 	opened, err := os.Open(in.Absolute(path))
@@ -229,5 +227,5 @@ func (in Invocation) exportedFile(path string, most int64) (f importer.File, err
 	case int64(len(text)) > most:
 		return f, fmt.Errorf("%s: more than %d MiB together; export in parts, such as by project", path, importer.MaxFile>>20)
 	}
-	return importer.File{Name: terminal.Escape(filepath.ToSlash(path)), YAML: isYAML(strings.ToLower(filepath.Ext(path))), Text: text}, nil
+	return importer.File{Name: terminal.Escape(filepath.ToSlash(path)), YAML: importer.IsYAML(path), Text: text}, nil
 }

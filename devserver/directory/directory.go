@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"svc.example/svc/devserver/importer"
 	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/cli"
@@ -154,7 +155,7 @@ func (d *Directory) Warn() {
 	}
 	now := map[string]bool{}
 	fresh := 0
-	found := append(l.findings(), datadir.Overlooked(d.path)...)
+	found := append(l.findings(), importer.Overlooked(d.path)...)
 	workspace.SortProblems(found)
 	for _, p := range found {
 		line := p.In(d.path)

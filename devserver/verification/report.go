@@ -4,6 +4,7 @@ package verification
 import (
 	"slices"
 
+	"svc.example/svc/devserver/importer"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
@@ -46,7 +47,7 @@ type Directory struct {
 // of the report, with those that it only counts.
 func OfDirectory(dir string, state datadir.State) (Directory, []workspace.Problem) {
 	ws, problems := workspace.ReadAndVerify(state.Files)
-	problems = slices.Concat(state.Problems, problems, datadir.Overlooked(dir))
+	problems = slices.Concat(state.Problems, problems, importer.Overlooked(dir))
 	report := Of(ws, problems)
 	return Directory{OK: report.Errors == 0, Datadir: dir, Report: report}, problems
 }
