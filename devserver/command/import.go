@@ -79,6 +79,11 @@ func (in Invocation) importFlags(ctx context.Context, args []string, f importFla
 	if err != nil {
 		return err
 	}
+	for _, name := range result.Environments {
+		if _, known := ws.Environment(name); len(there) > 0 && !known {
+			return fmt.Errorf("nothing written: %s has no environment %q; add it to the environments in its svc.json first", in.Display(dir), name)
+		}
+	}
 	if f.report != "" {
 		if err := os.WriteFile(in.Absolute(f.report), []byte(result.Markdown()), 0o666); err != nil {
 			return plainPathError(err)
@@ -100,7 +105,7 @@ func (in Invocation) importFlags(ctx context.Context, args []string, f importFla
 	case f.dryRun:
 		return nil
 	}
-	if err := writeImport(ctx, dir, additions(there, result.Files)); err != nil {
+	if err := writeImport(ctx, dir, additions(there, result)); err != nil {
 		return fmt.Errorf("nothing written: %w", plainPathError(err))
 	}
 	fmt.Fprintf(in.Stderr, "wrote %s into %s\n", cli.Plural(len(result.Files), "document"), in.Display(dir))
@@ -150,16 +155,20 @@ func importText(r *importer.Result) string {
 
 // additions are the edits that add documents to a directory, and what a new one has beside
 // them.
-func additions(there, documents map[string][]byte) (edits []datadir.Edit) {
+func additions(there map[string][]byte, result *importer.Result) (edits []datadir.Edit) {
 	fresh := len(there) == 0
-	for path, text := range documents {
+	for path, text := range result.Files {
 		if tree, err := jsontree.Parse(text); err == nil && fresh {
 			text = edit.StampSchema(tree, "../"+schemaFile).Encode()
 		}
 		edits = append(edits, datadir.Edit{Path: path, Content: text})
 	}
 	if fresh {
-		settings, _ := json.MarshalIndent(map[string][]string{"environments": {"development", "production"}}, "", "  ")
+		environments := result.Environments
+		if len(environments) == 0 {
+			environments = []string{"development", "production"}
+		}
+		settings, _ := json.MarshalIndent(map[string][]string{"environments": environments}, "", "  ")
 		edits = append(edits, datadir.Edit{Path: workspace.File, Content: append(settings, '\n')},
 			datadir.Edit{Path: schemaFile, Content: document.SchemaJSON()})
 	}

@@ -50,6 +50,8 @@ type Result struct {
 	Notes  []string          `json:"notes"` // what holds for all flags of that system
 	Items  []Item            `json:"items"`
 	Files  map[string][]byte `json:"-"` // documents, by their path in a config directory
+	// Environments are those that the documents have rules of, in order.
+	Environments []string `json:"environments"`
 }
 
 // Count is how many items had an outcome.
@@ -73,7 +75,7 @@ type system struct {
 	notes []string
 }
 
-var systems = []system{flagd, growthbook}
+var systems = []system{flagd, growthbook, launchdarkly}
 
 // Systems are the names of what svc imports from.
 func Systems() []string {
@@ -186,27 +188,26 @@ func (s *system) result(flags []*flag, taken map[string]bool) *Result {
 		}
 		if text != nil {
 			r.Files[workspace.Path(document.Flag, f.Key)] = text
+			r.Environments = append(r.Environments, sortedKeys(f.environments)...)
 		}
 		r.Items = append(r.Items, f.Item)
 	}
+	slices.Sort(r.Environments)
+	r.Environments = slices.Compact(r.Environments)
 	return r
 }
 
 // verified is the document, unless svc would refuse it.
 func (f *flag) verified(text []byte) []byte {
 	path := workspace.Path(document.Flag, f.Key)
-	var names []string
-	for name := range f.environments {
-		names = append(names, name)
-	}
-	declared, _ := json.Marshal(map[string][]string{"environments": names})
+	declared, _ := json.Marshal(map[string][]string{"environments": append([]string{}, sortedKeys(f.environments)...)})
 	if len(text) > maxDocument {
 		f.refuse(f.Pointer, "it would be a document of %d bytes, and svc's have at most %d: put long lists into segments, or compare with a property instead", len(text), maxDocument)
 		return nil
 	}
 	_, problems := workspace.ReadAndVerify(map[string][]byte{path: text, workspace.File: declared})
 	for _, p := range problems {
-		if p.Severity == workspace.Error && p.File == path {
+		if p.Severity == workspace.Error {
 			f.refuse(f.Pointer, "svc would refuse it: %s", p.Message)
 		}
 	}

@@ -40,24 +40,26 @@ func theirs(t *testing.T, system string, definition any, contexts []object) (ser
 	return served
 }
 
-// inOurs is a context of OpenFeature as svc has it.
-func inOurs(flat object) *jsontree.Node {
-	plain, user := object{}, object{}
+// inOurs is a flat context as svc has it: the targeting key is user.key, and the other
+// properties are of the context of that name.
+func inOurs(flat object, of string) *jsontree.Node {
+	named := map[string]object{"": {}, "user": {}}
 	for name, value := range flat {
 		if name == "targetingKey" {
-			user["key"] = value
+			named["user"]["key"] = value
 		} else {
-			plain[name] = value
+			named[of][name] = value
 		}
 	}
-	text, _ := json.Marshal(object{"": plain, "user": user})
+	text, _ := json.Marshal(named)
 	tree, _ := jsontree.Parse(text)
 	return tree
 }
 
 // compare imports a definition, evaluates it for each context by both, and reports each
-// difference that the report of the import does not explain.
-func compare(t *testing.T, system string, definition object, contexts []object) {
+// difference that the report of the import does not explain. Properties are of the context
+// of that name.
+func compare(t *testing.T, system string, definition object, contexts []object, of string, served []map[string]json.RawMessage) {
 	t.Helper()
 	result := must.Get(importer.Import(system, []importer.File{{Name: "export.json", Text: must.Get(json.Marshal(definition))(t)}}, nil))(t)
 	ws, problems := workspace.ReadAndVerify(result.Files)
@@ -67,10 +69,9 @@ func compare(t *testing.T, system string, definition object, contexts []object) 
 		}
 	}
 	state := must.Get(explanation.Compile(ws, "production", nil, 0))(t)
-	served := theirs(t, system, definition, contexts)
 	differing, unexplained, compared := map[string]bool{}, 0, 0
 	for i, c := range contexts {
-		ours := must.Get(state.Evaluate(t.Context(), explanation.Question{Context: inOurs(c), All: true, Now: time.Now().UnixMilli(), Random: func() float64 { return 0.5 }}))(t)
+		ours := must.Get(state.Evaluate(t.Context(), explanation.Question{Context: inOurs(c, of), All: true, Now: time.Now().UnixMilli(), Random: func() float64 { return 0.5 }}))(t)
 		for _, item := range result.Items {
 			if item.Outcome == importer.Refused {
 				continue

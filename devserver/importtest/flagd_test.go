@@ -73,7 +73,8 @@ func TestFlagd(t *testing.T) {
 		flags[key] = object{"state": "ENABLED", "variants": object{"red": "#f00", "blue": "#00f", "green": "#0f0"}, "defaultVariant": pick(r, "red", "blue"), "targeting": targeting(r, 2)}
 	}
 	definition := object{"flags": flags, "$evaluators": object{"staff": object{"ends_with": list{property("email"), "b"}}}}
-	compare(t, "flagd", definition, contexts(r, 350))
+	people := contexts(r, 350)
+	compare(t, "flagd", definition, people, "", theirs(t, "flagd", definition, people))
 }
 
 // contexts are some at random, in which each property is of one kind, or absent.

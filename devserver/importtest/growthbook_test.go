@@ -48,5 +48,7 @@ func TestGrowthBook(t *testing.T) {
 		}
 		features[key] = object{"defaultValue": colour(), "rules": rules}
 	}
-	compare(t, "growthbook", object{"features": features, "savedGroups": object{"early": keys(40), "late": object{"type": "list", "values": keys(7)}}}, contexts(r, 350))
+	definition := object{"features": features, "savedGroups": object{"early": keys(40), "late": object{"type": "list", "values": keys(7)}}}
+	people := contexts(r, 350)
+	compare(t, "growthbook", definition, people, "", theirs(t, "growthbook", definition, people))
 }
