@@ -99,6 +99,7 @@ type jsonLogic struct {
 	*flag
 	evaluators map[string]any
 	fallback   int // the default variant, or -1
+	steps      int // operations looked at
 }
 
 // logicError is why a rule has no counterpart, and where it stands.
@@ -108,8 +109,12 @@ func wrong(pointer, format string, args ...any) *logicError {
 	return &logicError{pointer, fmt.Sprintf(format, args...)}
 }
 
-// maxLogic is how deep JsonLogic may nest, by way of $ref too.
-const maxLogic = 50
+// Bounds on the JsonLogic of one flag, by way of $ref too: how deep it may nest, and how
+// many operations it may have.
+const (
+	maxLogic = 50
+	maxSteps = 20_000
+)
 
 // operation takes an operation apart, by way of $ref.
 func (l *jsonLogic) operation(node any, at string, depth *int) (operator string, args []any, err *logicError) {
@@ -117,6 +122,9 @@ func (l *jsonLogic) operation(node any, at string, depth *int) (operator string,
 		object, _ := node.(map[string]any)
 		if *depth++; *depth > maxLogic {
 			return "", nil, wrong(at, "the rules nest deeper than %d, or lead in a circle by $ref", maxLogic)
+		}
+		if l.steps++; l.steps > maxSteps {
+			return "", nil, wrong(at, "the rules take more than %d steps, with what they refer to by $ref", maxSteps)
 		}
 		if len(object) != 1 {
 			return "", nil, nil
