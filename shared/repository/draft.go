@@ -53,7 +53,7 @@ func (d Draft) message() string {
 	if id == "" {
 		id = requestid.New()
 	}
-	if !endsInTrailers(text) {
+	if !EndsInTrailers(text) {
 		text += "\n"
 	}
 	return text + "\n" + RequestTrailer + id + "\n"
@@ -61,9 +61,9 @@ func (d Draft) message() string {
 
 var trailer = regexp.MustCompile(`^[A-Za-z0-9-]+: `)
 
-// endsInTrailers reports whether the last paragraph of a message, which is never
+// EndsInTrailers reports whether the last paragraph of a message, which is never
 // the first, holds nothing but trailers.
-func endsInTrailers(text string) bool {
+func EndsInTrailers(text string) bool {
 	i := strings.LastIndex(text, "\n\n")
 	if i < 0 {
 		return false

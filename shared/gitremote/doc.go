@@ -1,0 +1,26 @@
+// Package gitremote keeps a branch of a git server in step with a workspace: each commit is
+// pushed within seconds, in order, and nobody who writes waits for it.
+//
+// What must stay true:
+//
+//   - A branch only ever moves forward, from the commit that svc knows to be there: the server
+//     compares it, as git's protocol has it. What svc does not know there, or what was taken
+//     back there, stops the pushing, and the status says what a person has to do.
+//   - What is pushed is what has landed. A push whose answer got lost is found again by where
+//     the branch is.
+//   - Below a path, each commit there is one here and has the trailer Svc-Commit with its id.
+//     Nothing else of that repository changes. The path leads through folders alone: never
+//     through a symbolic link or a submodule.
+//   - Neither a token nor a password stands in an error, a log or a row. An address with a
+//     password is refused. Redirects are not followed, and a host's key is one that was pinned.
+//   - Every byte has a deadline, and every answer a bound.
+//
+// The messages of git's protocol are go-git's; the connections are net/http's and x/crypto's,
+// with no program beside svc. go-git's own connections read the user's ~/.ssh/config, wait
+// for a handshake for ever, and hold a push in memory twice.
+//
+// # What is stored
+//
+// In the table, in the partition "remote", a row for each address, branch and path: the commit
+// that was pushed last, with its sequence here and its id there, and the one that was about to be pushed.
+package gitremote
