@@ -38,6 +38,7 @@ type apiFlags struct {
 	telemetry ratelimit.Rate
 	anonymous ratelimit.Rate
 	signIn    signInFlags
+	remote    gitRemoteFlags
 	// contextDays is how long contexts are kept.
 	contextDays int
 	// webhookAllow are ranges of addresses that webhooks may be in.
@@ -84,6 +85,7 @@ runs.`,
 	f.listenFlags.add(cmd, apiPort, "")
 	flags.StringVar(&f.publicURL, "public-url", "", "address that clients use, when a proxy stands in front (default where it listens)")
 	f.signIn.add(flags)
+	f.remote.add(flags)
 	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "with one key of the REST API")
 	rateFlags(flags, &f.polls, "poll", sdkapi.DefaultPolls, "with one SDK key; a public key is counted for each address")
 	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry and one SDK key; a public key is counted for each address")
@@ -107,6 +109,10 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return cli.Usagef("--context-days must be a number from 1 to 3650")
 	}
 	signIn, err := f.signIn.settings(in, f.publicURL)
+	if err != nil {
+		return err
+	}
+	remote, err := f.remote.follower(in)
 	if err != nil {
 		return err
 	}
@@ -144,14 +150,14 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	service, err := embedded.Open(ctx, data, embedded.Options{
 		PublicURL: f.publicURL, Program: program, Streams: f.streams(), ContextDays: f.contextDays,
 		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Anonymous: f.anonymous, Proxies: proxies, SignIn: signIn, WebhookAllow: allowed,
-		Logger: logger, Monitor: watched,
+		Logger: logger, Monitor: watched, Remote: remote,
 		Progress: func(commits int) { cli.Line(in.Stderr)(fmt.Sprintf("indexing history: %d commits ", commits), false) },
 	})
 	if err != nil {
 		listening.close()
 		return err
 	}
-	fmt.Fprint(in.Stdout, in.apiStartUp(f, service.Repository(), first))
+	fmt.Fprint(in.Stdout, in.apiStartUp(f, service.Repository(), first)+remoteLine(remote))
 	if !loopback {
 		fmt.Fprintln(in.Stderr, exposedWarning)
 	}

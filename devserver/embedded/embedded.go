@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/git"
+	"svc.example/svc/shared/gitremote"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/provision"
@@ -58,6 +59,9 @@ type Options struct {
 	SignIn *signin.Settings
 	// WebhookAllow are ranges of addresses that webhooks may be in beside those of the internet.
 	WebhookAllow []netip.Prefix
+	// Remote is a repository elsewhere that is kept in step; nil for none. Where the commits are
+	// is filled in here.
+	Remote *gitremote.Follower
 	// Streams is how many event streams there may be; 0 is none.
 	Streams int
 	// Monitor counts requests and commits; nil for nobody.
@@ -81,6 +85,7 @@ type Service struct {
 	uses      *local.Uses
 	webhooks  *webhook.Sender
 	told      chan struct{} // closed when no webhook is told any more
+	remote    chan struct{} // closed when nothing is pushed any more
 	stop      context.CancelFunc
 	stopped   chan struct{}
 }
@@ -124,7 +129,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	}
 	repo := repository.New(ledger, ledger.Objects())
 	written := counted{repo, options.Monitor.Counter("svc_commits_total", "Writes that landed."), options.Monitor.Counter("svc_lost_races_total", "Tries of writes that another write was before.")}
-	s := &Service{workspace: record.ID, ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), told: make(chan struct{}), uses: local.OpenUses(dir),
+	s := &Service{workspace: record.ID, ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), told: make(chan struct{}), remote: make(chan struct{}), uses: local.OpenUses(dir),
 		table: table, seen: seen,
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.service = control.New(control.Settings{
@@ -156,6 +161,9 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	if err := s.route(options); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
+	if options.Remote != nil {
+		s.follow(options.Remote, options.Monitor)
+	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	go s.upkeep(background)
@@ -163,6 +171,12 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		defer close(s.told)
 		loop := webhook.Loop{Sender: s.webhooks, Workspace: s.workspace, Head: s.position, Wake: woken}
 		loop.Run(background)
+	}()
+	go func() {
+		defer close(s.remote)
+		if options.Remote != nil {
+			options.Remote.Run(background)
+		}
 	}()
 	return s, nil
 }
@@ -286,6 +300,7 @@ func (s *Service) Close() error {
 	s.stop()
 	<-s.stopped
 	<-s.told
+	<-s.remote
 	var err error
 	if s.ledger.CheckLock() == nil {
 		err = errors.Join(s.uses.Flush(), s.seen.Flush(context.Background()))

@@ -1,0 +1,82 @@
+package apitest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/must"
+	"svc.example/svc/shared/testing/realgit"
+	"svc.example/svc/shared/testing/svcbinary"
+)
+
+// TestARemoteAcrossKills: whenever the server is killed and whatever its remote does, the
+// remote ends with every commit, and no write waits for it.
+func TestARemoteAcrossKills(t *testing.T) {
+	s := &site{workplace: newWorkplace(t, apiload.Fixture(), 1), t: t, client: apiload.NewHTTPClient(t)}
+	dir := t.TempDir()
+	there := filepath.Join(dir, "flags.git")
+	realgit.Run(t, dir, "init", "-q", "--bare", "-b", "main", there)
+	realgit.Run(t, there, "config", "http.receivepack", "true")
+	git := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(realgit.Run(t, dir, "--exec-path")), "git-http-backend"),
+		Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=" + dir}}
+	const token = "t0ken-of-a-remote"
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, sent, _ := r.BasicAuth(); sent != token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		switch rand.N(8) {
+		case 0:
+			w.WriteHeader(http.StatusBadGateway)
+		case 1: // it is done, and nobody hears of it
+			git.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		default:
+			git.ServeHTTP(w, r)
+		}
+	}))
+	defer remote.Close()
+	key := filepath.Join(dir, "token")
+	must.Do(t, os.WriteFile(key, []byte(token+"\n"), 0o600))
+	start := func() {
+		t.Helper()
+		port := freeport.Take()
+		server := must.Get(svcbinary.Start(must.Get(svcbinary.Swift())(t), "api", "--data", s.dir, "--port", port, "--remote", remote.URL+"/flags.git", "--remote-key-file", key,
+			"--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000"))(t)
+		t.Cleanup(server.Kill)
+		s.p = &process{server, "http://127.0.0.1:" + port}
+	}
+	start()
+	for n := range 40 {
+		s.expect(200, `"changed":true`, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, n%2 == 0))
+		if n%10 == 5 {
+			time.Sleep(time.Duration(rand.N(900)) * time.Millisecond)
+			s.p.Kill()
+			start()
+		}
+	}
+	here := realgit.Run(t, s.repository(), "rev-parse", "refs/heads/main")
+	for deadline := time.Now().Add(apiload.Patience); ; time.Sleep(50 * time.Millisecond) {
+		if now, err := realgit.Try(t, there, "rev-parse", "main"); err == nil && strings.TrimSpace(now) == strings.TrimSpace(here) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the remote has not what is here\n%s", s.p.Log)
+		}
+	}
+	realgit.Run(t, there, "fsck", "--strict")
+	if strings.Contains(s.p.Log.String()+s.p.Out.String(), token) {
+		t.Errorf("the token is told: %s%s", s.p.Out, s.p.Log)
+	}
+	must.Do(t, s.p.Stop())
+}
