@@ -101,7 +101,9 @@ func Check(ctx context.Context, p Push) error {
 	if to == "" {
 		return nil
 	}
-	return s.checkTree(ctx, from, to)
+	read, end := s.reader(ctx)
+	defer end()
+	return CheckTree(ctx, read, from, to)
 }
 
 // updateOfMain is where main is to be moved to, "" when it stays.
@@ -222,11 +224,9 @@ func (s sources) reader(ctx context.Context) (read object.Read, end func()) {
 	}
 }
 
-// checkTree refuses the errors of the new main, but for those that main has already: a push
+// CheckTree refuses the errors of the new main, but for those that main has already: a push
 // that mends one thing need not mend all.
-func (s sources) checkTree(ctx context.Context, from, to string) error {
-	read, end := s.reader(ctx)
-	defer end()
+func CheckTree(ctx context.Context, read object.Read, from, to string) error {
 	// There may be as many problems as there are bytes, so what is known of those
 	// that are there already is their hashes.
 	known, seed := map[uint64]bool{}, maphash.MakeSeed()

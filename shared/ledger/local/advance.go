@@ -70,6 +70,36 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 	return to, nil
 }
 
+// Take moves the head to a commit that was made elsewhere and descends from it, as a push does;
+// ErrMoved where the head is another one by now. Its objects have been put already.
+func (l *Ledger) Take(ctx context.Context, from repository.Head, to object.ID) error {
+	if err := l.writing.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("moving the head: %w: %w", repository.ErrBusy, err)
+	}
+	defer l.writing.Release(1)
+	if err := l.CheckLock(); err != nil {
+		return err
+	}
+	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	if headOf(l.history.Load()).Commit != from.Commit {
+		return repository.ErrMoved
+	}
+	if err := l.branch.prepare(to.String()); err != nil {
+		return errors.Join(err, l.branch.recover())
+	}
+	done, err := l.registry.lock(ctx)
+	if err != nil {
+		return fmt.Errorf("moving the head: %w", err)
+	}
+	err = l.branch.swap(ctx, from.Commit, to.String())
+	if done(forAgain); err != nil {
+		return err
+	}
+	return l.catchUp(context.WithoutCancel(ctx))
+}
+
 // remember writes which request a commit is made for, before it lands: what is written
 // counts once the history has the commit.
 func (l *Ledger) remember(ctx context.Context, c repository.Commit) error {
