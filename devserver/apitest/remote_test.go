@@ -19,8 +19,8 @@ import (
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
-// TestARemoteAcrossKills: whenever the server is killed and whatever its remote does, the
-// remote ends with every commit, and no write waits for it.
+// TestARemoteAcrossKills: whenever the server is killed and whatever its remote does, both end
+// with every commit of either side, and no write waits for it.
 func TestARemoteAcrossKills(t *testing.T) {
 	s := &site{workplace: newWorkplace(t, apiload.Fixture(), 1), t: t, client: apiload.NewHTTPClient(t)}
 	dir := t.TempDir()
@@ -57,24 +57,62 @@ func TestARemoteAcrossKills(t *testing.T) {
 		s.p = &process{server, "http://127.0.0.1:" + port}
 	}
 	start()
+	arrived := func(what, file string) {
+		t.Helper()
+		for deadline := time.Now().Add(apiload.Patience); ; time.Sleep(50 * time.Millisecond) {
+			if _, err := realgit.Try(t, there, "cat-file", "-e", "main:"+file); err == nil {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s did not arrive\n%s", what, s.p.Log)
+			}
+		}
+	}
+	var ada apiload.Git // a person with a clone of the remote
+	theirs := 0
 	for n := range 40 {
 		s.expect(200, `"changed":true`, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, n%2 == 0))
+		if n == 3 {
+			arrived("the first commits", "svc.json")
+			ada = apiload.Git{Program: s.bare.Program, Dir: filepath.Join(dir, "clone")}
+			realgit.Run(t, dir, "clone", "-q", there, ada.Dir)
+		}
+		if n > 3 && n%4 == 1 {
+			theirs++
+			must.Do(t, os.WriteFile(filepath.Join(ada.Dir, "feature-flags", "theirs.json"), []byte(strings.ReplaceAll(strings.Replace(apiload.Fixture()["feature-flags/redesign.json"], "redesign", "theirs", 1), "checkout", fmt.Sprint("basket", theirs))), 0o600))
+			realgit.Run(t, ada.Dir, "add", "-A")
+			realgit.Run(t, ada.Dir, "commit", "-q", "-m", fmt.Sprint("By Ada: ", theirs))
+			for range 20 { // svc pushes at the same time
+				realgit.Run(t, ada.Dir, "pull", "-q", "--rebase")
+				if _, err := realgit.Try(t, ada.Dir, "push", "-q"); err == nil {
+					break
+				}
+			}
+		}
 		if n%10 == 5 {
 			time.Sleep(time.Duration(rand.N(900)) * time.Millisecond)
 			s.p.Kill()
 			start()
 		}
 	}
-	here := realgit.Run(t, s.repository(), "rev-parse", "refs/heads/main")
-	for deadline := time.Now().Add(apiload.Patience); ; time.Sleep(50 * time.Millisecond) {
-		if now, err := realgit.Try(t, there, "rev-parse", "main"); err == nil && strings.TrimSpace(now) == strings.TrimSpace(here) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the remote has not what is here\n%s", s.p.Log)
+	s.expect(200, `"changed":true`, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, true)) // else the next look is in a minute
+	waited := time.Now().Add(apiload.Patience)
+	for ; realgit.Run(t, s.repository(), "rev-parse", "refs/heads/main") != realgit.Run(t, there, "rev-parse", "main"); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(waited) {
+			t.Fatalf("the remote and this differ\n%s", s.p.Log)
 		}
 	}
+	log := realgit.Run(t, there, "log", "--format=%s by %an", "main")
+	for n := range theirs {
+		if want := fmt.Sprintf("By Ada: %d by Linus\n", n+1); strings.Count(log, want) != 1 {
+			t.Errorf("the history lacks %q", want)
+		}
+	}
+	if n := strings.Count(log, "staging: enabled set"); n != 41 || theirs == 0 {
+		t.Errorf("%d of 41 changes here are in the history:\n%s", n, log)
+	}
 	realgit.Run(t, there, "fsck", "--strict")
+	s.expect(200, fmt.Sprint("basket", theirs), "GET", "/v1/flags/theirs", "")
 	if strings.Contains(s.p.Log.String()+s.p.Out.String(), token) {
 		t.Errorf("the token is told: %s%s", s.p.Out, s.p.Log)
 	}

@@ -1,13 +1,39 @@
 package embedded
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
 	"svc.example/svc/devserver/monitor"
+	"svc.example/svc/devserver/prereceive"
 	"svc.example/svc/shared/gitremote"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
 )
+
+// take makes a remote's commit the head, if it keeps to the rules of a push.
+func (s *Service) take(ctx context.Context, from repository.Head, to object.ID, made *pack.Pack, read object.Read) error {
+	err := prereceive.CheckTree(ctx, read, from.Commit, to.String())
+	if refusal := (*prereceive.Refusal)(nil); errors.As(err, &refusal) {
+		return &gitremote.Refusal{Message: fmt.Sprintf("what was committed at the remote is refused: %s. Nothing is pushed until it is mended there, or taken back", strings.Join(refusal.Reasons, "; "))}
+	}
+	if err != nil {
+		return err
+	}
+	objects := s.ledger.Objects()
+	defer objects.Release(made.Name)
+	if err := objects.PutPack(ctx, made.Name, made.Bytes, made.Index); err != nil {
+		return err
+	}
+	return s.ledger.Take(ctx, from, to)
+}
 
 // follow has a remote follow this workspace, and its numbers shown.
 func (s *Service) follow(f *gitremote.Follower, m *monitor.Monitor) {
-	f.Table, f.Head, f.Objects, f.Logger = s.table, s.ledger.Head, s.ledger.Objects(), s.logger
+	f.Table, f.Head, f.Objects, f.Take, f.Logger = s.table, s.ledger.Head, s.ledger.Objects(), s.take, s.logger
 	m.Gauge("svc_remote_behind_commits", "Commits that the remote lacks.", nil, func() float64 { return float64(f.Status().Behind) })
 	m.Gauge("svc_remote_failing", "1 while the remote cannot be brought in step, 2 when somebody has to see to it.", nil, func() float64 {
 		switch status := f.Status(); {

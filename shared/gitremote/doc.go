@@ -1,11 +1,15 @@
 // Package gitremote keeps a branch of a git server in step with a workspace: each commit is
-// pushed within seconds, in order, and nobody who writes waits for it.
+// pushed within seconds, in order, and nobody who writes waits for it. What is committed there is
+// brought in, file by file.
 //
 // What must stay true:
 //
 //   - A branch only ever moves forward, from the commit that svc knows to be there: the server
-//     compares it, as git's protocol has it. What svc does not know there, or what was taken
-//     back there, stops the pushing, and the status says what a person has to do.
+//     compares it, as git's protocol has it. What was taken back or rewritten there stops the
+//     pushing, and the status says what a person has to do.
+//   - What was committed there comes here as it is, or as a side of a merge, and keeps to the
+//     rules of a push. What both sides have changed, and what the rules refuse, waits there:
+//     nothing is pushed meanwhile, and nothing of it is stored here.
 //   - What is pushed is what has landed. A push whose answer got lost is found again by where
 //     the branch is.
 //   - Below a path, each commit there is one here and has the trailer Svc-Commit with its id.

@@ -34,17 +34,23 @@ func (g *gathering) graft(s spine, at object.ID, names []string, depth int, belo
 	}
 	entries = slices.DeleteFunc(entries, func(e object.TreeEntry) bool { return e.Name == names[depth] })
 	entries = append(entries, object.TreeEntry{Mode: object.ModeFolder, Name: names[depth], ID: made})
+	id, content := g.addTree(entries)
+	s.trees[id] = content
+	return id, nil
+}
+
+// addTree adds a tree of entries in any order.
+func (g *gathering) addTree(entries []object.TreeEntry) (id object.ID, content []byte) {
 	slices.SortFunc(entries, func(a, b object.TreeEntry) int {
 		if a.Less(b) {
 			return -1
 		}
 		return 1
 	})
-	content := object.EncodeTree(entries)
-	id := object.Hash(object.TreeKind, content)
-	s.trees[id] = content
+	content = object.EncodeTree(entries)
+	id = object.Hash(object.TreeKind, content)
 	g.add(object.TreeKind, id, content)
-	return id, nil
+	return id, content
 }
 
 // export adds a commit as it is below a directory of a remote, on top of a spine's. What of its

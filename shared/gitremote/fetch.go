@@ -71,6 +71,32 @@ func folderIn(entries []object.TreeEntry, path []string, name string) (object.ID
 // maxFetched bounds what is fetched at once, in bytes of a pack.
 const maxFetched = 1 << 30
 
+// fetch asks for commits, and stores what comes in a folder of its own, until the caller removes it.
+func (r *Remote) fetch(ctx context.Context, x *exchange, request *packp.UploadPackRequest) (objects *disk.Objects, remove func(), err error) {
+	text, err := encodeRequest(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err := x.ask(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer answer.Close()
+	response := packp.NewUploadPackResponse(request)
+	if err := response.Decode(answer); err != nil {
+		return nil, nil, fmt.Errorf("what the remote sends ends early or makes no sense: %w", err)
+	}
+	folder, err := os.MkdirTemp("", "svc-remote-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove = func() { _ = os.RemoveAll(folder) }
+	if objects, err = received(ctx, filepath.Join(folder, "objects.git"), response); err != nil {
+		remove()
+	}
+	return objects, remove, err
+}
+
 // spine fetches a branch's commit with the trees that lead to a directory, without its history.
 // Where the server cannot leave the rest out, that comes too, and is let go.
 func (r *Remote) spine(ctx context.Context, branch string, names []string) (s spine, err error) {
@@ -99,28 +125,11 @@ func (r *Remote) spine(ctx context.Context, branch string, names []string) (s sp
 			return s, err
 		}
 	}
-	text, err := encodeRequest(request)
+	objects, remove, err := r.fetch(ctx, x, request)
 	if err != nil {
 		return s, err
 	}
-	answer, err := x.ask(text)
-	if err != nil {
-		return s, err
-	}
-	defer answer.Close()
-	response := packp.NewUploadPackResponse(request)
-	if err := response.Decode(answer); err != nil {
-		return s, fmt.Errorf("what the remote sends ends early or makes no sense: %w", err)
-	}
-	folder, err := os.MkdirTemp("", "svc-remote-*")
-	if err != nil {
-		return s, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	objects, err := received(ctx, filepath.Join(folder, "objects.git"), response)
-	if err != nil {
-		return s, err
-	}
+	defer remove()
 	reader := objects.Reader(ctx)
 	defer reader.Close()
 	return readSpine(reader.Read, tip, names)
@@ -156,7 +165,7 @@ func encodeRequest(request *packp.UploadPackRequest) ([]byte, error) {
 	if err := request.UploadRequest.Encode(&b); err != nil {
 		return nil, err
 	}
-	if err := request.UploadHaves.Encode(&b, true); err != nil {
+	if err := request.UploadHaves.Encode(&b, false); err != nil {
 		return nil, err
 	}
 	return append(b, "0009done\n"...), nil

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/table"
 )
 
@@ -30,6 +31,10 @@ type Follower struct {
 	Objects interface {
 		Reader(ctx context.Context) *odb.Reader
 	}
+	// Take makes a commit the head that was made elsewhere, with a pack of what is new in it,
+	// if it keeps to the rules of a push; else it is a Refusal. It is repository.ErrMoved where
+	// from is the head no more. What it needs is read with read.
+	Take   func(ctx context.Context, from repository.Head, to object.ID, made *pack.Pack, read object.Read) error
 	Logger *slog.Logger
 
 	mu     sync.Mutex
@@ -196,6 +201,10 @@ func (t *turn) step(ctx context.Context) (more bool, err error) {
 	if tip == (object.ID{}) && t.at.pushed != (object.ID{}) {
 		return false, refuse("the branch %s is gone at the remote, where commit %s was: push that there again, or name another branch with --remote-branch", t.Branch, t.at.remote)
 	}
+	if t.names == nil && tip != (object.ID{}) && !t.has(tip) {
+		x.close()
+		return true, t.bring(ctx, tip)
+	}
 	var pending []object.ID
 	if t.names == nil {
 		pending, err = t.whole(ctx, tip)
@@ -232,13 +241,19 @@ func (t *turn) step(ctx context.Context) (more bool, err error) {
 	return next.next != t.head, t.reached(ctx, t.at)
 }
 
+// has reports whether a commit is here.
+func (t *turn) has(id object.ID) bool {
+	_, err := object.ReadCommit(t.read, id)
+	return !absent(err)
+}
+
+// absent reports whether an error means that an object is not there.
+func absent(err error) bool {
+	return errors.Is(err, odb.ErrNoObject) || errors.As(err, new(*object.Lost))
+}
+
 // whole are the commits that the remote lacks, which has all of the workspace's files.
 func (t *turn) whole(ctx context.Context, tip object.ID) ([]object.ID, error) {
-	if tip != (object.ID{}) {
-		if _, err := object.ReadCommit(t.read, tip); errors.Is(err, odb.ErrNoObject) || errors.As(err, new(*object.Lost)) {
-			return nil, refuse("the branch %s of the remote has commits that svc has not, up to %s: nothing is pushed. Push them to svc's repository (git pull, git push), or take them back there", t.Branch, tip)
-		}
-	}
 	pending, err := missing(ctx, t.read, t.head, tip)
 	if errors.Is(err, errUnrelated) {
 		return nil, refuse("the branch %s of the remote is at %s, which is not in the history here any more: one of the two was rewritten by force. Bring them together by hand", t.Branch, tip)

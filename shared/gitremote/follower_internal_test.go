@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/table/bolt"
 	"svc.example/svc/shared/testing/must"
 	"svc.example/svc/shared/testing/realgit"
@@ -27,6 +28,7 @@ type here struct {
 	*testing.T
 	dir string
 	*Follower
+	before func() // a commit of the remote is taken
 }
 
 func workspace(t *testing.T, r *Remote) *here {
@@ -42,7 +44,27 @@ func workspace(t *testing.T, r *Remote) *here {
 func (h *here) following(r *Remote, noted string) *Follower {
 	h.Helper()
 	return &Follower{Remote: r, Branch: "main", Table: bolt.New(database.New(noted)), Objects: must.Get(disk.Open(filepath.Join(h.dir, ".git")))(h.T),
-		Head: h.position, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		Head: h.position, Take: h.take, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+}
+
+// take is what a workspace does: it has objects put, and its branch moved.
+func (h *here) take(ctx context.Context, from repository.Head, to object.ID, made *pack.Pack, read object.Read) error {
+	if h.before != nil {
+		h.before()
+	}
+	objects := h.Objects.(*disk.Objects)
+	defer objects.Release(made.Name)
+	if h.git("rev-parse", "HEAD") != from.Commit {
+		return repository.ErrMoved
+	}
+	if _, err := object.ReadCommit(read, to); err != nil {
+		return err
+	}
+	if err := objects.PutPack(ctx, made.Name, made.Bytes, made.Index); err != nil {
+		return err
+	}
+	h.git("reset", "-q", "--hard", to.String())
+	return nil
 }
 
 func (h *here) position(context.Context) (repository.Head, error) {
@@ -174,18 +196,15 @@ func TestNothingIsPushedOver(t *testing.T) {
 	h.pushed()
 
 	tree := strings.TrimSpace(realgit.Run(t, there, "rev-parse", "main^{tree}"))
-	theirs := strings.TrimSpace(realgit.Run(t, there, "commit-tree", "-p", "main", "-m", "Merged there", tree))
+	theirs := strings.TrimSpace(realgit.Run(t, there, "commit-tree", "-p", before, "-m", "Rewritten there", tree))
 	realgit.Run(t, there, "update-ref", "refs/heads/main", theirs)
-	h.refused(false, "has commits that svc has not, up to "+theirs)
+	h.refused(false, "was rewritten: it is at "+theirs)
 	h.commit("a", "3")
-	h.refused(false, "nothing is pushed")
-	h.git("fetch", "-q", there, "main")
-	h.git("merge", "-q", "--no-edit", "FETCH_HEAD")
-	h.pushed()
+	h.refused(false, "was rewritten")
 
 	other := workspace(t, r) // another server on the same remote
 	other.commit("b", "1")
-	other.refused(false, "has commits that svc has not")
+	other.refused(false, "has other commits than the workspace")
 }
 
 // TestAPushWhoseAnswerGotLost is found again.
@@ -379,4 +398,80 @@ func half(text string) http.HandlerFunc {
 func (h *here) head(ctx context.Context) (id object.ID, err error) {
 	head, err := h.position(ctx)
 	return object.ParseID(head.Commit), err
+}
+
+// clone is a person's clone of the remote.
+func clone(t *testing.T, there string) *here {
+	t.Helper()
+	dir := t.TempDir()
+	realgit.Run(t, dir, "clone", "-q", there, ".")
+	return &here{T: t, dir: dir}
+}
+
+// TestWhatWasCommittedThere comes here with its authors, as it is or merged by item, and what
+// both sides have changed waits.
+func TestWhatWasCommittedThere(t *testing.T) {
+	for name, server := range map[string]func(*testing.T) (*Remote, string){"http": overHTTP, "ssh": overSSH} {
+		t.Run(name, func(t *testing.T) {
+			r, there := server(t)
+			h := workspace(t, r)
+			h.commit("feature-flags/a.json", "1")
+			h.commit("feature-flags/b.json", "1")
+			h.pushed()
+			ada := clone(t, there)
+			ada.git("config", "user.name", "Ada")
+			same := func() {
+				t.Helper()
+				h.pushed()
+				if mine, theirs := h.git("rev-parse", "HEAD"), strings.TrimSpace(realgit.Run(t, there, "rev-parse", "main")); mine != theirs {
+					t.Errorf("here %s, there %s", mine, theirs)
+				}
+				realgit.Run(t, there, "fsck", "--strict", "--no-dangling")
+				h.git("fsck", "--strict", "--no-dangling")
+			}
+			ada.commit("feature-flags/a.json", "2")
+			last := ada.commit("feature-flags/c/d.json", "2")
+			ada.git("push", "-q")
+			same()
+			if h.git("rev-parse", "HEAD") != last {
+				t.Error("nothing had happened here, and there is a merge")
+			}
+
+			h.commit("feature-flags/b.json", "3")
+			h.git("rm", "-q", "svc.json")
+			h.commit("configs/x.json", "3")
+			ada.git("rm", "-q", "feature-flags/c/d.json")
+			last = ada.commit("feature-flags/a.json", "4")
+			ada.git("push", "-q")
+			others := 3 // who commit while it is merged
+			h.before = func() {
+				if others--; others >= 0 {
+					h.commit("configs/y.json", fmt.Sprint(others))
+				}
+			}
+			same()
+			h.before = nil
+			if got := h.git("ls-files"); got != "configs/x.json\nconfigs/y.json\nfeature-flags/a.json\nfeature-flags/b.json" {
+				t.Errorf("files:\n%s", got)
+			}
+			if got := h.git("log", "-1", "--format=%P|%an|%s"); !strings.HasSuffix(got, " "+last+"|svc|Merge what was committed at the remote: 1") {
+				t.Errorf("the merge is %s", got)
+			}
+
+			ada.git("pull", "-q", "--ff-only")
+			ada.git("pull", "-q", "--ff-only", h.dir, "main") // from here too
+			h.commit("feature-flags/a.json", "5")
+			ada.commit("feature-flags/a.json", "6")
+			ada.git("push", "-q")
+			h.refused(false, "changed here and at the remote: feature-flags/a.json. Until that is decided nothing is pushed")
+			h.commit("configs/x.json", "7")
+			h.refused(false, "feature-flags/a.json")
+			ada.git("pull", "-q", "--no-rebase", "-s", "ours", "--no-edit", h.dir, "main")
+			h.git("pull", "-q", "--ff-only", ada.dir, "main") // as a push here
+			same()
+			if got := h.git("show", "HEAD:feature-flags/a.json"); got != "6" {
+				t.Errorf("a is %s", got)
+			}
+		})
+	}
 }

@@ -165,6 +165,7 @@ type gathering struct {
 	objects []pack.Object
 	bytes   int
 	sent    map[object.ID]bool
+	check   bool // refuses what git fsck does, in what others have made
 }
 
 func newGathering(read object.Read) *gathering {
@@ -187,6 +188,12 @@ func (g *gathering) commit(id object.ID) error {
 	c, err := object.DecodeCommit(content)
 	if err != nil {
 		return err
+	}
+	if g.check {
+		object.CheckCommit(content, func(what string) { err = refuse("commit %s: %s", id, what) })
+		if err != nil {
+			return err
+		}
 	}
 	var before object.ID
 	if len(c.Parents) > 0 {
@@ -220,6 +227,12 @@ func (g *gathering) tree(id, before object.ID, depth int) error {
 	entries, err := object.DecodeTree(content)
 	if err != nil {
 		return err
+	}
+	if g.check {
+		object.CheckTree(content, func(name, what string) { err = refuse("%q: %s", name, what) })
+		if err != nil {
+			return err
+		}
 	}
 	there := map[string]object.TreeEntry{}
 	if before != (object.ID{}) {

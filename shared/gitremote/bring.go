@@ -1,0 +1,206 @@
+package gitremote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// bring brings in what was committed at the remote: as it is where nothing has happened here
+// since, and else by a merge.
+func (t *turn) bring(ctx context.Context, tip object.ID) error {
+	common := t.stored.pushed
+	if common == (object.ID{}) {
+		return refuse("the branch %s of the remote has other commits than the workspace, up to %s, and nothing was pushed there before: begin with an empty branch, or with a workspace that was imported from a clone (svc api --import)", t.Branch, tip)
+	}
+	x, err := t.Remote.open(ctx, uploadPack)
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	if x.tip(t.Branch) != tip {
+		return errors.New("the branch moved at the same time")
+	}
+	request := packp.NewUploadPackRequest()
+	request.Wants, request.Haves = []object.ID{tip}, []object.ID{common}
+	if x.refs.Capabilities.Supports(capability.OFSDelta) {
+		if err := request.Capabilities.Set(capability.OFSDelta); err != nil {
+			return err
+		}
+	}
+	objects, remove, err := t.Remote.fetch(ctx, x, request)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	reader := objects.Reader(ctx)
+	defer reader.Close()
+	reader.MaxBlob(maxFile)
+	read := func(id object.ID) (object.Kind, []byte, error) {
+		kind, content, err := t.read(id)
+		if absent(err) {
+			kind, content, err = reader.Read(id)
+		}
+		return kind, content, err
+	}
+	theirs, err := missing(ctx, read, tip, common)
+	if errors.Is(err, errUnrelated) {
+		return refuse("the branch %s of the remote was rewritten: it is at %s, which does not lead to %s that was there. Nothing is taken from there or pushed; push %s there again", t.Branch, tip, common, common)
+	}
+	if err != nil {
+		return err
+	}
+	const tries = 20 // others commit at the same time
+	for range tries {
+		if err = t.take(ctx, read, common, tip, theirs); !errors.Is(err, repository.ErrMoved) {
+			return err
+		}
+	}
+	return err
+}
+
+// take brings in commits that have come, onto the head as it is now.
+func (t *turn) take(ctx context.Context, read object.Read, common, tip object.ID, theirs []object.ID) error {
+	from, err := t.Head(ctx)
+	if err != nil {
+		return err
+	}
+	head := object.ParseID(from.Commit)
+	g := newGathering(read)
+	g.check = true
+	for _, id := range theirs {
+		if err := g.commit(id); err != nil {
+			return fmt.Errorf("what was committed at the remote: %w", err)
+		}
+	}
+	ours, err := missing(ctx, t.read, head, common)
+	if err != nil {
+		return err
+	}
+	to := tip
+	if len(ours) > 0 && !slices.Contains(theirs, head) {
+		for _, id := range ours { // what somebody has from here and pushed there
+			if slices.Contains(theirs, id) {
+				common = id
+			}
+		}
+		if to, err = g.merge(common, head, tip, len(theirs)); err != nil {
+			return err
+		}
+	}
+	made, err := pack.Encode(g.objects)
+	if err != nil {
+		return err
+	}
+	if err := t.Take(ctx, from, to, made, g.reading()); err != nil {
+		return err
+	}
+	now, err := t.Head(ctx)
+	t.head, t.sequence = object.ParseID(now.Commit), now.Sequence
+	return err
+}
+
+// reading reads what was gathered too.
+func (g *gathering) reading() object.Read {
+	made := map[object.ID]pack.Object{}
+	for _, o := range g.objects {
+		made[o.ID] = o
+	}
+	return func(id object.ID) (object.Kind, []byte, error) {
+		if o, ok := made[id]; ok {
+			return o.Kind, o.Content, nil
+		}
+		return g.read(id)
+	}
+}
+
+// merge adds a commit in which both sides are, item by item.
+func (g *gathering) merge(base, ours, theirs object.ID, came int) (object.ID, error) {
+	var trees [3]object.ID
+	for i, id := range []object.ID{base, ours, theirs} {
+		c, err := object.ReadCommit(g.read, id)
+		if err != nil {
+			return id, err
+		}
+		trees[i] = c.Tree
+	}
+	var both []string
+	tree, err := g.mergeTrees("", trees[0], trees[1], trees[2], &both)
+	if err != nil {
+		return tree, err
+	}
+	if len(both) > 0 {
+		slices.Sort(both)
+		const told = 10
+		more := ""
+		if len(both) > told {
+			both, more = both[:told], fmt.Sprintf(" and %d more", len(both)-told)
+		}
+		return tree, refuse("changed here and at the remote: %s%s. Until that is decided nothing is pushed and nothing taken from there: merge commit %s in a clone of svc's repository, and push that to svc", strings.Join(both, ", "), more, theirs)
+	}
+	by := repository.Committer(time.Now())
+	content := object.EncodeCommit(object.Commit{Tree: tree, Parents: []object.ID{ours, theirs}, Author: by, Committer: by,
+		Message: fmt.Sprintf("Merge what was committed at the remote: %d\n", came)})
+	id := object.Hash(object.CommitKind, content)
+	g.add(object.CommitKind, id, content)
+	return id, nil
+}
+
+// mergeTrees is a tree with the changes of both sides since a base, and adds it; zero for an
+// empty one. What both have changed is told.
+func (g *gathering) mergeTrees(path string, base, ours, theirs object.ID, both *[]string) (object.ID, error) {
+	type sides struct{ base, ours, theirs object.TreeEntry }
+	all := map[string]sides{}
+	for i, id := range []object.ID{base, ours, theirs} {
+		if id == (object.ID{}) {
+			continue
+		}
+		entries, err := object.ReadTree(g.read, id)
+		if err != nil {
+			return id, err
+		}
+		for _, e := range entries {
+			s := all[e.Name]
+			*[]*object.TreeEntry{&s.base, &s.ours, &s.theirs}[i] = e
+			all[e.Name] = s
+		}
+	}
+	var entries []object.TreeEntry
+	for name, s := range all {
+		e := s.ours
+		switch {
+		case s.ours == s.theirs || s.theirs == s.base:
+		case s.ours == s.base:
+			e = s.theirs
+		case s.ours.IsFolder() && s.theirs.IsFolder():
+			if !s.base.IsFolder() {
+				s.base = object.TreeEntry{}
+			}
+			merged, err := g.mergeTrees(path+name+"/", s.base.ID, s.ours.ID, s.theirs.ID, both)
+			if err != nil {
+				return merged, err
+			}
+			e.ID = merged
+		default:
+			*both = append(*both, path+name)
+		}
+		if e.ID != (object.ID{}) {
+			entries = append(entries, e)
+		}
+	}
+	if len(entries) == 0 && path != "" {
+		return object.ID{}, nil
+	}
+	id, _ := g.addTree(entries)
+	return id, nil
+}
