@@ -192,7 +192,13 @@ func (g *gathering) mergeTrees(path string, base, ours, theirs object.ID, both *
 			}
 			e.ID = merged
 		default:
-			*both = append(*both, path+name)
+			merged, err := g.mergeFiles(s.base, s.ours, s.theirs)
+			if err != nil {
+				return merged, err
+			}
+			if e.ID = merged; merged == (object.ID{}) {
+				*both = append(*both, path+name)
+			}
 		}
 		if e.ID != (object.ID{}) {
 			entries = append(entries, e)
@@ -202,5 +208,26 @@ func (g *gathering) mergeTrees(path string, base, ours, theirs object.ID, both *
 		return object.ID{}, nil
 	}
 	id, _ := g.addTree(entries)
+	return id, nil
+}
+
+// mergeFiles is a document with the changes of both sides, which it adds; zero where that
+// cannot be.
+func (g *gathering) mergeFiles(base, ours, theirs object.TreeEntry) (none object.ID, err error) {
+	if !strings.HasSuffix(ours.Name, ".json") || !base.IsFile() || !ours.IsFile() || !theirs.IsFile() || ours.Mode != theirs.Mode {
+		return none, nil
+	}
+	var texts [3][]byte
+	for i, e := range []object.TreeEntry{base, ours, theirs} {
+		if texts[i], err = object.ReadAs(g.read, e.ID, object.Blob); err != nil {
+			return none, err
+		}
+	}
+	text, ok := mergeDocuments(texts[0], texts[1], texts[2])
+	if !ok {
+		return none, nil
+	}
+	id := object.Hash(object.Blob, text)
+	g.add(object.Blob, id, text)
 	return id, nil
 }

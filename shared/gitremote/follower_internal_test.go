@@ -458,7 +458,18 @@ func TestWhatWasCommittedThere(t *testing.T) {
 				t.Errorf("the merge is %s", got)
 			}
 
+			const document = `{"key":"e","type":"feature_flag","environments":[{"id":"one","rules":[1]},{"id":"two","rules":[1]}]}`
+			h.commit("feature-flags/e.json", document)
+			same()
 			ada.git("pull", "-q", "--ff-only")
+			h.commit("feature-flags/e.json", strings.Replace(document, "[1]", "[2]", 1))
+			ada.commit("feature-flags/e.json", strings.Replace(document, "[1]}]", "[3]}]", 1))
+			ada.git("push", "-q")
+			same()
+			if got := h.git("show", "HEAD:feature-flags/e.json"); !strings.Contains(got, "[2]") || !strings.Contains(got, "[3]") {
+				t.Errorf("e is %s", got)
+			}
+
 			ada.git("pull", "-q", "--ff-only", h.dir, "main") // from here too
 			h.commit("feature-flags/a.json", "5")
 			ada.commit("feature-flags/a.json", "6")
