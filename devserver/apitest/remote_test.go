@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,12 +31,17 @@ func TestARemoteAcrossKills(t *testing.T) {
 	git := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(realgit.Run(t, dir, "--exec-path")), "git-http-backend"),
 		Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=" + dir}}
 	const token = "t0ken-of-a-remote"
+	var healthy atomic.Bool
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, sent, _ := r.BasicAuth(); sent != token {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		switch rand.N(8) {
+		kind := rand.N(16)
+		if healthy.Load() {
+			kind = 2
+		}
+		switch kind {
 		case 0:
 			w.WriteHeader(http.StatusBadGateway)
 		case 1: // it is done, and nobody hears of it
@@ -113,6 +119,36 @@ func TestARemoteAcrossKills(t *testing.T) {
 	}
 	realgit.Run(t, there, "fsck", "--strict")
 	s.expect(200, fmt.Sprint("basket", theirs), "GET", "/v1/flags/theirs", "")
+
+	healthy.Store(true)
+	// What svc would not take of a push waits there, until it is mended there.
+	bad := filepath.Join(ada.Dir, "feature-flags", "theirs.json")
+	good := must.Get(os.ReadFile(bad))(t)
+	before := realgit.Run(t, s.repository(), "rev-parse", "refs/heads/main")
+	for i, text := range []string{"{", string(good)} {
+		must.Do(t, os.WriteFile(bad, []byte(text), 0o600))
+		for {
+			realgit.Run(t, ada.Dir, "pull", "-q", "--ff-only")
+			realgit.Run(t, ada.Dir, "commit", "-q", "-a", "-m", fmt.Sprint("Round ", i))
+			if _, err := realgit.Try(t, ada.Dir, "push", "-q"); err == nil {
+				break
+			}
+			realgit.Run(t, ada.Dir, "reset", "-q", "--soft", "HEAD^")
+		}
+		s.expect(200, `"changed":true`, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, i != 0))
+		for waited := time.Now().Add(apiload.Patience); ; time.Sleep(50 * time.Millisecond) {
+			if i == 0 && strings.Contains(s.p.Log.String(), "what was committed at the remote is refused: feature-flags/theirs.json:1:") ||
+				i == 1 && realgit.Run(t, s.repository(), "rev-parse", "refs/heads/main") == realgit.Run(t, there, "rev-parse", "main") {
+				break
+			}
+			if time.Now().After(waited) {
+				t.Fatalf("round %d\n%s", i, s.p.Log)
+			}
+		}
+		if i == 0 && strings.Contains(realgit.Run(t, s.repository(), "log", "--format=%s", strings.TrimSpace(before)+"..main"), "Round") {
+			t.Error("a broken document came in")
+		}
+	}
 	if strings.Contains(s.p.Log.String()+s.p.Out.String(), token) {
 		t.Errorf("the token is told: %s%s", s.p.Out, s.p.Log)
 	}

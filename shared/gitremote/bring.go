@@ -106,6 +106,7 @@ func (t *turn) take(ctx context.Context, read object.Read, common, tip object.ID
 		return err
 	}
 	now, err := t.Head(ctx)
+	t.pending = nil
 	t.head, t.sequence = object.ParseID(now.Commit), now.Sequence
 	return err
 }

@@ -64,7 +64,7 @@ const (
 	checkEvery = time.Minute // also when nothing has happened here
 	turnTime   = 30 * time.Minute
 	// A push brings so many commits at most, or so many bytes.
-	maxCommits = 500
+	maxCommits = 1000
 	maxBytes   = 16 << 20
 )
 
@@ -187,7 +187,8 @@ type turn struct {
 	head     object.ID
 	sequence int64
 	at       position
-	names    []string // of the path
+	names    []string    // of the path
+	pending  []object.ID // what is to be pushed on top of at
 }
 
 // step pushes some commits, and reports whether there are more.
@@ -205,20 +206,21 @@ func (t *turn) step(ctx context.Context) (more bool, err error) {
 		x.close()
 		return true, t.bring(ctx, tip)
 	}
-	var pending []object.ID
-	if t.names == nil {
-		pending, err = t.whole(ctx, tip)
-	} else {
-		pending, err = t.below(ctx, tip)
+	switch {
+	case len(t.pending) > 0 && tip == t.at.remote: // as the step before has left it
+	case t.names == nil:
+		t.pending, err = t.whole(ctx, tip)
+	default:
+		t.pending, err = t.below(ctx, tip)
 	}
 	if err != nil {
 		return false, err
 	}
-	if len(pending) == 0 {
+	if len(t.pending) == 0 {
 		return false, t.reached(ctx, t.at)
 	}
 	g := newGathering(t.read)
-	next, err := t.gather(ctx, g, pending)
+	next, n, err := t.gather(ctx, g, t.pending)
 	if err != nil {
 		return false, err
 	}
@@ -232,13 +234,14 @@ func (t *turn) step(ctx context.Context) (more bool, err error) {
 	if err := t.Remote.push(x, t.Branch, tip, next.nextRemote, packed); err != nil {
 		return false, err
 	}
+	t.pending = t.pending[n:]
 	t.at = position{pushed: next.next, sequence: next.nextSequence, remote: next.nextRemote}
 	if t.names != nil {
 		if t.base, err = t.base.prune(t.names); err != nil {
 			return false, err
 		}
 	}
-	return next.next != t.head, t.reached(ctx, t.at)
+	return len(t.pending) > 0, t.reached(ctx, t.at)
 }
 
 // has reports whether a commit is here.
@@ -339,19 +342,20 @@ func (t *turn) line(ctx context.Context) ([]object.ID, error) {
 	return back, nil
 }
 
-// gather takes as many commits as one push brings, and says what they lead to.
-func (t *turn) gather(ctx context.Context, g *gathering, pending []object.ID) (next position, err error) {
+// gather takes as many commits as one push brings, and says what they lead to, and how many
+// they are.
+func (t *turn) gather(ctx context.Context, g *gathering, pending []object.ID) (next position, n int, err error) {
 	next, before := t.at, object.ID{}
 	if t.names != nil && t.at.pushed != (object.ID{}) {
 		c, err := object.ReadCommit(t.read, t.at.pushed)
 		if err != nil {
-			return next, err
+			return next, 0, err
 		}
 		before = c.Tree
 	}
 	for i, id := range pending {
 		if err := ctx.Err(); err != nil {
-			return next, err
+			return next, n, err
 		}
 		if i > 0 && (i == maxCommits || g.bytes > maxBytes) {
 			break
@@ -366,8 +370,9 @@ func (t *turn) gather(ctx context.Context, g *gathering, pending []object.ID) (n
 			before = c.Tree
 		}
 		if err != nil {
-			return next, fmt.Errorf("reading what is to be pushed: %w", err)
+			return next, n, fmt.Errorf("reading what is to be pushed: %w", err)
 		}
+		n++
 	}
-	return next, nil
+	return next, n, nil
 }
