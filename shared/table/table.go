@@ -52,6 +52,8 @@ type Table interface {
 	// GetAt is Get and tells the time by the table's own clock, which is zero when the
 	// answer does not tell it.
 	GetAt(ctx context.Context, keys []Key, only ...string) ([]Row, time.Time, error)
+	// GetOne is GetAt of one row, nil when it is not there.
+	GetOne(ctx context.Context, key Key, only ...string) (Attributes, time.Time, error)
 	// Query calls each for the rows of a partition, in the order of their sort keys,
 	// until there are no more or it says so.
 	Query(ctx context.Context, q Query, each func(Row) (more bool, err error)) error

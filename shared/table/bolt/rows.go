@@ -55,6 +55,15 @@ func (t *Table) GetAt(ctx context.Context, keys []table.Key, only ...string) ([]
 	return found, time.Now(), err
 }
 
+// GetOne implements table.Table.
+func (t *Table) GetOne(ctx context.Context, key table.Key, only ...string) (table.Attributes, time.Time, error) {
+	found, now, err := t.GetAt(ctx, []table.Key{key}, only...)
+	if err != nil || len(found) == 0 {
+		return nil, now, err
+	}
+	return found[0].Attributes, now, nil
+}
+
 // Query implements table.Table.
 func (t *Table) Query(ctx context.Context, q table.Query, each func(table.Row) (bool, error)) error {
 	prefix := []byte(q.Partition + "\x00")

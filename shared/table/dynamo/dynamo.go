@@ -25,10 +25,14 @@ type Table struct{ db *dynamo.Table }
 var _ table.Table = (*Table)(nil)
 
 // New is about a table of a name. How often a request is tried is decided here, whatever
-// the client says.
+// the client says. A table that is lost may be restored, so that callers are told to come
+// again.
 func New(client *dynamodb.Client, name string) *Table {
-	return &Table{dynamo.New(client, name, table.ErrBusy)}
+	return &Table{dynamo.New(client, name, table.ErrBusy).WhenLost(table.ErrBusy)}
 }
+
+// Create makes the table, unless it is there, and waits until it can be used.
+func (t *Table) Create(ctx context.Context) error { return t.db.Create(ctx) }
 
 const reading, writing = "reading rows", "writing rows"
 
@@ -53,6 +57,15 @@ func (t *Table) GetAt(ctx context.Context, keys []table.Key, only ...string) ([]
 		found[i] = rowOf(item)
 	}
 	return found, now, nil
+}
+
+// GetOne implements table.Table.
+func (t *Table) GetOne(ctx context.Context, key table.Key, only ...string) (table.Attributes, time.Time, error) {
+	item, now, err := t.db.Get(ctx, reading, keyOf(key), withKey(only)...)
+	if err != nil || item == nil {
+		return nil, now, err
+	}
+	return rowOf(item).Attributes, now, nil
 }
 
 // withKey adds the key to the attributes that are asked for; none is all.

@@ -117,6 +117,11 @@ func testOnly(w world) {
 	if want := []table.Row{{Key: key("p", "s"), Attributes: table.Attributes{"b": table.Number(2)}}}; err != nil || !reflect.DeepEqual(rows, want) {
 		w.Errorf("%v, %v, want %v", rows, err, want)
 	}
+	one, _, err := w.GetOne(w.Context(), key("p", "s"), "a")
+	none, _, missing := w.GetOne(w.Context(), key("p", "none"))
+	if want := (table.Attributes{"a": table.Number(1)}); err != nil || missing != nil || none != nil || !reflect.DeepEqual(one, want) {
+		w.Errorf("%v, %v; %v, %v", one, err, none, missing)
+	}
 	if now.Before(before) || now.After(before.Add(2*time.Minute)) {
 		w.Errorf("by the table's clock it is %v", now)
 	}
