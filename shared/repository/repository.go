@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -204,7 +205,7 @@ var (
 	ErrAbsent = errors.New("the file is not in that commit")
 	// ErrBusy: the storage is overloaded or locked by someone else; nothing
 	// was written, and the same request may succeed later.
-	ErrBusy = errors.New("the storage is busy")
+	ErrBusy = table.ErrBusy
 	// ErrFailed: the storage refuses for good, and asking again would change
 	// nothing: a permission is missing, for example. Nothing was written.
 	ErrFailed = errors.New("the storage refuses the request")

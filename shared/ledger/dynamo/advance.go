@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
 const (
@@ -27,7 +25,7 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 }
 
 // advance moves the head over commits, and makes other changes in the same step.
-func (l *Ledger) advance(ctx context.Context, from repository.Head, chain []repository.Commit, turn string, beside []dynamo.Write) (repository.Head, error) {
+func (l *Ledger) advance(ctx context.Context, from repository.Head, chain []repository.Commit, turn string, beside []table.Write) (repository.Head, error) {
 	to, size := from, int64(0)
 	var all []written
 	var rows []item
@@ -40,7 +38,7 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, chain []repo
 		to = next(to, c, w)
 		all, rows, size = append(all, w), append(rows, w.transaction(false)...), size+w.size
 		for _, i := range w.items {
-			size += sizeOf(i)
+			size += int64(i.Size())
 		}
 		if c.Once != nil {
 			beside = append(beside, l.onceRow(to, c.Once))
@@ -50,7 +48,7 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, chain []repo
 	to.Turn = turn
 	c, w := chain[len(chain)-1], all[len(all)-1]
 	c.Sequence = to.Sequence
-	large := len(w.rest) > 0 || 1+len(rows)+len(beside) > dynamo.MaxWrites || size > maxBytes
+	large := len(w.rest) > 0 || 1+len(rows)+len(beside) > table.MaxWrites || size > maxBytes
 	switch {
 	case !large:
 		return l.move(ctx, from, to, c, rows, beside)
@@ -67,12 +65,12 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, chain []repo
 		// Best effort: rows that stay marked are looked up when they are read.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirming)
 		defer cancel()
-		if l.unmark(ctx, w.items) == nil {
-			_ = l.table.db.DeleteAll(ctx, []item{note})
+		if l.unmark(ctx, keysOf(w.items)) == nil {
+			_ = l.table.db.Batch(ctx, removals([]table.Key{note.Key}))
 		}
 	case errors.Is(err, repository.ErrMoved):
 		// A sweep may have taken the note while rows were still being written.
-		_ = l.table.db.PutAll(ctx, []item{note})
+		_ = l.table.db.Batch(ctx, puts([]item{note}))
 	}
 	return head, err
 }
@@ -86,24 +84,24 @@ func (w written) transaction(large bool) []item {
 }
 
 // move moves the head to a commit, writes rows with it, and makes other changes.
-func (l *Ledger) move(ctx context.Context, from, to repository.Head, c repository.Commit, rows []item, beside []dynamo.Write) (repository.Head, error) {
+func (l *Ledger) move(ctx context.Context, from, to repository.Head, c repository.Commit, rows []item, beside []table.Write) (repository.Head, error) {
 	const what = "moving the head"
-	writes := []dynamo.Write{l.headUpdate(from, to)}
+	writes := []table.Write{l.headUpdate(from, to)}
 	for _, i := range rows {
-		writes = append(writes, l.table.db.Put(i))
+		writes = append(writes, put(i))
 	}
-	err := l.table.db.Transact(ctx, what, append(writes, beside...)...)
+	err := l.table.db.Transact(ctx, append(writes, beside...)...)
 	switch {
 	case err == nil:
 		return to, nil
-	case errors.Is(err, dynamo.ErrRefused):
+	case errors.Is(err, table.ErrRefused):
 		head, lookup := l.refused(ctx, from, c, err)
-		if lookup != nil && errors.Is(err, dynamo.ErrUnknown) && !errors.Is(lookup, repository.ErrMoved) {
+		if lookup != nil && errors.Is(err, table.ErrUnknown) && !errors.Is(lookup, repository.ErrMoved) {
 			// That the lookup was busy does not say that nothing was written.
-			lookup = fmt.Errorf("%s: %w: %v", what, dynamo.ErrUnknown, lookup)
+			lookup = fmt.Errorf("%s: %w: %v", what, table.ErrUnknown, lookup)
 		}
 		return head, lookup
-	case !errors.Is(err, dynamo.ErrUnknown) && !errors.Is(err, repository.ErrBusy):
+	case !errors.Is(err, table.ErrUnknown) && !errors.Is(err, repository.ErrBusy):
 		err = fmt.Errorf("%w: %w", repository.ErrFailed, err)
 	}
 	return repository.Head{}, err
@@ -111,20 +109,20 @@ func (l *Ledger) move(ctx context.Context, from, to repository.Head, c repositor
 
 // headUpdate moves a head on condition that it is still there. A refusal
 // brings the head that is there instead.
-func (l *Ledger) headUpdate(from, to repository.Head) dynamo.Write {
-	set, was := item{}, item{}
-	putHead(set, to)
+func (l *Ledger) headUpdate(from, to repository.Head) table.Write {
+	moved, was := table.Attributes{}, table.Attributes{}
+	putHead(moved, to)
 	putHead(was, from)
 	if to.Turn != from.Turn {
-		set["turn"] = dynamo.Text(to.Turn)
+		moved["turn"] = table.Text(to.Turn)
 	}
-	was["access"] = dynamo.Number(from.Access)
-	still := []dynamo.If{isNumber("fence", from.Fence), l.table.isOurs()}
+	was["access"] = table.Number(from.Access)
+	still := []table.Condition{isNumber("fence", from.Fence), l.table.isOurs()}
 	for _, name := range []string{"commit", "sequence", "access", "index", "baseName"} {
-		still = append(still, dynamo.Is(name, was[name]))
+		still = append(still, table.Is(name, was[name]))
 	}
-	w := l.table.db.Update(headKey(l.workspace), dynamo.Set(set), still...)
-	w.Update.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	w := set(headKey(l.workspace), moved, still...)
+	w.Tell = true
 	return w
 }
 
@@ -142,11 +140,11 @@ func (l *Ledger) refused(ctx context.Context, from repository.Head, c repository
 	case sameLine && now.Sequence <= from.Sequence+1:
 		return repository.Head{}, repository.ErrMoved
 	}
-	row, _, err := l.table.db.Get(ctx, "looking for a commit", dynamo.Key(l.rows(now.Index).ids(), c.SHA))
+	row, _, err := l.table.db.GetOne(ctx, keyOf(l.rows(now.Index).ids(), c.SHA))
 	if err != nil {
 		return repository.Head{}, err
 	}
-	sequence := dynamo.NumberOf(row, "n")
+	sequence := row.Number("n")
 	if row == nil || sequence > now.Sequence {
 		return repository.Head{}, repository.ErrMoved
 	}
@@ -159,8 +157,8 @@ func (l *Ledger) refused(ctx context.Context, from repository.Head, c repository
 
 // oldHead is the head that a refused transaction has found.
 func (l *Ledger) oldHead(ctx context.Context, cause error) (repository.Head, error) {
-	if reasons := dynamo.Refusals(cause); len(reasons) > 0 {
-		if i := reasons[0].Item; i["commit"] != nil && i["access"] != nil {
+	if refused, told := errors.AsType[*table.Refused](cause); told {
+		if i := refused.Found[0]; i["commit"] != nil && i["access"] != nil {
 			return headOf(i), l.table.check(l.workspace, i)
 		}
 	}
@@ -174,16 +172,16 @@ func (l *Ledger) prepare(ctx context.Context, from repository.Head, c repository
 	note = l.noted(pendingSort(from.Index, c.SHA), from.Fence)
 	var paths []string
 	for _, i := range w.items {
-		paths = append(paths, strings.TrimPrefix(dynamo.TextOf(i, dynamo.HashKey), l.rows(from.Index).item("")))
-		i["u"], i["f"] = dynamo.Bool(true), dynamo.Number(from.Fence)
+		paths = append(paths, strings.TrimPrefix(i.Partition, l.rows(from.Index).item("")))
+		i.Attributes["u"], i.Attributes["f"] = table.Truth(true), table.Number(from.Fence)
 	}
 	for _, i := range w.rest {
-		i["f"] = dynamo.Number(from.Fence)
+		i.Attributes["f"] = table.Number(from.Fence)
 	}
-	note["c"] = dynamo.Bytes(zip().EncodeAll([]byte(strings.Join(paths, "\x00")), nil))
-	note["n"] = dynamo.Number(c.Sequence)
-	if err := l.table.db.PutAll(ctx, []item{note}); err != nil {
-		return nil, err
+	note.Attributes["c"] = table.Bytes(zip().EncodeAll([]byte(strings.Join(paths, "\x00")), nil))
+	note.Attributes["n"] = table.Number(c.Sequence)
+	if err := l.table.db.Batch(ctx, puts([]item{note})); err != nil {
+		return note, err
 	}
-	return note, l.table.db.PutAll(ctx, slices.Concat(w.items, w.rest))
+	return note, l.table.db.Batch(ctx, puts(slices.Concat(w.items, w.rest)))
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
 // Captured is what a workspace was at one moment: its head, its record, and its
@@ -55,7 +55,7 @@ func (t *Table) Capture(ctx context.Context, ws access.ID) (Captured, error) {
 			c := Captured{Workspace: workspaceOf(ws, head), Head: headOf(head), Principals: []json.RawMessage{}, Keys: []json.RawMessage{}}
 			for _, i := range rows {
 				list := &c.Keys
-				if strings.HasPrefix(dynamo.TextOf(i, dynamo.RangeKey), "principal/") {
+				if strings.HasPrefix(i.Sort, "principal/") {
 					list = &c.Principals
 				}
 				if err := appendDoc(list, i); err != nil {
@@ -64,7 +64,7 @@ func (t *Table) Capture(ctx context.Context, ws access.ID) (Captured, error) {
 			}
 			return c, nil
 		}
-		if err := t.db.Again(ctx, readingAccess, attempt, errMoving); err != nil {
+		if err := again(ctx, attempt, errMoving); err != nil {
 			return Captured{}, err
 		}
 	}
@@ -74,37 +74,37 @@ const readingAccess = "reading keys and principals"
 
 // readAccess reads the rows of keys and principals, in the order in which these were made.
 func (t *Table) readAccess(ctx context.Context, ws access.ID) (rows []item, err error) {
-	q := dynamo.Query{Partition: accessPartition(ws), Low: "key/", High: "principal0"}
-	err = t.db.Query(ctx, readingAccess, q, func(i item) (bool, error) {
+	q := table.Query{Partition: accessPartition(ws), Low: "key/", High: "principal0"}
+	err = t.db.Query(ctx, q, func(i item) (bool, error) {
 		rows = append(rows, i)
 		return true, nil
 	})
-	slices.SortStableFunc(rows, func(a, b item) int { return cmp.Compare(dynamo.NumberOf(a, "made"), dynamo.NumberOf(b, "made")) })
+	slices.SortStableFunc(rows, func(a, b item) int { return cmp.Compare(a.Number("made"), b.Number("made")) })
 	return rows, err
 }
 
 // areOf reports whether rows are as a head tells that was read after them.
-func areOf(head item, rows []item) (bool, error) {
+func areOf(head table.Attributes, rows []item) (bool, error) {
 	recent, err := recentOf(head)
 	if err != nil {
 		return false, err
 	}
 	byID := map[string]item{}
 	for _, i := range rows {
-		_, id, _ := strings.Cut(dynamo.TextOf(i, dynamo.RangeKey), "/")
-		if byID[id] = i; dynamo.NumberOf(i, "version") > dynamo.NumberOf(head, "access") {
+		_, id, _ := strings.Cut(i.Sort, "/")
+		if byID[id] = i; i.Number("version") > head.Number("access") {
 			return false, nil
 		}
 	}
-	return !slices.ContainsFunc(recent, func(c change) bool { return !c.shows(byID[string(c.ID)]) }), nil
+	return !slices.ContainsFunc(recent, func(c change) bool { return !c.shows(byID[string(c.ID)].Attributes) }), nil
 }
 
 // EachAudit calls for the entries of the audit trail up to an access version, oldest
 // first, as they are stored.
 func (t *Table) EachAudit(ctx context.Context, ws access.ID, version int64, each func(doc []byte) error) error {
-	q := dynamo.Query{Partition: auditPartition(ws), Low: "0", High: auditSort(version)}
-	return t.db.Query(ctx, "reading the audit trail", q, func(i item) (bool, error) {
-		return true, each([]byte(dynamo.TextOf(i, "doc")))
+	q := table.Query{Partition: auditPartition(ws), Low: "0", High: auditSort(version)}
+	return t.db.Query(ctx, q, func(i item) (bool, error) {
+		return true, each([]byte(i.Text("doc")))
 	})
 }
 

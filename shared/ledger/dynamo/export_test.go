@@ -1,4 +1,4 @@
 package dynamo
 
-// OpenAttributes are openAttributes.
-var OpenAttributes = openAttributes
+// OpenAttributes are openAttributes, and the key that comes with them.
+var OpenAttributes = append([]string{"pk", "sk"}, openAttributes...)

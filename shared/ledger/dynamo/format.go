@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
 // Format is the format in which this version stores a workspace. The head of
@@ -22,9 +19,9 @@ const Format = 1
 
 // checkFormat refuses the head of a workspace that a newer version has stored.
 // What is no number of a format that is known is one that is not.
-func checkFormat(ws access.ID, head item) error {
+func checkFormat(ws access.ID, head table.Attributes) error {
 	stored, named := head["format"]
-	if format := dynamo.NumberOf(head, "format"); !named || format >= 1 && format <= Format && textOfNumber(stored) == strconv.FormatInt(format, 10) {
+	if format := head.Number("format"); !named || format >= 1 && format <= Format && textOfNumber(stored) == strconv.FormatInt(format, 10) {
 		return nil
 	}
 	if named && textOfNumber(stored) == strconv.Itoa(unfinished) {
@@ -36,17 +33,20 @@ func checkFormat(ws access.ID, head item) error {
 
 // isKnownFormat keeps from changing a workspace whose format has become a newer
 // one since its head was read.
-func isKnownFormat() dynamo.If {
-	format := expression.Name("format")
-	return format.AttributeNotExists().Or(format.Between(expression.Value(1), expression.Value(Format)))
+func isKnownFormat() table.Condition {
+	known := []table.Condition{table.Lacks("format")}
+	for n := range int64(Format) {
+		known = append(known, table.Is("format", table.Number(n+1)))
+	}
+	return table.Any(known...)
 }
 
-// isNumber is dynamo.Is for a number that rows have lacked: none is 0.
-func isNumber(name string, n int64) dynamo.If {
+// isNumber is table.Is for a number that rows have lacked: none is 0.
+func isNumber(name string, n int64) table.Condition {
 	if n == 0 {
-		return dynamo.Missing(name).Or(dynamo.Is(name, dynamo.Number(0)))
+		return table.Any(table.Lacks(name), table.Is(name, table.Number(0)))
 	}
-	return dynamo.Is(name, dynamo.Number(n))
+	return table.Is(name, table.Number(n))
 }
 
 // unfinished is the format of a workspace that is being restored. There is none such, so
@@ -64,27 +64,30 @@ func (hidden) Error() string   { return "" }
 func (h hidden) Unwrap() error { return h.error }
 
 // check refuses the head of a workspace that must not be used through this table.
-func (t *Table) check(ws access.ID, head item) error {
+func (t *Table) check(ws access.ID, head table.Attributes) error {
 	switch {
 	case t.restoring == "":
 		return checkFormat(ws, head)
-	case dynamo.TextOf(head, restoringName) != t.restoring:
+	case head.Text(restoringName) != t.restoring:
 		return fmt.Errorf("workspace %s: %w", ws, ErrRestored)
 	}
 	return nil
 }
 
 // isOurs is check as a condition of a change of the head.
-func (t *Table) isOurs() dynamo.If {
+func (t *Table) isOurs() table.Condition {
 	if t.restoring == "" {
 		return isKnownFormat()
 	}
-	return dynamo.Is(restoringName, dynamo.Text(t.restoring))
+	return table.Is(restoringName, table.Text(t.restoring))
 }
 
-func textOfNumber(v types.AttributeValue) string {
-	if n, ok := v.(*types.AttributeValueMemberN); ok {
-		return n.Value
+func textOfNumber(v table.Value) string {
+	switch v := v.(type) {
+	case table.Number:
+		return strconv.FormatInt(int64(v), 10)
+	case table.Foreign:
+		return string(v)
 	}
 	return ""
 }

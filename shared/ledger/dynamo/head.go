@@ -10,45 +10,45 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
-func headOf(i item) repository.Head {
+func headOf(i table.Attributes) repository.Head {
 	h := repository.Head{
-		Commit: dynamo.TextOf(i, "commit"), Sequence: dynamo.NumberOf(i, "sequence"),
-		Access: dynamo.NumberOf(i, "access"), Fence: dynamo.NumberOf(i, "fence"), Index: dynamo.TextOf(i, "index"),
+		Commit: i.Text("commit"), Sequence: i.Number("sequence"),
+		Access: i.Number("access"), Fence: i.Number("fence"), Index: i.Text("index"),
 		Base: repository.Base{
-			Name: dynamo.TextOf(i, "baseName"), Sequence: dynamo.NumberOf(i, "baseSequence"),
-			Follow: dynamo.NumberOf(i, "baseFollow"), Bytes: dynamo.NumberOf(i, "baseBytes"),
+			Name: i.Text("baseName"), Sequence: i.Number("baseSequence"),
+			Follow: i.Number("baseFollow"), Bytes: i.Number("baseBytes"),
 		},
-		Turn: dynamo.TextOf(i, "turn"),
+		Turn: i.Text("turn"),
 	}
 	// A version of svc that knows no versions leaves those of an earlier commit.
-	if told, of := strings.CutPrefix(string(dynamo.BytesOf(i, "versions")), h.Commit+" "); of {
+	if told, of := strings.CutPrefix(string(i.Bytes("versions")), h.Commit+" "); of {
 		h.Versions = told
 	}
 	return h
 }
 
 // putHead puts what a write changes of a head into a row or an update.
-func putHead(i item, h repository.Head) {
-	i["commit"], i["sequence"], i["index"] = dynamo.Text(h.Commit), dynamo.Number(h.Sequence), dynamo.Text(h.Index)
-	i["baseName"], i["baseSequence"] = dynamo.Text(h.Base.Name), dynamo.Number(h.Base.Sequence)
-	i["baseFollow"], i["baseBytes"] = dynamo.Number(h.Base.Follow), dynamo.Number(h.Base.Bytes)
-	i["versions"] = dynamo.Bytes([]byte(h.Commit + " " + h.Versions))
+func putHead(i table.Attributes, h repository.Head) {
+	i["commit"], i["sequence"], i["index"] = table.Text(h.Commit), table.Number(h.Sequence), table.Text(h.Index)
+	i["baseName"], i["baseSequence"] = table.Text(h.Base.Name), table.Number(h.Base.Sequence)
+	i["baseFollow"], i["baseBytes"] = table.Number(h.Base.Follow), table.Number(h.Base.Bytes)
+	i["versions"] = table.Bytes([]byte(h.Commit + " " + h.Versions))
 }
 
-func workspaceOf(id access.ID, i item) access.Workspace {
+func workspaceOf(id access.ID, i table.Attributes) access.Workspace {
 	return access.Workspace{
-		ID: string(id), Name: dynamo.TextOf(i, "name"), Secret: dynamo.BytesOf(i, "secret"),
-		BillingInactive: dynamo.BoolOf(i, "billingInactive"), Provisioning: dynamo.BoolOf(i, "provisioning"),
+		ID: string(id), Name: i.Text("name"), Secret: i.Bytes("secret"),
+		BillingInactive: i.Truth("billingInactive"), Provisioning: i.Truth("provisioning"),
 	}
 }
 
-func putWorkspace(i item, w access.Workspace) {
-	i["name"], i["secret"] = dynamo.Text(w.Name), dynamo.Bytes(w.Secret)
-	i["billingInactive"], i["provisioning"] = dynamo.Bool(w.BillingInactive), dynamo.Bool(w.Provisioning)
+func putWorkspace(i table.Attributes, w access.Workspace) {
+	i["name"], i["secret"] = table.Text(w.Name), table.Bytes(w.Secret)
+	i["billingInactive"], i["provisioning"] = table.Truth(w.BillingInactive), table.Truth(w.Provisioning)
 }
 
 // change is a principal or a key whose row was written at an access version.
@@ -63,16 +63,16 @@ type change struct {
 }
 
 // shows reports whether a row is as the change left it, or as a later one did; nil is none.
-func (c change) shows(row item) bool {
+func (c change) shows(row table.Attributes) bool {
 	if c.Gone {
 		return row == nil
 	}
-	return dynamo.NumberOf(row, "version") >= c.Version
+	return row.Number("version") >= c.Version
 }
 
-func recentOf(i item) ([]change, error) {
+func recentOf(i table.Attributes) ([]change, error) {
 	var recent []change
-	if s := dynamo.TextOf(i, "recent"); s != "" {
+	if s := i.Text("recent"); s != "" {
 		if err := json.Unmarshal([]byte(s), &recent); err != nil {
 			return nil, fmt.Errorf("%w: recent changes of the head: %w", errRow, err)
 		}
@@ -102,7 +102,7 @@ func unexpired(recent []change, now time.Time) []change {
 // secret of the head. template.yaml lets functions that need no secret read
 // these and no others.
 var openAttributes = []string{
-	dynamo.HashKey, dynamo.RangeKey, "name", "billingInactive", "provisioning",
+	"name", "billingInactive", "provisioning",
 	"commit", "sequence", "access", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "fence", "format", "versions", "turn",
 	"recent", "doc", "version",
 }
@@ -115,7 +115,7 @@ func (t *Table) Authenticate(ctx context.Context, key access.Key, once string) (
 // FindKey implements control.KeyFinder: one read more, as the id of a key does not
 // say whose it is.
 func (t *Table) FindKey(ctx context.Context, workspace, id access.ID) (control.Entry, error) {
-	found, _, err := t.db.GetAll(ctx, authenticating, []item{accessKeyKey(workspace, id)}, t.attributes...)
+	found, _, err := t.db.GetAt(ctx, []table.Key{accessKeyKey(workspace, id)}, t.attributes...)
 	if err != nil {
 		return control.Entry{}, err
 	}
@@ -123,7 +123,7 @@ func (t *Table) FindKey(ctx context.Context, workspace, id access.ID) (control.E
 		return control.Entry{}, access.ErrNotFound
 	}
 	var record access.KeyRecord
-	if err := decodeDoc(found[0], &record); err != nil {
+	if err := decodeDoc(found[0].Attributes, &record); err != nil {
 		return control.Entry{}, err
 	}
 	return t.entry(ctx, workspace, record.PrincipalID, id, "")
@@ -137,7 +137,7 @@ func (t *Table) entry(ctx context.Context, workspace, principal, key access.ID, 
 		if err != nil || !torn {
 			return e, err
 		}
-		if err := t.db.Again(ctx, authenticating, attempt, errTorn); err != nil {
+		if err := again(ctx, attempt, errTorn); err != nil {
 			return control.Entry{}, err
 		}
 	}
@@ -150,19 +150,19 @@ var errTorn = errors.New("the key or its principal is being changed")
 // authenticate is torn when the rows of the key and the principal may be older than
 // the head: whatever they allow may be over.
 func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID, once string) (e control.Entry, torn bool, err error) {
-	wanted := []item{headKey(ws), principalKey(ws, principal), accessKeyKey(ws, key)}
+	wanted := []table.Key{headKey(ws), principalKey(ws, principal), accessKeyKey(ws, key)}
 	if once != "" {
 		wanted = append(wanted, onceKey(ws, once))
 	}
-	found, now, err := t.db.GetAll(ctx, authenticating, wanted, t.attributes...)
+	found, now, err := t.db.GetAt(ctx, wanted, t.attributes...)
 	if err != nil {
 		return e, false, err
 	}
-	var read [4]item
+	var read [4]table.Attributes
 	for n, key := range wanted {
 		for _, i := range found {
-			if dynamo.TextOf(i, dynamo.HashKey) == dynamo.TextOf(key, dynamo.HashKey) && dynamo.TextOf(i, dynamo.RangeKey) == dynamo.TextOf(key, dynamo.RangeKey) {
-				read[n] = i
+			if i.Key == key {
+				read[n] = i.Attributes
 			}
 		}
 	}
@@ -197,9 +197,9 @@ func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID, 
 }
 
 // decodeDoc reads a principal or a key.
-func decodeDoc(i item, to any) error {
-	if err := json.Unmarshal([]byte(dynamo.TextOf(i, "doc")), to); err != nil {
-		return fmt.Errorf("%w: %s", errRow, dynamo.TextOf(i, dynamo.RangeKey))
+func decodeDoc(i table.Attributes, to any) error {
+	if err := json.Unmarshal([]byte(i.Text("doc")), to); err != nil {
+		return fmt.Errorf("%w: the document of a principal or a key", errRow)
 	}
 	return nil
 }

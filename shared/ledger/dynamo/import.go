@@ -9,12 +9,12 @@ import (
 	"slices"
 	"time"
 
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/served"
+	"svc.example/svc/shared/table"
 )
 
 // ImportOptions say how a history is made into rows.
@@ -165,7 +165,7 @@ func (l *Ledger) put(ctx context.Context, all []written) error {
 		others = append(append(others, w.id), w.items...)
 	}
 	for _, rows := range [][]item{logs, parts, others} {
-		if err := l.table.db.PutAll(ctx, rows); err != nil {
+		if err := l.table.db.Batch(ctx, puts(rows)); err != nil {
 			return err
 		}
 	}
@@ -193,7 +193,7 @@ type filler struct {
 // that would show them. number gives the first commit's sequence.
 func (l *Ledger) fill(ctx context.Context, objects revwalk.Reader, commit string, number func(commits int) int64, o ImportOptions) (repository.Head, error) {
 	f := &filler{Ledger: l, rows: l.rows(newIndex()), options: o, trees: revwalk.NewTrees(objects), touches: newTouches()}
-	if err := l.table.db.PutAll(ctx, []item{l.noted(f.rows.index, o.Fence)}); err != nil {
+	if err := l.table.db.Batch(ctx, puts([]item{l.noted(f.rows.index, o.Fence)})); err != nil {
 		return repository.Head{}, err
 	}
 	way := revwalk.Walk[repository.Commit]{
@@ -223,8 +223,8 @@ func (l *Ledger) fill(ctx context.Context, objects revwalk.Reader, commit string
 // noted is the note that rows were begun by a writer who had read a fence, or that no
 // head names them any more.
 func (l *Ledger) noted(name string, fence int64) item {
-	i := dynamo.Key(indexPartition(l.workspace), name)
-	i["f"] = dynamo.Number(fence)
+	i := rowOf(keyOf(indexPartition(l.workspace), name))
+	i.Attributes["f"] = table.Number(fence)
 	return i
 }
 
@@ -307,7 +307,7 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 	if err != nil {
 		return to, err
 	}
-	versions, briefs := served.Stored(snapshot, dynamo.BytesOf(row, "secret"), time.Now())
+	versions, briefs := served.Stored(snapshot, row.Bytes("secret"), time.Now())
 	name, content, err := repository.EncodeSnapshot(snapshot, briefs)
 	if err != nil {
 		return to, err
@@ -327,14 +327,14 @@ func (l *Ledger) swap(ctx context.Context, from, to repository.Head, packs []str
 	if to.Commit == from.Commit && to.Versions == "" {
 		to.Versions = from.Versions
 	}
-	err := l.table.db.Transact(ctx, "naming the new rows", l.headUpdate(from, to),
-		l.table.db.Put(l.noted(from.Index, from.Fence)),
-		l.table.db.Delete(dynamo.Key(indexPartition(l.workspace), to.Index)),
-		l.table.db.Update(packsKey(l.workspace), dynamo.Set(listing(packs, through))))
+	err := l.table.db.Transact(ctx, l.headUpdate(from, to),
+		put(l.noted(from.Index, from.Fence)),
+		remove(keyOf(indexPartition(l.workspace), to.Index)),
+		set(packsKey(l.workspace), listing(packs, through)))
 	if err == nil {
 		return to, nil
 	}
-	if !errors.Is(err, dynamo.ErrRefused) {
+	if !errors.Is(err, table.ErrRefused) {
 		return repository.Head{}, err
 	}
 	now, err := l.Head(ctx)
@@ -343,7 +343,7 @@ func (l *Ledger) swap(ctx context.Context, from, to repository.Head, packs []str
 	}
 	if now.Index != to.Index {
 		// A sweep may have taken the note while rows were still being written.
-		return repository.Head{}, errors.Join(repository.ErrMoved, l.table.db.PutAll(ctx, []item{l.noted(to.Index, from.Fence)}))
+		return repository.Head{}, errors.Join(repository.ErrMoved, l.table.db.Batch(ctx, puts([]item{l.noted(to.Index, from.Fence)})))
 	}
 	return now, nil
 }

@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/table"
 )
 
 // Keys authenticates as its Table does, and remembers keys and their principals. Of
@@ -66,12 +67,12 @@ func (k *Keys) Authenticate(ctx context.Context, key access.Key, once string) (c
 
 // headAlone reads what the head of a workspace tells.
 func (t *Table) headAlone(ctx context.Context, ws access.ID) (control.Entry, error) {
-	found, now, err := t.db.GetAll(ctx, authenticating, []item{headKey(ws)}, t.attributes...)
+	found, now, err := t.db.GetAt(ctx, []table.Key{headKey(ws)}, t.attributes...)
 	if err != nil {
 		return control.Entry{}, err
 	}
 	if len(found) == 0 {
 		return control.Entry{}, access.ErrNotFound
 	}
-	return control.Entry{Workspace: workspaceOf(ws, found[0]), Head: headOf(found[0]), Now: now}, checkFormat(ws, found[0])
+	return control.Entry{Workspace: workspaceOf(ws, found[0].Attributes), Head: headOf(found[0].Attributes), Now: now}, checkFormat(ws, found[0].Attributes)
 }

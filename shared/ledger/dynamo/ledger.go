@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
 // Ledger is the head and the history of one workspace. It implements
@@ -29,11 +30,11 @@ func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 }
 
 // headRow reads some attributes of a head, or all. It also tells the table's own time.
-func (t *Table) headRow(ctx context.Context, ws access.ID, attributes ...string) (item, time.Time, error) {
+func (t *Table) headRow(ctx context.Context, ws access.ID, attributes ...string) (table.Attributes, time.Time, error) {
 	if t.restoring != "" {
 		attributes = nil
 	}
-	i, now, err := t.db.Get(ctx, "reading the head", headKey(ws), attributes...)
+	i, now, err := t.db.GetOne(ctx, headKey(ws), attributes...)
 	switch {
 	case err != nil:
 	case i == nil:

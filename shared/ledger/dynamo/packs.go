@@ -9,12 +9,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/table"
 )
 
 // merged is the packs that hold the first commits of the history, up to a
@@ -25,7 +23,7 @@ type merged struct {
 	// generation counts the compactions that were taken in. A row says which
 	// one placed it, so that one that was held up does not undo a later one's.
 	generation int64
-	row        item // as it was read; nil: there is none
+	row        table.Attributes // as it was read; nil: there is none
 }
 
 // maxListed is how many packs a row can list: an item holds 400 KB. Tests list fewer.
@@ -43,18 +41,18 @@ func listable(packs []string) error {
 }
 
 // listing is what names the packs in the row.
-func listing(packs []string, through int64) item {
+func listing(packs []string, through int64) table.Attributes {
 	list, _ := json.Marshal(slices.Sorted(slices.Values(packs))) // strings
-	return item{"list": dynamo.Text(string(list)), "n": dynamo.Number(through)}
+	return table.Attributes{"list": table.Text(string(list)), "n": table.Number(through)}
 }
 
 func (l *Ledger) merged(ctx context.Context) (merged, error) {
-	i, _, err := l.table.db.Get(ctx, "reading the packs", packsKey(l.workspace))
+	i, _, err := l.table.db.GetOne(ctx, packsKey(l.workspace))
 	if err != nil || i == nil {
 		return merged{}, err
 	}
-	m := merged{through: dynamo.NumberOf(i, "n"), generation: dynamo.NumberOf(i, "g"), row: i}
-	if err := json.Unmarshal([]byte(dynamo.TextOf(i, "list")), &m.packs); err != nil {
+	m := merged{through: i.Number("n"), generation: i.Number("g"), row: i}
+	if err := json.Unmarshal([]byte(i.Text("list")), &m.packs); err != nil {
 		return m, fmt.Errorf("%w: the list of packs", errRow)
 	}
 	return m, nil
@@ -105,8 +103,8 @@ func (l *Ledger) log(ctx context.Context, head repository.Head, after int64, eac
 	if head.Commit == "" || after >= head.Sequence {
 		return ctx.Err()
 	}
-	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(after + 1), High: last(head.Sequence), Attributes: withoutTexts}
-	return l.table.db.Query(ctx, "reading the log", q, func(i item) (bool, error) {
+	q := table.Query{Partition: l.rows(head.Index).log(), Low: first(after + 1), High: last(head.Sequence), Only: withoutTexts}
+	return l.table.db.Query(ctx, q, func(i item) (bool, error) {
 		c, shifts, err := l.commit(ctx, head.Index, i)
 		if err != nil {
 			return false, err
@@ -149,7 +147,7 @@ func (l *Ledger) Compacted(ctx context.Context, c Compaction) error {
 // announce names the new pack beside the old ones, in the rows that the head it
 // returns names.
 func (l *Ledger) announce(ctx context.Context, c Compaction) (at repository.Head, generation int64, err error) {
-	err = l.relist(ctx, func(head repository.Head, m merged) (item, error) {
+	err = l.relist(ctx, func(head repository.Head, m merged) (table.Attributes, error) {
 		at = head
 		if head.Fence != c.Fence {
 			return nil, fmt.Errorf("what nobody names was swept meanwhile; merge again: %w", repository.ErrMoved)
@@ -160,7 +158,7 @@ func (l *Ledger) announce(ctx context.Context, c Compaction) (at repository.Head
 		}
 		generation = m.generation + 1
 		row := listing(packs, m.through)
-		row["g"] = dynamo.Number(generation)
+		row["g"] = table.Number(generation)
 		return row, listable(packs)
 	})
 	return at, generation, err
@@ -170,7 +168,7 @@ func (l *Ledger) announce(ctx context.Context, c Compaction) (at repository.Head
 // the head, or those of the oldest commits that it has room for. If the new pack is
 // not on it any more, a later compaction has merged that as well.
 func (l *Ledger) retire(ctx context.Context, index string, c Compaction) error {
-	return l.relist(ctx, func(head repository.Head, m merged) (item, error) {
+	return l.relist(ctx, func(head repository.Head, m merged) (table.Attributes, error) {
 		if head.Index != index {
 			return nil, fmt.Errorf("the rows were replaced meanwhile; merge again: %w", repository.ErrMoved)
 		}
@@ -187,7 +185,7 @@ func (l *Ledger) retire(ctx context.Context, index string, c Compaction) error {
 // relist changes the row of the packs, if the head still has the fence and the
 // index with which it was read, and nobody else changed the list. Else it tries
 // again.
-func (l *Ledger) relist(ctx context.Context, change func(repository.Head, merged) (item, error)) error {
+func (l *Ledger) relist(ctx context.Context, change func(repository.Head, merged) (table.Attributes, error)) error {
 	const what = "listing the packs"
 	for attempt := 1; ; attempt++ {
 		head, err := l.Head(ctx)
@@ -202,17 +200,16 @@ func (l *Ledger) relist(ctx context.Context, change func(repository.Head, merged
 		if err != nil || row == nil {
 			return err
 		}
-		unchanged := []dynamo.If{dynamo.Missing(dynamo.HashKey)}
+		unchanged := []table.Condition{table.NoRow()}
 		if m.row != nil {
-			unchanged = []dynamo.If{dynamo.Is("list", m.row["list"]), dynamo.Is("n", m.row["n"]), isNumber("g", m.generation)}
+			unchanged = []table.Condition{table.Is("list", m.row["list"]), table.Is("n", m.row["n"]), isNumber("g", m.generation)}
 		}
-		err = l.table.db.Transact(ctx, what,
-			l.table.db.Check(headKey(l.workspace), dynamo.Is("index", dynamo.Text(head.Index)), isNumber("fence", head.Fence), isKnownFormat()),
-			l.table.db.Update(packsKey(l.workspace), dynamo.Set(row), unchanged...))
-		if !errors.Is(err, dynamo.ErrRefused) {
+		err = l.table.db.Transact(ctx, checked(headKey(l.workspace), table.Is("index", table.Text(head.Index)), isNumber("fence", head.Fence), isKnownFormat()),
+			set(packsKey(l.workspace), row, unchanged...))
+		if !errors.Is(err, table.ErrRefused) {
 			return err
 		}
-		if err := l.table.db.Again(ctx, what, attempt, repository.ErrMoved); err != nil {
+		if err := again(ctx, attempt, repository.ErrMoved); err != nil {
 			return err
 		}
 	}
@@ -235,15 +232,15 @@ func (l *Ledger) relocateAll(ctx context.Context, head repository.Head, c Compac
 		after = 0 // what was merged once is merged again
 	}
 	rows := l.rows(head.Index)
-	var moves []dynamo.Write
-	move := func(partition string, of repository.Commit, set item) {
-		set["g"] = dynamo.Number(generation)
+	var moves []table.Write
+	move := func(partition string, of repository.Commit, to table.Attributes) {
+		to["g"] = table.Number(generation)
 		// A row is not there any more, or a later compaction has moved it.
-		moves = append(moves, l.table.db.Update(dynamo.Key(partition, place(of.Sequence, of.SHA)), dynamo.Set(set), dynamo.IsThere(),
-			dynamo.Missing("g").Or(expression.Name("g").LessThanEqual(expression.Value(generation)))))
+		moves = append(moves, set(keyOf(partition, place(of.Sequence, of.SHA)), to, table.ARow(),
+			table.Any(table.Lacks("g"), table.Less("g", table.Number(generation+1)))))
 	}
 	flush := func() error {
-		err := l.table.db.WriteEach(ctx, "moving an object's place", moves)
+		err := l.table.writeEach(ctx, moves)
 		moves = nil
 		return err
 	}
@@ -254,7 +251,7 @@ func (l *Ledger) relocateAll(ctx context.Context, head repository.Head, c Compac
 			}
 		}
 		if retired[commit.Pack] {
-			move(rows.log(), commit, item{"p": dynamo.Text(c.Pack)})
+			move(rows.log(), commit, table.Attributes{"p": table.Text(c.Pack)})
 		}
 		if len(moves) < rowsAtOnce {
 			return nil

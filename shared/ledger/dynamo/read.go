@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/table"
 )
 
 // Since implements repository.Ledger.
@@ -16,10 +16,10 @@ func (l *Ledger) Since(ctx context.Context, head repository.Head, after int64) (
 		return nil, ctx.Err()
 	}
 	var commits []repository.Commit
-	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(after + 1), High: last(head.Sequence)}
-	err := l.table.db.Query(ctx, "reading the commits since", q, func(i item) (bool, error) {
+	q := table.Query{Partition: l.rows(head.Index).log(), Low: first(after + 1), High: last(head.Sequence)}
+	err := l.table.db.Query(ctx, q, func(i item) (bool, error) {
 		c, _, err := l.commit(ctx, head.Index, i)
-		if texts := dynamo.BytesOf(i, "b"); err == nil && texts != nil {
+		if texts := i.Bytes("b"); err == nil && texts != nil {
 			err = unpackTexts(c.Touched, texts)
 		}
 		commits = append(commits, c)
@@ -36,15 +36,15 @@ func (l *Ledger) Since(ctx context.Context, head repository.Head, after int64) (
 
 // commit reads a row of the log with all its touches and shifts, without its texts.
 func (l *Ledger) commit(ctx context.Context, index string, i item) (c repository.Commit, shifts []repository.Touch, err error) {
-	if c, err = decodeCommit(dynamo.BytesOf(i, "c")); err != nil {
-		return c, nil, fmt.Errorf("%w: commit %s", errRow, dynamo.TextOf(i, dynamo.RangeKey))
+	if c, err = decodeCommit(i.Bytes("c")); err != nil {
+		return c, nil, fmt.Errorf("%w: commit %s", errRow, i.Sort)
 	}
-	if p := dynamo.TextOf(i, "p"); p != "" {
+	if p := i.Text("p"); p != "" {
 		c.Pack = p
 	}
-	if parts := dynamo.NumberOf(i, "n"); parts > 0 {
+	if parts := i.Number("n"); parts > 0 {
 		c.Touched, shifts, err = l.parts(ctx, index, c.SHA, int(parts))
-	} else if b := dynamo.BytesOf(i, "x"); b != nil {
+	} else if b := i.Bytes("x"); b != nil {
 		var shifted repository.Commit
 		shifted, err = decodeCommit(b)
 		shifts = shifted.Touched
@@ -55,11 +55,11 @@ func (l *Ledger) commit(ctx context.Context, index string, i item) (c repository
 // parts reads touches that were too many for a row.
 func (l *Ledger) parts(ctx context.Context, index, sha string, parts int) (touched, shifts []repository.Touch, err error) {
 	read := 0
-	q := dynamo.Query{Partition: l.rows(index).rest(), Low: partSort(sha, 0), High: partSort(sha, parts-1)}
-	err = l.table.db.Query(ctx, "reading the touches of a commit", q, func(i item) (bool, error) {
+	q := table.Query{Partition: l.rows(index).rest(), Low: partSort(sha, 0), High: partSort(sha, parts-1)}
+	err = l.table.db.Query(ctx, q, func(i item) (bool, error) {
 		read++
 		for name, to := range map[string]*[]repository.Touch{"c": &touched, "x": &shifts} {
-			if b := dynamo.BytesOf(i, name); b != nil {
+			if b := i.Bytes(name); b != nil {
 				part, err := decodeCommit(b)
 				if err != nil {
 					return false, err
@@ -88,8 +88,8 @@ func (l *Ledger) History(ctx context.Context, head repository.Head, page reposit
 		return l.trail(ctx, head.Index, page, upper)
 	}
 	var commits []repository.Commit
-	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(0), High: last(upper), Newest: true, Limit: page.Limit, Attributes: withoutTexts}
-	err := l.table.db.Query(ctx, "reading the history", q, func(i item) (bool, error) {
+	q := table.Query{Partition: l.rows(head.Index).log(), Low: first(0), High: last(upper), Newest: true, Page: page.Limit, Only: withoutTexts}
+	err := l.table.db.Query(ctx, q, func(i item) (bool, error) {
 		c, _, err := l.commit(ctx, head.Index, i)
 		commits = append(commits, c)
 		return len(commits) != page.Limit, err
@@ -101,9 +101,9 @@ func (l *Ledger) History(ctx context.Context, head repository.Head, page reposit
 func (l *Ledger) trail(ctx context.Context, index string, page repository.Page, upper int64) ([]repository.Commit, error) {
 	var commits []repository.Commit
 	check := l.newCheck(index)
-	q := dynamo.Query{Partition: l.rows(index).item(page.Path), Low: first(0), High: last(upper), Newest: true, Limit: page.Limit}
-	err := l.table.db.Query(ctx, "reading the history of "+page.Path, q, func(i item) (bool, error) {
-		if dynamo.BoolOf(i, "s") {
+	q := table.Query{Partition: l.rows(index).item(page.Path), Low: first(0), High: last(upper), Newest: true, Page: page.Limit}
+	err := l.table.db.Query(ctx, q, func(i item) (bool, error) {
+		if i.Truth("s") {
 			return true, nil
 		}
 		if visible, err := check.visible(ctx, i); err != nil || !visible {
@@ -129,14 +129,14 @@ func (l *Ledger) newCheck(index string) check {
 }
 
 func (c check) visible(ctx context.Context, i item) (bool, error) {
-	if !dynamo.BoolOf(i, "u") {
+	if !i.Truth("u") {
 		return true, nil
 	}
-	_, sha, _ := strings.Cut(dynamo.TextOf(i, dynamo.RangeKey), "/") // see place
+	_, sha, _ := strings.Cut(i.Sort, "/") // see place
 	if visible, known := c.known[sha]; known {
 		return visible, nil
 	}
-	row, _, err := c.ledger.table.db.Get(ctx, "looking for a commit", dynamo.Key(c.ledger.rows(c.index).ids(), sha))
+	row, _, err := c.ledger.table.db.GetOne(ctx, keyOf(c.ledger.rows(c.index).ids(), sha))
 	c.known[sha] = row != nil
 	return row != nil, err
 }
@@ -149,8 +149,8 @@ func (l *Ledger) At(ctx context.Context, head repository.Head, path, revision st
 	}
 	touch := repository.Touch{}
 	check := l.newCheck(head.Index)
-	q := dynamo.Query{Partition: l.rows(head.Index).item(path), Low: first(0), High: last(sequence), Newest: true, Limit: 1}
-	err = l.table.db.Query(ctx, "looking for "+path, q, func(i item) (bool, error) {
+	q := table.Query{Partition: l.rows(head.Index).item(path), Low: first(0), High: last(sequence), Newest: true, Page: 1}
+	err = l.table.db.Query(ctx, q, func(i item) (bool, error) {
 		if visible, err := check.visible(ctx, i); err != nil || !visible {
 			return true, err
 		}
@@ -178,10 +178,10 @@ func (l *Ledger) resolve(ctx context.Context, head repository.Head, revision str
 		return head.Commit, head.Sequence, nil
 	}
 	hits := 0
-	q := dynamo.Query{Partition: l.rows(head.Index).ids(), Low: revision, High: revision + "g"}
-	err = l.table.db.Query(ctx, "looking for a commit", q, func(i item) (bool, error) {
-		if n := dynamo.NumberOf(i, "n"); n <= head.Sequence {
-			sha, sequence = dynamo.TextOf(i, dynamo.RangeKey), n
+	q := table.Query{Partition: l.rows(head.Index).ids(), Low: revision, High: revision + "g"}
+	err = l.table.db.Query(ctx, q, func(i item) (bool, error) {
+		if n := i.Number("n"); n <= head.Sequence {
+			sha, sequence = i.Sort, n
 			hits++
 		}
 		return hits < 2, nil
@@ -200,8 +200,8 @@ func (l *Ledger) resolve(ctx context.Context, head repository.Head, revision str
 // Numbers are the sequences of all commits by their ids, as At finds them.
 func (l *Ledger) Numbers(ctx context.Context, head repository.Head) (map[string]int64, error) {
 	found := map[string]int64{}
-	err := l.table.db.Query(ctx, "reading the ids", dynamo.Query{Partition: l.rows(head.Index).ids()}, func(i item) (bool, error) {
-		found[dynamo.TextOf(i, dynamo.RangeKey)] = dynamo.NumberOf(i, "n")
+	err := l.table.db.Query(ctx, table.Query{Partition: l.rows(head.Index).ids()}, func(i item) (bool, error) {
+		found[i.Sort] = i.Number("n")
 		return true, nil
 	})
 	return found, err

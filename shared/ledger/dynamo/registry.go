@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
 // registry implements access.Store. Edits are made one after the other: each is written on condition of the access version that it saw.
@@ -28,6 +27,7 @@ type registry struct {
 type stored struct {
 	access.State
 	docs   map[string]string // the text of each row, by its sort key
+	made   map[string]bool   // the rows that tell when they were made
 	recent []change
 	now    time.Time // the table's, when it was read
 }
@@ -45,26 +45,26 @@ func (r *registry) read(ctx context.Context) (stored, error) {
 	if err != nil {
 		return stored{}, err
 	}
-	s := stored{State: access.NewState(workspaceOf(r.workspace, head)), docs: map[string]string{}, now: now}
-	s.Version = dynamo.NumberOf(head, "access")
+	s := stored{State: access.NewState(workspaceOf(r.workspace, head)), docs: map[string]string{}, made: map[string]bool{}, now: now}
+	s.Version = head.Number("access")
 	if s.recent, err = recentOf(head); err != nil {
 		return stored{}, err
 	}
 	rows, err := r.table.readAccess(ctx, r.workspace)
 	for _, i := range rows {
-		if sort := dynamo.TextOf(i, dynamo.RangeKey); strings.HasPrefix(sort, "principal/") {
+		if sort := i.Sort; strings.HasPrefix(sort, "principal/") {
 			err = cmp.Or(err, appendDoc(&s.Principals, i))
 		} else {
 			err = cmp.Or(err, appendDoc(&s.Keys, i))
 		}
-		s.docs[dynamo.TextOf(i, dynamo.RangeKey)] = dynamo.TextOf(i, "doc")
+		s.docs[i.Sort], s.made[i.Sort] = i.Text("doc"), i.Attributes["made"] != nil
 	}
 	return s, err
 }
 
 func appendDoc[T any](list *[]T, i item) error {
 	var document T
-	err := decodeDoc(i, &document)
+	err := decodeDoc(i.Attributes, &document)
 	*list = append(*list, document)
 	return err
 }
@@ -86,18 +86,18 @@ func (r *registry) Update(ctx context.Context, edit func(access.State) (access.S
 		if err != nil {
 			return err
 		}
-		err = r.table.db.Transact(ctx, what, writes...)
+		err = r.table.db.Transact(ctx, writes...)
 		switch {
-		case errors.Is(err, dynamo.ErrRefused):
+		case errors.Is(err, table.ErrRefused):
 			unknown = nil // whatever became of it shows now
-		case errors.Is(err, dynamo.ErrUnknown):
+		case errors.Is(err, table.ErrUnknown):
 			unknown = err
 		case err == nil:
 			return nil
 		default:
 			return errors.Join(unknown, err)
 		}
-		if err := r.table.db.Again(ctx, what, attempt, cmp.Or(unknown, repository.ErrMoved)); err != nil {
+		if err := again(ctx, attempt, cmp.Or(unknown, repository.ErrMoved)); err != nil {
 			return errors.Join(unknown, err)
 		}
 	}
@@ -107,16 +107,17 @@ func (r *registry) Update(ctx context.Context, edit func(access.State) (access.S
 const maxRecent = 400
 
 // writes are the rows that have changed, the head, and the entry.
-func (r *registry) writes(before stored, after access.State, entry access.Entry) ([]dynamo.Write, error) {
-	db := r.table.db
+func (r *registry) writes(before stored, after access.State, entry access.Entry) ([]table.Write, error) {
 	recent := unexpired(before.recent, before.now)
-	version := expression.Value(after.Version)
-	var writes []dynamo.Write
-	put := func(sort string, id access.ID, was, is any) error {
+	version := table.Number(after.Version)
+	var writes []table.Write
+	note := func(sort string, id access.ID, was, is any) error {
 		doc, err := overlaid(before.docs[sort], was, is)
-		writes = append(writes, db.Update(dynamo.Key(accessPartition(r.workspace), sort),
-			expression.Set(expression.Name("doc"), expression.Value(doc)).Set(expression.Name("version"), version).
-				Set(expression.Name("made"), expression.Name("made").IfNotExists(version))))
+		row := table.Attributes{"doc": table.Text(doc), "version": version}
+		if !before.made[sort] {
+			row["made"] = version
+		}
+		writes = append(writes, set(keyOf(accessPartition(r.workspace), sort), row))
 		recent = append(recent, change{ID: id, Version: after.Version})
 		return err
 	}
@@ -127,7 +128,7 @@ func (r *registry) writes(before stored, after access.State, entry access.Entry)
 			was = before.Principals[n]
 		}
 		if !reflect.DeepEqual(p, was) {
-			if err := put("principal/"+string(p.ID), p.ID, was, p); err != nil {
+			if err := note("principal/"+string(p.ID), p.ID, was, p); err != nil {
 				return nil, err
 			}
 		}
@@ -138,13 +139,13 @@ func (r *registry) writes(before stored, after access.State, entry access.Entry)
 			was = before.Keys[n]
 		}
 		if was.ID != "" && was.ID != k.ID {
-			writes = append(writes, db.Delete(accessKeyKey(r.workspace, was.ID)))
+			writes = append(writes, remove(accessKeyKey(r.workspace, was.ID)))
 			recent = slices.DeleteFunc(recent, func(c change) bool { return c.ID == was.ID })
 			recent = append(recent, change{ID: was.ID, Version: after.Version, Gone: true})
 			was = access.KeyRecord{}
 		}
 		if k != was {
-			if err := put("key/"+string(k.ID), k.ID, was, k); err != nil {
+			if err := note("key/"+string(k.ID), k.ID, was, k); err != nil {
 				return nil, err
 			}
 		}
@@ -153,21 +154,21 @@ func (r *registry) writes(before stored, after access.State, entry access.Entry)
 		return nil, fmt.Errorf("%d keys and principals were changed within a minute: %w", len(recent), repository.ErrBusy)
 	}
 	if name := after.Workspace.Name; name != before.Workspace.Name {
-		writes = append(writes, db.Update(dynamo.Key(workspacesPartition, string(r.workspace)), dynamo.Set(item{"name": dynamo.Text(name)})))
+		writes = append(writes, set(keyOf(workspacesPartition, string(r.workspace)), table.Attributes{"name": table.Text(name)}))
 	}
 	list, _ := json.Marshal(recent) // ids and numbers
-	head := item{"access": dynamo.Number(after.Version), "recent": dynamo.Text(string(list))}
+	head := table.Attributes{"access": table.Number(after.Version), "recent": table.Text(string(list))}
 	if !reflect.DeepEqual(after.Workspace, before.Workspace) { // not everybody may write it who may write keys
 		putWorkspace(head, after.Workspace)
 	}
-	writes = append(writes, db.Update(headKey(r.workspace), dynamo.Set(head), dynamo.Is("access", dynamo.Number(before.Version)), isKnownFormat()))
+	writes = append(writes, set(headKey(r.workspace), head, table.Is("access", table.Number(before.Version)), isKnownFormat()))
 	if len(entry.Changes) == 0 {
 		return writes, nil
 	}
 	doc, err := json.Marshal(entry)
-	row := dynamo.Key(auditPartition(r.workspace), auditSort(entry.Version))
-	row["doc"] = dynamo.Text(string(doc))
-	return append(writes, db.Put(row, dynamo.Missing(dynamo.HashKey))), err
+	row := rowOf(keyOf(auditPartition(r.workspace), auditSort(entry.Version)))
+	row.Attributes["doc"] = table.Text(string(doc))
+	return append(writes, put(row, table.NoRow())), err
 }
 
 // overlaid writes a document over the stored one, of which nothing is lost that
@@ -190,11 +191,11 @@ const perTrail = 1000
 // Trail implements access.Store.
 func (r *registry) Trail(ctx context.Context, newest int) ([]access.Entry, error) {
 	var entries []access.Entry
-	q := dynamo.Query{Partition: auditPartition(r.workspace)}
+	q := table.Query{Partition: auditPartition(r.workspace)}
 	if newest > 0 {
-		q.Newest, q.Limit = true, min(newest, perTrail)
+		q.Newest, q.Page = true, min(newest, perTrail)
 	}
-	err := r.table.db.Query(ctx, "reading the audit trail", q, func(i item) (bool, error) {
+	err := r.table.db.Query(ctx, q, func(i item) (bool, error) {
 		err := appendDoc(&entries, i)
 		return len(entries) != newest, err
 	})

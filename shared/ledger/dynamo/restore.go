@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
 // restoringName is the attribute of a head that names who restores the workspace.
@@ -34,16 +32,15 @@ func (t *Table) BeginRestore(ctx context.Context, w access.Workspace, version in
 	}
 	id := access.ID(w.ID)
 	restoring = &Table{db: t.db, restoring: rand.Text()}
-	before, _, err := t.db.Get(ctx, "looking for the workspace", headKey(id))
+	before, _, err := t.db.GetOne(ctx, headKey(id))
 	if err != nil {
 		return nil, false, err
 	}
 	again = before != nil
 	head := newHead(w, unfinished, version)
-	head[restoringName], head["provisioning"] = dynamo.Text(restoring.restoring), dynamo.Bool(true)
-	_, err = t.db.Write(ctx, "beginning to restore the workspace", t.db.Put(head,
-		dynamo.Missing(dynamo.HashKey).Or(expression.Name(restoringName).AttributeExists())))
-	if errors.Is(err, dynamo.ErrRefused) {
+	head.Attributes[restoringName], head.Attributes["provisioning"] = table.Text(restoring.restoring), table.Truth(true)
+	err = t.db.Transact(ctx, put(head, table.Any(table.NoRow(), table.Has(restoringName))))
+	if errors.Is(err, table.ErrRefused) {
 		return nil, false, fmt.Errorf("%s: %w", id, ErrExists)
 	}
 	if err != nil {
@@ -56,15 +53,15 @@ func (t *Table) BeginRestore(ctx context.Context, w access.Workspace, version in
 // removeAll removes what BeginRestore says.
 func (t *Table) removeAll(ctx context.Context, ws access.ID) (removed int, err error) {
 	for _, partition := range []string{accessPartition(ws), auditPartition(ws), usedPartition(ws), oncePartition(ws)} {
-		var rows []item
+		var rows []table.Key
 		flush := func() error {
-			err := t.db.DeleteAll(ctx, rows)
+			err := t.db.Batch(ctx, removals(rows))
 			removed, rows = removed+len(rows), nil
 			return err
 		}
-		q := dynamo.Query{Partition: partition, Attributes: []string{dynamo.HashKey, dynamo.RangeKey}}
-		err := t.db.Query(ctx, "removing what is left over", q, func(i item) (bool, error) {
-			if rows = append(rows, i); len(rows) < rowsAtOnce {
+		q := table.Query{Partition: partition, Only: []string{"c"}}
+		err := t.db.Query(ctx, q, func(i item) (bool, error) {
+			if rows = append(rows, i.Key); len(rows) < rowsAtOnce {
 				return true, nil
 			}
 			return true, flush()
@@ -96,8 +93,8 @@ func (t *Table) PutRestored(ctx context.Context, ws access.ID, r Restored) error
 		return err
 	}
 	for key, day := range r.Uses {
-		row := dynamo.Key(usedPartition(ws), string(key))
-		row["d"] = dynamo.Text(day)
+		row := rowOf(keyOf(usedPartition(ws), string(key)))
+		row.Attributes["d"] = table.Text(day)
 		rows = append(rows, row)
 	}
 	for _, a := range r.Answers {
@@ -106,14 +103,14 @@ func (t *Table) PutRestored(ctx context.Context, ws access.ID, r Restored) error
 	put := func() error {
 		_, _, err := t.headRow(ctx, ws) // has somebody else begun to restore it?
 		if err == nil {
-			err = t.db.PutAll(ctx, rows)
+			err = t.db.Batch(ctx, puts(rows))
 		}
 		rows = nil
 		return err
 	}
 	err = r.Audit(func(version int64, doc []byte) error {
-		row := dynamo.Key(auditPartition(ws), auditSort(version))
-		row["doc"] = dynamo.Text(string(doc))
+		row := rowOf(keyOf(auditPartition(ws), auditSort(version)))
+		row.Attributes["doc"] = table.Text(string(doc))
 		if rows = append(rows, row); len(rows) < rowsAtOnce {
 			return nil
 		}
@@ -134,8 +131,8 @@ func accessRows(ws access.ID, r Restored) (rows []item, err error) {
 			if err := json.Unmarshal(doc, &named); err != nil {
 				return nil, fmt.Errorf("%s %d: %w", kind, n, err)
 			}
-			row := dynamo.Key(accessPartition(ws), kind+"/"+string(named.ID))
-			row["doc"], row["version"], row["made"] = dynamo.Text(string(doc)), dynamo.Number(r.Version), dynamo.Number(int64(n+1))
+			row := rowOf(keyOf(accessPartition(ws), kind+"/"+string(named.ID)))
+			row.Attributes = table.Attributes{"doc": table.Text(string(doc)), "version": table.Number(r.Version), "made": table.Number(int64(n + 1))}
 			rows = append(rows, row)
 		}
 	}
@@ -145,13 +142,13 @@ func accessRows(ws access.ID, r Restored) (rows []item, err error) {
 // EndRestore lets everybody in, as the record says, in one step.
 func (t *Table) EndRestore(ctx context.Context, w access.Workspace) error {
 	id := access.ID(w.ID)
-	head := item{"format": dynamo.Number(Format)}
+	head := table.Attributes{"format": table.Number(Format)}
 	putWorkspace(head, w)
-	open := dynamo.Set(head).Remove(expression.Name(restoringName))
-	listed := dynamo.Key(workspacesPartition, w.ID)
-	listed["name"] = dynamo.Text(w.Name)
-	err := t.db.Transact(ctx, "opening the restored workspace", t.db.Update(headKey(id), open, t.isOurs()), t.db.Put(listed))
-	if !errors.Is(err, dynamo.ErrRefused) && !errors.Is(err, dynamo.ErrUnknown) {
+	open := table.Write{Key: headKey(id), Set: head, Unset: []string{restoringName}, If: []table.Condition{t.isOurs()}}
+	listed := rowOf(keyOf(workspacesPartition, w.ID))
+	listed.Attributes["name"] = table.Text(w.Name)
+	err := t.db.Transact(ctx, open, put(listed))
+	if !errors.Is(err, table.ErrRefused) && !errors.Is(err, table.ErrUnknown) {
 		return err
 	}
 	// An answer that got lost is one of ours; another's index is another's work.
@@ -159,7 +156,7 @@ func (t *Table) EndRestore(ctx context.Context, w access.Workspace) error {
 	if _, _, unread := whole.headRow(ctx, id); unread != nil {
 		return errors.Join(err, unread)
 	}
-	if errors.Is(err, dynamo.ErrUnknown) {
+	if errors.Is(err, table.ErrUnknown) {
 		return nil
 	}
 	return fmt.Errorf("workspace %s: %w", id, ErrRestored)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/table"
 )
 
 const (
@@ -149,27 +149,27 @@ type written struct {
 // of makes the rows of a commit, with the shifts of a history that is no
 // line.
 func (r rows) of(c repository.Commit, shifts []repository.Touch) written {
-	w := written{id: dynamo.Key(r.ids(), c.SHA), log: dynamo.Key(r.log(), place(c.Sequence, c.SHA))}
-	w.id["n"] = dynamo.Number(c.Sequence)
+	w := written{id: rowOf(keyOf(r.ids(), c.SHA)), log: rowOf(keyOf(r.log(), place(c.Sequence, c.SHA)))}
+	w.id.Attributes["n"] = table.Number(c.Sequence)
 	w.putTouches(r, c, shifts)
 	if texts, ok := packTexts(c.Touched); ok {
 		w.whole = true
 		if texts != nil {
-			w.log["b"] = dynamo.Bytes(texts)
+			w.log.Attributes["b"] = table.Bytes(texts)
 		}
 	}
 	if c.Pack != "" {
-		w.log["p"] = dynamo.Text(c.Pack)
+		w.log.Attributes["p"] = table.Text(c.Pack)
 	}
 	for _, t := range c.Touched {
 		w.items = append(w.items, r.itemOf(c, t))
 	}
 	for _, t := range shifts {
 		shift := r.itemOf(c, t)
-		shift["s"] = dynamo.Bool(true)
+		shift.Attributes["s"] = table.Truth(true)
 		w.items = append(w.items, shift)
 	}
-	w.size = sizeOf(w.log)
+	w.size = int64(w.log.Size())
 	return w
 }
 
@@ -182,17 +182,17 @@ func (w *written) putTouches(r rows, c repository.Commit, shifts []repository.To
 		shifted = packed(repository.AppendCommit(nil, touchesOnly(c, shifts)))
 	}
 	if len(encoded)+len(shifted) <= largestPart {
-		w.log["c"] = dynamo.Bytes(encoded)
+		w.log.Attributes["c"] = table.Bytes(encoded)
 		if shifted != nil {
-			w.log["x"] = dynamo.Bytes(shifted)
+			w.log.Attributes["x"] = table.Bytes(shifted)
 		}
 		return
 	}
 	w.putParts(r, c, "c", c.Touched)
 	w.putParts(r, c, "x", shifts)
 	c.Touched = nil
-	w.log["c"] = dynamo.Bytes(packed(repository.AppendCommit(nil, c)))
-	w.log["n"] = dynamo.Number(int64(len(w.rest)))
+	w.log.Attributes["c"] = table.Bytes(packed(repository.AppendCommit(nil, c)))
+	w.log.Attributes["n"] = table.Number(int64(len(w.rest)))
 }
 
 // touchesPerPart touches of the longest paths fit into one attribute.
@@ -200,8 +200,8 @@ const touchesPerPart = 800
 
 func (w *written) putParts(r rows, c repository.Commit, name string, touched []repository.Touch) {
 	for chunk := range slices.Chunk(touched, touchesPerPart) {
-		part := dynamo.Key(r.rest(), partSort(c.SHA, len(w.rest)))
-		part[name] = dynamo.Bytes(packed(repository.AppendCommit(nil, touchesOnly(c, chunk))))
+		part := rowOf(keyOf(r.rest(), partSort(c.SHA, len(w.rest))))
+		part.Attributes[name] = table.Bytes(packed(repository.AppendCommit(nil, touchesOnly(c, chunk))))
 		w.rest = append(w.rest, part)
 	}
 }
@@ -211,32 +211,32 @@ func partSort(sha string, part int) string { return fmt.Sprintf("%s/%06d", sha, 
 // itemOf is the row of one touch. Its place is apart from the rest, since it
 // changes when packs are merged.
 func (r rows) itemOf(c repository.Commit, t repository.Touch) item {
-	i := dynamo.Key(r.item(t.Path), place(c.Sequence, c.SHA))
+	i := rowOf(keyOf(r.item(t.Path), place(c.Sequence, c.SHA)))
 	if t.Pack != "" {
-		maps.Copy(i, placed(t.Pack, pack.Place{Offset: t.Offset, Length: t.Length, Base: t.Base}))
+		maps.Copy(i.Attributes, placed(t.Pack, pack.Place{Offset: t.Offset, Length: t.Length, Base: t.Base}))
 	}
 	t.Path, t.Pack, t.Offset, t.Length, t.Base, t.Text = "", "", 0, 0, 0, nil
 	c.Touched = []repository.Touch{t}
-	i["c"] = dynamo.Bytes(packed(repository.AppendCommit(nil, c)))
+	i.Attributes["c"] = table.Bytes(packed(repository.AppendCommit(nil, c)))
 	return i
 }
 
 // placed is where an object lies, in the row of a touch.
-func placed(name string, where pack.Place) item {
-	return item{
-		"p": dynamo.Text(name), "o": dynamo.Number(where.Offset), "l": dynamo.Number(where.Length),
-		"b": dynamo.Number(where.Base),
+func placed(name string, where pack.Place) table.Attributes {
+	return table.Attributes{
+		"p": table.Text(name), "o": table.Number(where.Offset), "l": table.Number(where.Length),
+		"b": table.Number(where.Base),
 	}
 }
 
 // commitOfItem reads the row of one touch.
 func commitOfItem(i item, path string) (repository.Commit, error) {
-	c, err := decodeCommit(dynamo.BytesOf(i, "c"))
+	c, err := decodeCommit(i.Bytes("c"))
 	if err != nil || len(c.Touched) != 1 {
-		return c, fmt.Errorf("%w: %s at %s", errRow, path, dynamo.TextOf(i, dynamo.RangeKey))
+		return c, fmt.Errorf("%w: %s at %s", errRow, path, i.Sort)
 	}
 	t := &c.Touched[0]
-	t.Path, t.Pack = path, dynamo.TextOf(i, "p")
-	t.Offset, t.Length, t.Base = dynamo.NumberOf(i, "o"), dynamo.NumberOf(i, "l"), dynamo.NumberOf(i, "b")
+	t.Path, t.Pack = path, i.Text("p")
+	t.Offset, t.Length, t.Base = i.Number("o"), i.Number("l"), i.Number("b")
 	return c, nil
 }

@@ -3,15 +3,14 @@ package dynamo
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/table"
 	"svc.example/svc/shared/testing/must"
 )
 
@@ -112,10 +111,9 @@ func TestWhatIsListableFitsIntoARow(t *testing.T) {
 		packs = append(packs, fmt.Sprintf("%040x", n))
 	}
 	must.Report(t, listable(packs))
-	row := packsKey("0123456789abcdef")
-	maps.Copy(row, listing(packs, 1<<40))
-	row["g"] = dynamo.Number(1 << 40)
-	if size := sizeOf(row); size > 400<<10 {
+	row := item{Key: packsKey("0123456789abcdef"), Attributes: listing(packs, 1<<40)}
+	row.Attributes["g"] = table.Number(1 << 40)
+	if size := row.Size(); size > 400<<10 {
 		t.Errorf("a row of %d packs has %d bytes", len(packs), size)
 	}
 	if err := listable(append(packs, "one more")); err == nil || !strings.Contains(err.Error(), "svcadmin compact") {

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
 // RaiseFence makes every writer begin again that has read the head and not moved it
@@ -18,14 +17,14 @@ import (
 // that did not name it already. It returns the fence from now on.
 func (l *Ledger) RaiseFence(ctx context.Context) (int64, error) {
 	// If an answer is lost it is raised twice, which does no harm.
-	raised, err := l.table.db.Write(ctx, "raising the fence", l.table.db.Update(headKey(l.workspace),
-		expression.Add(expression.Name("fence"), expression.Value(1)), isKnownFormat(), dynamo.IsThere()))
-	if errors.Is(err, dynamo.ErrRefused) {
+	raised, err := l.table.db.Update(ctx, table.Write{Key: headKey(l.workspace), Add: map[string]int64{"fence": 1},
+		If: []table.Condition{isKnownFormat(), table.ARow()}})
+	if errors.Is(err, table.ErrRefused) {
 		if _, err := l.Head(ctx); err != nil {
 			return 0, err
 		}
 	}
-	return dynamo.NumberOf(raised, "fence"), err
+	return raised.Number("fence"), err
 }
 
 // Leftovers are sets of rows that no head names: of an import that was not
@@ -46,9 +45,9 @@ func (l *Ledger) Leftovers(ctx context.Context) (Leftovers, error) {
 		return nil, err
 	}
 	left := Leftovers{}
-	q := dynamo.Query{Partition: indexPartition(l.workspace)}
-	err = l.table.db.Query(ctx, "looking for rows that are left over", q, func(i item) (bool, error) {
-		if name := dynamo.TextOf(i, dynamo.RangeKey); name != head.Index {
+	q := table.Query{Partition: indexPartition(l.workspace)}
+	err = l.table.db.Query(ctx, q, func(i item) (bool, error) {
+		if name := i.Sort; name != head.Index {
 			left[name] = Note(i)
 		}
 		return true, nil
@@ -70,7 +69,7 @@ func (l *Ledger) Sweep(ctx context.Context, left Leftovers, fence int64) (remove
 		note := item(left[name])
 		n := 0
 		switch {
-		case dynamo.NumberOf(note, "f") >= fence || name == head.Index:
+		case note.Number("f") >= fence || name == head.Index:
 		case strings.HasPrefix(name, pendingPrefix):
 			n, err = l.sweepPending(ctx, head, note, fence)
 		default:
@@ -89,11 +88,11 @@ func (l *Ledger) Sweep(ctx context.Context, left Leftovers, fence int64) (remove
 // missing or damaged, which may be why they were replaced: touches are taken from
 // what can be read. Nobody gives its name to another one.
 func (l *Ledger) sweepIndex(ctx context.Context, note item) (removed int, err error) {
-	rows := l.rows(dynamo.TextOf(note, dynamo.RangeKey))
-	var items, parts, logs []item
+	rows := l.rows(note.Sort)
+	var items, parts, logs []table.Key
 	flush := func() error {
-		for _, keys := range []*[]item{&items, &parts, &logs} {
-			if err := l.table.db.DeleteAll(ctx, *keys); err != nil {
+		for _, keys := range []*[]table.Key{&items, &parts, &logs} {
+			if err := l.table.db.Batch(ctx, removals(*keys)); err != nil {
 				return err
 			}
 			removed += len(*keys)
@@ -101,25 +100,25 @@ func (l *Ledger) sweepIndex(ctx context.Context, note item) (removed int, err er
 		}
 		return nil
 	}
-	q := dynamo.Query{Partition: rows.log(), Attributes: withoutTexts}
-	err = l.table.db.Query(ctx, "reading the log", q, func(i item) (bool, error) {
-		where := dynamo.TextOf(i, dynamo.RangeKey)
+	q := table.Query{Partition: rows.log(), Only: withoutTexts}
+	err = l.table.db.Query(ctx, q, func(i item) (bool, error) {
+		where := i.Sort
 		_, sha, _ := strings.Cut(where, "/") // see place
-		logs = append(logs, dynamo.KeyOf(i))
-		parts = append(parts, dynamo.Key(rows.ids(), sha))
+		logs = append(logs, i.Key)
+		parts = append(parts, keyOf(rows.ids(), sha))
 		note := func(holder item) {
 			for _, name := range []string{"c", "x"} {
-				if c, err := decodeCommit(dynamo.BytesOf(holder, name)); err == nil {
+				if c, err := decodeCommit(holder.Bytes(name)); err == nil {
 					for _, t := range c.Touched {
-						items = append(items, dynamo.Key(rows.item(t.Path), where))
+						items = append(items, keyOf(rows.item(t.Path), where))
 					}
 				}
 			}
 		}
 		note(i)
-		if dynamo.NumberOf(i, "n") > 0 {
-			err := l.table.db.Query(ctx, "looking for touches", rows.partsOf(sha), func(part item) (bool, error) {
-				parts = append(parts, dynamo.KeyOf(part))
+		if i.Number("n") > 0 {
+			err := l.table.db.Query(ctx, rows.partsOf(sha), func(part item) (bool, error) {
+				parts = append(parts, part.Key)
 				note(part)
 				return true, nil
 			})
@@ -138,9 +137,9 @@ func (l *Ledger) sweepIndex(ctx context.Context, note item) (removed int, err er
 			err = flush()
 		}
 		if err == nil {
-			q := dynamo.Query{Partition: partition, Attributes: []string{dynamo.HashKey, dynamo.RangeKey}}
-			err = l.table.db.Query(ctx, "looking for rows that are left over", q, func(i item) (bool, error) {
-				parts = append(parts, dynamo.KeyOf(i))
+			q := table.Query{Partition: partition, Only: []string{"c"}}
+			err = l.table.db.Query(ctx, q, func(i item) (bool, error) {
+				parts = append(parts, i.Key)
 				return true, nil
 			})
 		}
@@ -151,29 +150,29 @@ func (l *Ledger) sweepIndex(ctx context.Context, note item) (removed int, err er
 	if err != nil {
 		return removed, fmt.Errorf("removing the rows of index %s: %w", rows.index, err)
 	}
-	return removed, l.table.db.DeleteAll(ctx, []item{note})
+	return removed, l.table.db.Batch(ctx, removals([]table.Key{note.Key}))
 }
 
 // sweepPending ends a large commit that nobody ended. The same commit may be on
 // its way once more, under the same keys and another fence.
 func (l *Ledger) sweepPending(ctx context.Context, head repository.Head, note item, fence int64) (removed int, err error) {
-	where := strings.TrimPrefix(dynamo.TextOf(note, dynamo.RangeKey), pendingPrefix)
+	where := strings.TrimPrefix(note.Sort, pendingPrefix)
 	index, sha, _ := strings.Cut(where, "/")
 	rows := l.rows(index)
-	var items []item
+	var items []table.Key
 	// Without the list its rows stay, which are as if they were not there.
-	if list, err := unzip().DecodeAll(dynamo.BytesOf(note, "c"), nil); err == nil {
+	if list, err := unzip().DecodeAll(note.Bytes("c"), nil); err == nil {
 		for path := range strings.SplitSeq(string(list), "\x00") {
-			items = append(items, dynamo.Key(rows.item(path), place(dynamo.NumberOf(note, "n"), sha)))
+			items = append(items, keyOf(rows.item(path), place(note.Number("n"), sha)))
 		}
 	}
-	row, _, err := l.table.db.Get(ctx, "looking for a commit", dynamo.Key(rows.ids(), sha))
+	row, _, err := l.table.db.GetOne(ctx, keyOf(rows.ids(), sha))
 	if err != nil {
 		return 0, err
 	}
 	if row == nil {
-		err = l.table.db.Query(ctx, "looking for touches", rows.partsOf(sha), func(i item) (bool, error) {
-			items = append(items, dynamo.KeyOf(i))
+		err = l.table.db.Query(ctx, rows.partsOf(sha), func(i item) (bool, error) {
+			items = append(items, i.Key)
 			return true, nil
 		})
 		if err == nil {
@@ -186,29 +185,29 @@ func (l *Ledger) sweepPending(ctx context.Context, head repository.Head, note it
 	if err != nil {
 		return 0, err
 	}
-	return removed, l.deleteBefore(ctx, []item{note}, fence)
+	return removed, l.deleteBefore(ctx, []table.Key{note.Key}, fence)
 }
 
 // deleteBefore removes rows of commits that have not landed, if they were
 // written before the fence was raised.
-func (l *Ledger) deleteBefore(ctx context.Context, keys []item, fence int64) error {
-	var writes []dynamo.Write
+func (l *Ledger) deleteBefore(ctx context.Context, keys []table.Key, fence int64) error {
+	var writes []table.Write
 	for _, key := range keys {
 		// Rows that tell no fence are of a version that knew none.
-		writes = append(writes, l.table.db.Delete(dynamo.KeyOf(key), dynamo.Missing("f").Or(expression.Name("f").LessThan(expression.Value(fence)))))
+		writes = append(writes, remove(key, table.Any(table.Lacks("f"), table.Less("f", table.Number(fence)))))
 	}
-	return l.table.db.WriteEach(ctx, "removing a row", writes)
+	return l.table.writeEach(ctx, writes)
 }
 
 // unmark says of rows that their commit has landed, as many as one transaction
 // holds at a time. Where one is not there, their index has been replaced and swept.
-func (l *Ledger) unmark(ctx context.Context, rows []item) error {
-	for chunk := range slices.Chunk(rows, dynamo.MaxWrites) {
-		var writes []dynamo.Write
-		for _, i := range chunk {
-			writes = append(writes, l.table.db.Update(dynamo.KeyOf(i), expression.Remove(expression.Name("u")), dynamo.IsThere()))
+func (l *Ledger) unmark(ctx context.Context, rows []table.Key) error {
+	for chunk := range slices.Chunk(rows, table.MaxWrites) {
+		var writes []table.Write
+		for _, k := range chunk {
+			writes = append(writes, table.Write{Key: k, Unset: []string{"u"}, If: []table.Condition{table.ARow()}})
 		}
-		if err := l.table.db.Transact(ctx, "confirming rows", writes...); err != nil && !errors.Is(err, dynamo.ErrRefused) {
+		if err := l.table.db.Transact(ctx, writes...); err != nil && !errors.Is(err, table.ErrRefused) {
 			return err
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/table"
 )
 
 // ErrExists: there is a workspace of that id already.
@@ -23,16 +23,16 @@ func (t *Table) CreateWorkspace(ctx context.Context, w access.Workspace) error {
 	}
 	id := access.ID(w.ID)
 	head := newHead(w, Format, 1)
-	listed := dynamo.Key(workspacesPartition, string(id))
-	listed["name"] = dynamo.Text(w.Name)
-	err := t.db.Transact(ctx, what, t.db.Put(head, dynamo.Missing(dynamo.HashKey)), t.db.Put(listed))
-	if !errors.Is(err, dynamo.ErrRefused) {
+	listed := rowOf(keyOf(workspacesPartition, string(id)))
+	listed.Attributes["name"] = table.Text(w.Name)
+	err := t.db.Transact(ctx, put(head, table.NoRow()), put(listed))
+	if !errors.Is(err, table.ErrRefused) {
 		return err
 	}
 	// The workspace that is there may be the one just made, whose making has only
 	// not been confirmed: nobody else draws the same index.
 	there, _, err := t.headRow(ctx, id)
-	if err == nil && dynamo.TextOf(there, "index") != dynamo.TextOf(head, "index") {
+	if err == nil && there.Text("index") != head.Text("index") {
 		err = fmt.Errorf("%s: %w", id, ErrExists)
 	}
 	return err
@@ -40,10 +40,10 @@ func (t *Table) CreateWorkspace(ctx context.Context, w access.Workspace) error {
 
 // newHead is the head of a workspace without commits.
 func newHead(w access.Workspace, format, version int64) item {
-	head := headKey(access.ID(w.ID))
-	putWorkspace(head, w)
-	putHead(head, repository.Head{Index: newIndex()})
-	head["format"], head["access"] = dynamo.Number(format), dynamo.Number(version)
+	head := rowOf(headKey(access.ID(w.ID)))
+	putWorkspace(head.Attributes, w)
+	putHead(head.Attributes, repository.Head{Index: newIndex()})
+	head.Attributes["format"], head.Attributes["access"] = table.Number(format), table.Number(version)
 	return head
 }
 
@@ -85,9 +85,9 @@ func (t *Table) Workspaces(ctx context.Context) ([]access.Workspace, error) {
 // head.
 func (t *Table) WorkspaceIDs(ctx context.Context) ([]access.ID, error) {
 	var all []access.ID
-	q := dynamo.Query{Partition: workspacesPartition}
-	err := t.db.Query(ctx, "listing the workspaces", q, func(i item) (bool, error) {
-		all = append(all, access.ID(dynamo.TextOf(i, dynamo.RangeKey)))
+	q := table.Query{Partition: workspacesPartition}
+	err := t.db.Query(ctx, q, func(i item) (bool, error) {
+		all = append(all, access.ID(i.Sort))
 		return true, nil
 	})
 	return all, err
