@@ -279,7 +279,7 @@ func TestConsoleListsManyEnvironments(t *testing.T) {
 		}
 		p.click(t, ".filters button")
 		for i := range 24 {
-			p.click(t, fmt.Sprintf("dialog .check:nth-of-type(%d) input", i+2)) // after development
+			p.click(t, fmt.Sprintf("dialog .column:nth-of-type(%d) input", i+3)) // after development
 		}
 		p.click(t, "dialog .primary")
 		p.gone(t, "dialog")
