@@ -347,7 +347,8 @@ function doneIn({ did, verb }: Proposal, itemKey: string, outcome: Outcome, dry?
   const words = outcome.messages ?? dry?.messages ?? [];
   if (!words.length) return "is as you asked.";
   const more = words.length - 1;
-  return `${saidInLine(words[0], outcome.document ?? dry?.document)}${more ? `, and ${count(more, "more change")}` : ""}`;
+  const first = saidInLine(words[0], outcome.document ?? dry?.document);
+  return more ? `${first}, and ${count(more, "more change")}` : first;
 }
 
 export const noun = (family: Family) => families[family].one;
