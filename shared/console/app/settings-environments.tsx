@@ -175,7 +175,8 @@ function Reviewed({ of }: { of: Environment }) {
       )}
       <p class="note">
         {on
-          ? `${inWords(review)}. Service accounts never approve. Pausing to false needs no approval, unless it turns another flag on.`
+          ? `${inWords(review)}. Service accounts never approve. ` +
+            "Pausing to false needs no approval, unless it turns another flag on."
           : "Changes are made at once by whoever may make them."}{" "}
         <b>
           Afterwards only an admin who also has the role <code>review_bypass</code> can change this
