@@ -270,7 +270,7 @@ func TestASignInEndsTheSessionBefore(t *testing.T) {
 		t.Error("the session before is alive")
 	}
 	session := must.Get(access.ParseKey(bob))(t)
-	admin, _ := p.signIn("Grace", "admin")
+	admin, _ := p.signIn("Hedy", "admin")
 	trail := string(p.ask(admin, "GET", "/settings/audit", "").ok().body)
 	if !strings.Contains(trail, fmt.Sprintf("signed out, who had signed in by one-time address (%s)", session.ID())) {
 		t.Errorf("the trail does not tell that Bob is signed out:\n%s", trail)
