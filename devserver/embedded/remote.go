@@ -18,7 +18,7 @@ import (
 func (s *Service) take(ctx context.Context, from repository.Head, to object.ID, made *pack.Pack, read object.Read) error {
 	err := prereceive.CheckTree(ctx, read, from.Commit, to.String())
 	if refusal := (*prereceive.Refusal)(nil); errors.As(err, &refusal) {
-		return &gitremote.Refusal{Message: fmt.Sprintf("what was committed at the remote is refused: %s. Nothing is pushed until it is mended there, or taken back", strings.Join(refusal.Reasons, "; "))}
+		return &gitremote.Refusal{Message: fmt.Sprintf("what was committed at the remote is refused: %s", strings.Join(refusal.Reasons, "; "))}
 	}
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -87,22 +88,29 @@ func (t *turn) take(ctx context.Context, read object.Read, common, tip object.ID
 	if err != nil {
 		return err
 	}
-	to := tip
-	if len(ours) > 0 && !slices.Contains(theirs, head) {
-		for _, id := range ours { // what somebody has from here and pushed there
-			if slices.Contains(theirs, id) {
-				common = id
-			}
+	for _, id := range ours { // what somebody has from here and pushed there
+		if slices.Contains(theirs, id) {
+			common = id
 		}
-		if to, err = g.merge(common, head, tip, len(theirs)); err != nil {
-			return err
-		}
+	}
+	m := &merging{gathering: g, settled: t.question.settled}
+	to, err := m.merge(common, head, tip, len(theirs))
+	if err != nil {
+		return err
+	}
+	if len(m.both) > 0 {
+		return t.ask(ctx, m.reading(), tip, m.both, "changed here and at the remote: "+inList(m.both),
+			fmt.Sprintf("Until that is decided nothing is pushed and nothing taken from there: merge commit %s in a clone of svc's repository, and push that to svc", tip))
 	}
 	made, err := pack.Encode(g.objects)
 	if err != nil {
 		return err
 	}
-	if err := t.Take(ctx, from, to, made, g.reading()); err != nil {
+	err = t.Take(ctx, from, to, made, g.reading())
+	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+		return t.ask(ctx, g.reading(), tip, m.brought, refusal.Message, "Nothing is pushed until it is mended there, or taken back")
+	}
+	if err != nil {
 		return err
 	}
 	now, err := t.Head(ctx)
@@ -125,48 +133,52 @@ func (g *gathering) reading() object.Read {
 	}
 }
 
-// merge adds a commit in which both sides are, item by item.
-func (g *gathering) merge(base, ours, theirs object.ID, came int) (object.ID, error) {
+// merging brings the changes of a remote together with those here.
+type merging struct {
+	*gathering
+	settled []mark   // what of the remote is left out: somebody has decided
+	both    []coming // what both sides have changed, in the remote's version
+	brought []coming // what comes
+}
+
+// coming is a file of a remote that is to replace one here.
+type coming struct {
+	path         string
+	ours, theirs object.TreeEntry
+}
+
+// merge is a commit in which both sides are, item by item: the remote's own, or one that it adds.
+func (m *merging) merge(base, ours, theirs object.ID, came int) (object.ID, error) {
 	var trees [3]object.ID
 	for i, id := range []object.ID{base, ours, theirs} {
-		c, err := object.ReadCommit(g.read, id)
+		c, err := object.ReadCommit(m.read, id)
 		if err != nil {
 			return id, err
 		}
 		trees[i] = c.Tree
 	}
-	var both []string
-	tree, err := g.mergeTrees("", trees[0], trees[1], trees[2], &both)
-	if err != nil {
-		return tree, err
-	}
-	if len(both) > 0 {
-		slices.Sort(both)
-		const told = 10
-		more := ""
-		if len(both) > told {
-			both, more = both[:told], fmt.Sprintf(" and %d more", len(both)-told)
-		}
-		return tree, refuse("changed here and at the remote: %s%s. Until that is decided nothing is pushed and nothing taken from there: merge commit %s in a clone of svc's repository, and push that to svc", strings.Join(both, ", "), more, theirs)
+	tree, err := m.mergeTrees("", trees[0], trees[1], trees[2])
+	if err != nil || base == ours && tree == trees[2] {
+		return theirs, err
 	}
 	by := repository.Committer(time.Now())
 	content := object.EncodeCommit(object.Commit{Tree: tree, Parents: []object.ID{ours, theirs}, Author: by, Committer: by,
 		Message: fmt.Sprintf("Merge what was committed at the remote: %d\n", came)})
 	id := object.Hash(object.CommitKind, content)
-	g.add(object.CommitKind, id, content)
+	m.add(object.CommitKind, id, content)
 	return id, nil
 }
 
 // mergeTrees is a tree with the changes of both sides since a base, and adds it; zero for an
-// empty one. What both have changed is told.
-func (g *gathering) mergeTrees(path string, base, ours, theirs object.ID, both *[]string) (object.ID, error) {
+// empty one.
+func (m *merging) mergeTrees(path string, base, ours, theirs object.ID) (object.ID, error) {
 	type sides struct{ base, ours, theirs object.TreeEntry }
 	all := map[string]sides{}
 	for i, id := range []object.ID{base, ours, theirs} {
 		if id == (object.ID{}) {
 			continue
 		}
-		entries, err := object.ReadTree(g.read, id)
+		entries, err := object.ReadTree(m.read, id)
 		if err != nil {
 			return id, err
 		}
@@ -176,29 +188,30 @@ func (g *gathering) mergeTrees(path string, base, ours, theirs object.ID, both *
 			all[e.Name] = s
 		}
 	}
+	none := object.TreeEntry{}
+	folder := func(e object.TreeEntry) bool { return e == none || e.IsFolder() }
 	var entries []object.TreeEntry
-	for name, s := range all {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := all[name]
 		e := s.ours
 		switch {
 		case s.ours == s.theirs || s.theirs == s.base:
-		case s.ours == s.base:
-			e = s.theirs
-		case s.ours.IsFolder() && s.theirs.IsFolder():
-			if !s.base.IsFolder() {
-				s.base = object.TreeEntry{}
+		case folder(s.ours) && folder(s.theirs):
+			if e = s.ours; e == none {
+				e = s.theirs
 			}
-			merged, err := g.mergeTrees(path+name+"/", s.base.ID, s.ours.ID, s.theirs.ID, both)
+			if !s.base.IsFolder() {
+				s.base = none
+			}
+			merged, err := m.mergeTrees(path+name+"/", s.base.ID, s.ours.ID, s.theirs.ID)
 			if err != nil {
 				return merged, err
 			}
 			e.ID = merged
 		default:
-			merged, err := g.mergeFiles(s.base, s.ours, s.theirs)
-			if err != nil {
-				return merged, err
-			}
-			if e.ID = merged; merged == (object.ID{}) {
-				*both = append(*both, path+name)
+			var err error
+			if e, err = m.mergeEntry(path+name, s.base, s.ours, s.theirs); err != nil {
+				return e.ID, err
 			}
 		}
 		if e.ID != (object.ID{}) {
@@ -208,19 +221,44 @@ func (g *gathering) mergeTrees(path string, base, ours, theirs object.ID, both *
 	if len(entries) == 0 && path != "" {
 		return object.ID{}, nil
 	}
-	id, _ := g.addTree(entries)
+	id, _ := m.addTree(entries)
 	return id, nil
+}
+
+// mergeEntry is what becomes of a file that the remote has changed.
+func (m *merging) mergeEntry(path string, base, ours, theirs object.TreeEntry) (object.TreeEntry, error) {
+	e := theirs
+	if ours != base {
+		merged, err := m.mergeFiles(base, ours, theirs)
+		if err != nil {
+			return e, err
+		}
+		if merged == (object.ID{}) {
+			if c := (coming{path, ours, theirs}); !slices.Contains(m.settled, c.mark()) {
+				m.both = append(m.both, c)
+			}
+			return ours, nil
+		}
+		e = ours
+		e.ID = merged
+	}
+	c := coming{path, ours, e}
+	if e == ours || slices.Contains(m.settled, c.mark()) {
+		return ours, nil
+	}
+	m.brought = append(m.brought, c)
+	return e, nil
 }
 
 // mergeFiles is a document with the changes of both sides, which it adds; zero where that
 // cannot be.
-func (g *gathering) mergeFiles(base, ours, theirs object.TreeEntry) (none object.ID, err error) {
+func (m *merging) mergeFiles(base, ours, theirs object.TreeEntry) (none object.ID, err error) {
 	if !strings.HasSuffix(ours.Name, ".json") || !base.IsFile() || !ours.IsFile() || !theirs.IsFile() || ours.Mode != theirs.Mode {
 		return none, nil
 	}
 	var texts [3][]byte
 	for i, e := range []object.TreeEntry{base, ours, theirs} {
-		if texts[i], err = object.ReadAs(g.read, e.ID, object.Blob); err != nil {
+		if texts[i], err = object.ReadAs(m.read, e.ID, object.Blob); err != nil {
 			return none, err
 		}
 	}
@@ -229,6 +267,6 @@ func (g *gathering) mergeFiles(base, ours, theirs object.TreeEntry) (none object
 		return none, nil
 	}
 	id := object.Hash(object.Blob, text)
-	g.add(object.Blob, id, text)
+	m.add(object.Blob, id, text)
 	return id, nil
 }

@@ -34,8 +34,10 @@ type Follower struct {
 	// Take makes a commit the head that was made elsewhere, with a pack of what is new in it,
 	// if it keeps to the rules of a push; else it is a Refusal. It is repository.ErrMoved where
 	// from is the head no more. What it needs is read with read.
-	Take   func(ctx context.Context, from repository.Head, to object.ID, made *pack.Pack, read object.Read) error
-	Logger *slog.Logger
+	Take func(ctx context.Context, from repository.Head, to object.ID, made *pack.Pack, read object.Read) error
+	// Requests have decided what cannot be brought in; nil for a person with git.
+	Requests Requests
+	Logger   *slog.Logger
 
 	mu     sync.Mutex
 	status Status
@@ -57,6 +59,8 @@ type Status struct {
 	// help: somebody has to do what it says.
 	Error  string
 	Person bool
+	// Request is the number of the change request that decides it; 0 for none.
+	Request int64
 }
 
 const (
@@ -90,11 +94,16 @@ func (f *Follower) Run(ctx context.Context) {
 		now := time.Now()
 		if err == nil && head.Commit != "" {
 			f.look(head)
-			if (head.Commit != done || now.Sub(checked) >= checkEvery) && retry.Due(now) {
+			waits, decided := f.decision(ctx)
+			if (head.Commit != done && !waits || now.Sub(checked) >= checkEvery || decided) && (retry.Due(now) || waits) {
 				err := f.turn(ctx, head)
 				if checked = time.Now(); ctx.Err() == nil {
-					retry.Ended(checked, err)
 					f.ended(err)
+					if f.Status().Request != 0 { // the remote is there
+						retry.Ended(checked, nil)
+					} else {
+						retry.Ended(checked, err)
+					}
 				}
 				if err == nil {
 					done = head.Commit
@@ -124,13 +133,17 @@ func (f *Follower) ended(err error) {
 	defer f.mu.Unlock()
 	before := f.status.Error
 	if err == nil {
-		f.status.Error, f.status.Person, f.status.Since = "", false, time.Now()
+		f.status.Error, f.status.Person, f.status.Request, f.status.Since = "", false, 0, time.Now()
 		if before != "" {
 			f.Logger.Info("the remote is in step again", "remote", f.status.Address)
 		}
 		return
 	}
-	f.status.Error, f.status.Person = err.Error(), errors.As(err, new(*Refusal))
+	refusal := (*Refusal)(nil)
+	f.status.Error, f.status.Person, f.status.Request = err.Error(), errors.As(err, &refusal), 0
+	if refusal != nil {
+		f.status.Request = refusal.Request
+	}
 	if f.status.Error != before {
 		f.Logger.Error("the remote is not in step", "remote", f.status.Address, "behind", f.status.Behind, "error", f.status.Error)
 	}
@@ -168,6 +181,9 @@ func (f *Follower) turn(ctx context.Context, head repository.Head) error {
 	if f.Path != "" {
 		t.names = strings.Split(f.Path, "/")
 	}
+	if err := t.asked(ctx); err != nil {
+		return err
+	}
 	secret, _ := f.Remote.secret()
 	for {
 		more, err := t.step(ctx)
@@ -189,6 +205,7 @@ type turn struct {
 	at       position
 	names    []string    // of the path
 	pending  []object.ID // what is to be pushed on top of at
+	question question
 }
 
 // step pushes some commits, and reports whether there are more.
@@ -205,6 +222,9 @@ func (t *turn) step(ctx context.Context) (more bool, err error) {
 	if t.names == nil && tip != (object.ID{}) && !t.has(tip) {
 		x.close()
 		return true, t.bring(ctx, tip)
+	}
+	if err := t.answered(ctx); err != nil {
+		return false, err
 	}
 	switch {
 	case len(t.pending) > 0 && tip == t.at.remote: // as the step before has left it

@@ -48,11 +48,15 @@ type exchange struct {
 }
 
 // Refusal is what a person has to see to: waiting does not help.
-type Refusal struct{ Message string }
+type Refusal struct {
+	Message string
+	// Request is the number of the change request that decides it; 0 for none.
+	Request int64
+}
 
 func (r *Refusal) Error() string { return r.Message }
 
-func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) error { return &Refusal{Message: fmt.Sprintf(format, args...)} }
 
 func (r *Remote) open(ctx context.Context, service string) (*exchange, error) {
 	secret, err := r.secret()
@@ -117,8 +121,8 @@ func (r *Remote) inWords(err error, secret []byte) error {
 		text = strings.ReplaceAll(text, url.QueryEscape(string(secret)), "xxxxx")
 	}
 	text = terminal.Cut(terminal.Escape(strings.TrimSpace(strings.ReplaceAll(text, "\n", "; "))), maxWords)
-	if errors.As(err, new(*Refusal)) {
-		return &Refusal{text}
+	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+		return &Refusal{text, refusal.Request}
 	}
 	return errors.New(text)
 }
