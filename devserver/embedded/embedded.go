@@ -162,7 +162,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		return nil, errors.Join(err, ledger.Close())
 	}
 	if options.Remote != nil {
-		s.follow(options.Remote, options.Monitor)
+		s.follow(options.Remote, requests, options.Monitor)
 	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/request"
 )
 
 // take makes a remote's commit the head, if it keeps to the rules of a push.
@@ -32,7 +33,8 @@ func (s *Service) take(ctx context.Context, from repository.Head, to object.ID, 
 }
 
 // follow has a remote follow this workspace, and its numbers shown.
-func (s *Service) follow(f *gitremote.Follower, m *monitor.Monitor) {
+func (s *Service) follow(f *gitremote.Follower, requests request.Store, m *monitor.Monitor) {
+	f.Requests = newProposals(requests, s.workspace, s.ledger.Registry().Registry, f.Remote.Address.String())
 	f.Table, f.Head, f.Objects, f.Take, f.Logger = s.table, s.ledger.Head, s.ledger.Objects(), s.take, s.logger
 	m.Gauge("svc_remote_behind_commits", "Commits that the remote lacks.", nil, func() float64 { return float64(f.Status().Behind) })
 	m.Gauge("svc_remote_failing", "1 while the remote cannot be brought in step, 2 when somebody has to see to it.", nil, func() float64 {

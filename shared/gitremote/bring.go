@@ -141,10 +141,11 @@ type merging struct {
 	brought []coming // what comes
 }
 
-// coming is a file of a remote that is to replace one here.
+// coming is a file of a remote, as it is to replace one here.
 type coming struct {
-	path         string
-	ours, theirs object.TreeEntry
+	path      string
+	ours, new object.TreeEntry
+	theirs    object.ID // new before it was merged
 }
 
 // merge is a commit in which both sides are, item by item: the remote's own, or one that it adds.
@@ -227,27 +228,26 @@ func (m *merging) mergeTrees(path string, base, ours, theirs object.ID) (object.
 
 // mergeEntry is what becomes of a file that the remote has changed.
 func (m *merging) mergeEntry(path string, base, ours, theirs object.TreeEntry) (object.TreeEntry, error) {
-	e := theirs
-	if ours != base {
+	c := coming{path, ours, theirs, theirs.ID}
+	switch {
+	case slices.Contains(m.settled, c.mark()):
+		return ours, nil
+	case ours != base:
 		merged, err := m.mergeFiles(base, ours, theirs)
 		if err != nil {
-			return e, err
+			return ours, err
 		}
 		if merged == (object.ID{}) {
-			if c := (coming{path, ours, theirs}); !slices.Contains(m.settled, c.mark()) {
-				m.both = append(m.both, c)
-			}
+			m.both = append(m.both, c)
 			return ours, nil
 		}
-		e = ours
-		e.ID = merged
+		c.new = ours
+		c.new.ID = merged
 	}
-	c := coming{path, ours, e}
-	if e == ours || slices.Contains(m.settled, c.mark()) {
-		return ours, nil
+	if c.new != ours {
+		m.brought = append(m.brought, c)
 	}
-	m.brought = append(m.brought, c)
-	return e, nil
+	return c.new, nil
 }
 
 // mergeFiles is a document with the changes of both sides, which it adds; zero where that

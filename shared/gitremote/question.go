@@ -51,7 +51,7 @@ type question struct {
 type mark [16]byte
 
 func (c coming) mark() (m mark) {
-	sum := sha256.Sum256([]byte(c.path + "\x00" + c.theirs.ID.String()))
+	sum := sha256.Sum256([]byte(c.path + "\x00" + c.theirs.String()))
 	copy(m[:], sum[:])
 	return m
 }
@@ -78,7 +78,7 @@ func (t *turn) ask(ctx context.Context, read object.Read, tip object.ID, all []c
 		for _, side := range []struct {
 			entry object.TreeEntry
 			text  *[]byte
-		}{{c.ours, &item.Ours}, {c.theirs, &item.Theirs}} {
+		}{{c.ours, &item.Ours}, {c.new, &item.Theirs}} {
 			switch {
 			case side.entry == (object.TreeEntry{}):
 			case !side.entry.IsFile():

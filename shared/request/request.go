@@ -73,7 +73,7 @@ type Request struct {
 	Approvals   []Approval `json:"approvals,omitempty"`
 	Comments    []Comment  `json:"comments,omitempty"`
 	// Touched are the paths of the items, and Parts what stood at them, by then: see
-	// change.Decided.
+	// change.Decided; nil of a remote's, which follows them.
 	Touched []string          `json:"touched,omitempty"`
 	Parts   map[string]string `json:"parts,omitempty"`
 	// Begun is who began to apply it last, and Ended who ended it.

@@ -140,8 +140,10 @@ func (d *Desk) detail(ctx context.Context, r *Request, a *change.Assessment) (*D
 		counts := why == ""
 		detail.Approvals[i].Counts, detail.Approvals[i].Why = &counts, why
 	}
-	for _, name := range moved(r.Parts, a.Parts) {
-		p.Changed = append(p.Changed, items([]string{name})...)
+	if r.Parts != nil {
+		for _, name := range moved(r.Parts, a.Parts) {
+			p.Changed = append(p.Changed, items([]string{name})...)
+		}
 	}
 	if a.Refused != nil {
 		envelope := fault.Of(a.Refused).Envelope()
