@@ -9,7 +9,9 @@
 //     pushing, and the status says what a person has to do.
 //   - What was committed there comes here as it is, or as a side of a merge, and keeps to the
 //     rules of a push. What both sides have changed, and what the rules refuse, waits there:
-//     nothing is pushed meanwhile, and nothing of it is stored here.
+//     nothing is pushed meanwhile, and nothing of it is stored here but in a change request,
+//     whose end decides it. What was applied is here, and what was closed is left out, so that
+//     the merge keeps what is here of both.
 //   - What is pushed is what has landed. A push whose answer got lost is found again by where
 //     the branch is.
 //   - Below a path, each commit there is one here and has the trailer Svc-Commit with its id.
@@ -26,5 +28,7 @@
 // # What is stored
 //
 // In the table, in the partition "remote", a row for each address, branch and path: the commit
-// that was pushed last, with its sequence here and its id there, and the one that was about to be pushed.
+// that was pushed last, with its sequence here and its id there, and the one that was about to be
+// pushed. Beside it, what a change request asks and what was decided, until all of the remote is
+// here.
 package gitremote
