@@ -94,14 +94,15 @@ func TestARemotesCommitIsDecided(t *testing.T) {
 		end      string // of the request
 		approval bool
 		refused  bool
+		reason   string // at /v1/workspace
 		here     string // in the file afterwards
 	}{
 		{"changed on both sides, taken", edit(`"environments": [`, `"environments": [{"id": "staging", "rules": [{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["first"]}}], "value": {"type": "bool", "value": true}},
-			{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]}, `), true, "apply", false, false, "first"},
-		{"changed on both sides, kept", edit(`"first"`, `"second"`), true, "close", false, false, "first"},
-		{"others have to approve", edit(`"beta"`, `"gamma"`), false, "apply", true, false, "gamma"},
-		{"others do not approve", edit(`"gamma"`, `"delta"`), false, "close", true, false, "gamma"},
-		{"refused", func(string) string { return "{" }, false, "close", false, true, "gamma"},
+			{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]}, `), true, "apply", false, false, "changed here and at the remote: feature-flags/redesign.json. ", "first"},
+		{"changed on both sides, kept", edit(`"first"`, `"second"`), true, "close", false, false, "changed here and at the remote: feature-flags/redesign.json. ", "first"},
+		{"others have to approve", edit(`"beta"`, `"gamma"`), false, "apply", true, false, "what was committed at the remote is refused: ", "gamma"},
+		{"others do not approve", edit(`"gamma"`, `"delta"`), false, "close", true, false, "what was committed at the remote is refused: ", "gamma"},
+		{"refused", func(string) string { return "{" }, false, "close", false, true, "what was committed at the remote is refused: ", "gamma"},
 	} {
 		away.Store(true)
 		realgit.Run(t, clone, "pull", "-q", "--ff-only")
@@ -136,6 +137,8 @@ func TestARemotesCommitIsDecided(t *testing.T) {
 		await(test.name+": the reason", func() bool {
 			return strings.Contains(s.p.Log.String(), fmt.Sprintf("Until the change request %d is decided nothing is pushed", number))
 		})
+		s.expect(200, fmt.Sprintf(`"state":"waiting","reason":"%s`, test.reason), "GET", "/v1/workspace", "")
+		s.expect(200, fmt.Sprintf(`"changeRequest":"%d"`, number), "GET", "/v1/workspace", "")
 		if now := realgit.Run(t, there, "rev-parse", "main"); now != tip {
 			t.Errorf("%s: something is pushed before it is decided", test.name)
 		}
@@ -152,6 +155,10 @@ func TestARemotesCommitIsDecided(t *testing.T) {
 		}
 		s.expect(200, "", "POST", path+"/"+test.end, "")
 		await(test.name+": the push", inStep)
+		await(test.name+": it is told", func() bool {
+			_, text := s.ask("GET", "/v1/workspace", "")
+			return strings.Contains(text, `"behind":0,"state":"in_step","reason":null,"changeRequest":null,"since":"2`)
+		})
 		if parents := realgit.Run(t, there, "log", "-1", "--format=%P", "main"); !strings.HasSuffix(parents, tip) || len(strings.Fields(parents)) != 2 {
 			t.Errorf("%s: the parents are %s, want %s second", test.name, parents, tip)
 		}

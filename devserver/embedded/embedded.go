@@ -132,7 +132,12 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	s := &Service{workspace: record.ID, ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), told: make(chan struct{}), remote: make(chan struct{}), uses: local.OpenUses(dir),
 		table: table, seen: seen,
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
+	var remote func() *control.RemoteRow
+	if options.Remote != nil {
+		remote = func() *control.RemoteRow { return remoteRow(options.Remote.Status()) }
+	}
 	s.service = control.New(control.Settings{
+		Remote:        remote,
 		Authenticator: ledger,
 		Directory:     ledger,
 		Keys:          ledger,

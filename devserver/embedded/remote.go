@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"svc.example/svc/devserver/monitor"
 	"svc.example/svc/devserver/prereceive"
+	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/gitremote"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
@@ -52,4 +54,29 @@ func (s *Service) follow(f *gitremote.Follower, requests request.Store, m *monit
 		}
 		return 0
 	})
+}
+
+// remoteRow tells how a remote is doing.
+func remoteRow(status gitremote.Status) *control.RemoteRow {
+	row := &control.RemoteRow{Address: status.Address, Branch: status.Branch, Path: status.Path, Behind: status.Behind, State: control.RemoteInStep}
+	if status.Error != "" {
+		row.Reason = &status.Error
+	}
+	if id := request.ID(status.Request); id != "" {
+		row.ChangeRequest = &id
+	}
+	if at := status.Since.UTC().Truncate(time.Second); !status.Since.IsZero() {
+		row.Since = &at
+	}
+	switch {
+	case row.ChangeRequest != nil:
+		row.State = control.RemoteWaiting
+	case status.Person:
+		row.State = control.RemoteStopped
+	case row.Reason != nil:
+		row.State = control.RemoteFailing
+	case status.Behind > 0 || row.Since == nil:
+		row.State = control.RemoteBehind
+	}
+	return row
 }

@@ -29,6 +29,8 @@ type Settings struct {
 	// Repository returns a workspace's repository. It is asked once or more
 	// for every request, so it keeps what it opened.
 	Repository func(ctx context.Context, workspace string) (Repository, error)
+	// Remote tells of the repository elsewhere that is kept in step; nil for none.
+	Remote func() *RemoteRow
 	// Now is the time; for expiry and for the date of commits.
 	Now func() time.Time
 	// PublicURL is where clients reach the service, without /v1. It becomes a

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/served"
@@ -31,7 +32,36 @@ type WorkspaceDetail struct {
 	Broken          []BrokenRow `json:"broken"`
 	// UnreadableHead is null unless what main names cannot be read.
 	UnreadableHead *UnreadableHeadRow `json:"unreadableHead"`
+	// Remote is nil where none is kept in step.
+	Remote *RemoteRow `json:"remote,omitempty"`
 }
+
+// RemoteRow is how a repository elsewhere is doing that is kept in step.
+type RemoteRow struct {
+	Address string      `json:"address"` // without secrets
+	Branch  string      `json:"branch"`
+	Path    string      `json:"path"`
+	Behind  int         `json:"behind"`
+	State   RemoteState `json:"state"`
+	// Reason is why it is not in step; null where it is.
+	Reason *string `json:"reason"`
+	// ChangeRequest decides it; null for none.
+	ChangeRequest *string `json:"changeRequest"`
+	// Since is when it was in step last; null for not since the start.
+	Since *time.Time `json:"since"`
+}
+
+// RemoteState says who is to do something about a remote.
+type RemoteState string
+
+// The states of a remote.
+const (
+	RemoteInStep  RemoteState = "in_step"
+	RemoteBehind  RemoteState = "behind"  // nobody: it is being pushed
+	RemoteFailing RemoteState = "failing" // nobody: it is tried again
+	RemoteWaiting RemoteState = "waiting" // somebody decides a change request
+	RemoteStopped RemoteState = "stopped" // somebody does what the reason says
+)
 
 // UnreadableHeadRow is a head that is not served: CommitSHA of the detail is the
 // last one that could be read.
@@ -71,6 +101,9 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 		if u.Commit != "" {
 			d.UnreadableHead.CommitSHA = &u.Commit
 		}
+	}
+	if s.service.settings.Remote != nil {
+		d.Remote = s.service.settings.Remote()
 	}
 	for _, b := range broken[:min(len(broken), maxTold)] {
 		row := BrokenRow{Type: "workspace", Since: b.Since, Problem: workspace.InWords(b.Problems)}
