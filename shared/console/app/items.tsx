@@ -13,6 +13,7 @@ import { Icon } from "./icons";
 import { As } from "./as";
 import { Choice, filterNames } from "./choice";
 import { Broken } from "./broken";
+import { Remote } from "./remote";
 import { Problem, Empty } from "./problem";
 import { List } from "./list";
 import { selected, select, deeds } from "./selection";
@@ -461,6 +462,7 @@ export function Items({ family }: { family: Family }) {
       )}
       {query.has("saved") && <Saved family={family} />}
       <Broken />
+      <Remote />
       {problem && <Problem problem={problem} />}
       {stale.problem && <Problem problem={stale.problem} />}
       {stale.days && <StaleNote days={stale.days} data={stale.data} />}

@@ -55,6 +55,14 @@ export const workspace: Signal<{
   name: string;
   commitSha: string | null;
   broken?: { type: string; key: string | null; problem: string; servedFrom?: string | null }[];
+  remote?: {
+    address: string;
+    branch: string;
+    behind: number;
+    state: string;
+    reason: string | null;
+    changeRequest: string | null;
+  };
 }> = signal({ id: "", name: "", commitSha: null });
 
 export const environments = signal([] as Environment[]);
