@@ -221,14 +221,14 @@ func (in Invocation) exported(args []string) (files []importer.File, err error) 
 }
 
 func (in Invocation) exportedFile(path string, most int64) (f importer.File, err error) {
+	if info, err := os.Stat(in.Absolute(path)); err == nil && !info.Mode().IsRegular() { // before it is opened: a pipe would wait
+		return f, fmt.Errorf("%s: this is no regular file", terminal.Escape(path))
+	}
 	opened, err := os.Open(in.Absolute(path))
 	if err != nil {
 		return f, plainPathError(err)
 	}
 	defer opened.Close()
-	if info, err := opened.Stat(); err == nil && !info.Mode().IsRegular() {
-		return f, plainPathError(&fs.PathError{Op: "read", Path: path, Err: errors.New("it is no regular file")})
-	}
 	text, err := io.ReadAll(io.LimitReader(opened, most+1))
 	switch {
 	case err != nil:
