@@ -129,10 +129,13 @@ func not(c condition) (condition, error) {
 
 const currentTime = "svc.current-time"
 
-// maxAlternatives is how many rules one rule may become.
-const maxAlternatives = 500
+// Bounds on the rules that one rule may become, and on the criteria in them together.
+const (
+	maxAlternatives = 500
+	maxCriteria     = 20_000
+)
 
-var errTooMany = errors.New("its conditions take more than 500 rules of svc: simplify them, or put parts into segments")
+var errTooMany = errors.New("its conditions take more than 500 rules of svc, or 20000 criteria: simplify them, or put parts into segments")
 
 // alternatives are lists of criteria, one of which has to hold as a whole. An empty list
 // always does.
@@ -162,8 +165,12 @@ func (c condition) alternatives() (lists [][]criterion, err error) {
 			return nil, errTooMany
 		}
 		var longer [][]criterion
+		size := 0
 		for _, have := range lists {
 			for _, more := range of {
+				if size += len(have) + len(more); size > maxCriteria {
+					return nil, errTooMany
+				}
 				longer = append(longer, append(have[:len(have):len(have)], more...))
 			}
 		}

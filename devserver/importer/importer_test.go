@@ -37,3 +37,45 @@ func TestReferencesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestQueries: what cannot be read of a query of GO Feature Flag, and how much of one may
+// be written.
+func TestQueries(t *testing.T) {
+	nested, long := strings.Repeat("(", 60)+`a eq "b"`+strings.Repeat(")", 60), `a eq "b"`+strings.Repeat(` and a eq "b"`, 2500)
+	widening := `a eq "b"`
+	for range 600 {
+		widening += ` or a eq "b" and c eq "d"`
+	}
+	for _, c := range []struct{ query, want string }{
+		{`a eq "b"`, ""},
+		{"a eq \"b\" and\n  c pr", "cannot be read"}, // as GO Feature Flag takes the lines together
+		{"a eq \"b\" \n  and c pr", ""},
+		{``, "no comparison"},
+		{`a`, "no comparison"},
+		{`a is 3`, "no operator"},
+		{`a eq`, "no operator"},
+		{`a gt "b"`, "no counterpart"},
+		{`a eq 1e3`, "cannot be read"},
+		{`a eq 99999999999999999999`, "cannot be read"},
+		{`a eq "b`, "no counterpart"},
+		{`a eq "b" AND c pr`, "cannot be read"},
+		{`(a eq "b"`, "not closed"},
+		{`a.b.c eq 3`, "no property"},
+		{`in eq 3`, "no property"},
+		{`a in []`, "no list"},
+		{`a in [1.5, 2]`, "no list"},
+		{`{"==": [1, 1]}`, "JsonLogic"},
+		{nested, "nests deeper"},
+		{long, "more than 2000"},
+		{widening, "500 rules"},
+	} {
+		text := fmt.Sprintf(`{"f": {"variations": {"on": 1, "off": 2}, "targeting": [{"query": %q, "variation": "on"}], "defaultRule": {"variation": "off"}}}`, c.query)
+		r, err := Import("", []File{{Name: "f.json", Text: []byte(text)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(r.Items[0].Reasons); c.want == "" && r.Items[0].Outcome == Refused || !strings.Contains(got, c.want) {
+			t.Errorf("%.80s: %v, want %q", c.query, got, c.want)
+		}
+	}
+}

@@ -61,7 +61,8 @@ func inOurs(flat object, of string) *jsontree.Node {
 // of that name.
 func compare(t *testing.T, system string, definition object, contexts []object, of string, served []map[string]json.RawMessage) {
 	t.Helper()
-	result := must.Get(importer.Import(system, []importer.File{{Name: "export.json", Text: must.Get(json.Marshal(definition))(t)}}, nil))(t)
+	text := must.Get(json.Marshal(definition))(t)
+	result := must.Get(importer.Import(system, []importer.File{{Name: "export.json", Text: text}}, nil))(t)
 	ws, problems := workspace.ReadAndVerify(result.Files)
 	for _, p := range problems {
 		if p.Severity == workspace.Error {
@@ -86,7 +87,7 @@ func compare(t *testing.T, system string, definition object, contexts []object, 
 				continue
 			}
 			if unexplained++; unexplained <= 10 {
-				t.Errorf("%s counts as imported, and serves %s to %v where %s serves %s\n%s", item.Key, got, c, system, want, must.Get(json.Marshal(definition[item.Pointer[1:len(item.Pointer)-len(item.Key)-1]].(object)[item.Key]))(t))
+				t.Errorf("%s counts as imported, and serves %s to %v where %s serves %s\n%s", item.Key, got, c, system, want, must.Get(jsontree.Parse(text))(t).At(item.Pointer).Compact())
 			}
 		}
 	}

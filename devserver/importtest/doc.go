@@ -1,9 +1,9 @@
 // Package importtest holds what svc import makes of other systems' flags against the
 // evaluators of these systems, on random flags and contexts. It holds tests only.
 //
-// The evaluators are no dependency of the product. LaunchDarkly's is in Go. The others are
-// npm packages, pinned in package.json and package-lock.json, and run by evaluate.js in
-// Node.js.
+// The evaluators are no dependency of the product. GO Feature Flag's and LaunchDarkly's
+// are in Go. The others are npm packages, pinned in package.json and package-lock.json, and
+// run by evaluate.js in Node.js.
 //
 // What must stay true:
 //
