@@ -18,6 +18,13 @@ type typedOperand struct {
 	Value any    `json:"value"`
 }
 
+func (o *typedOperand) number() (literal json.Number, ok bool) {
+	if o != nil {
+		literal, ok = o.Value.(json.Number)
+	}
+	return literal, ok
+}
+
 // condition is a criterion, or what all or any of its parts say. Rules have nothing but
 // lists of criteria that all hold: see alternatives.
 type condition struct {
@@ -41,6 +48,8 @@ var (
 	always = all()
 	never  = either()
 )
+
+func (c condition) isAlways() bool { return c.kind == allOf && len(c.parts) == 0 }
 
 func constant(holds bool) condition {
 	if holds {
@@ -121,8 +130,13 @@ func not(c condition) (condition, error) {
 	if others := opposites[c.leaf.Operator]; others != nil {
 		return either(absent, with(others[0]), with(others[1])), nil
 	}
-	if c.leaf.Property == currentTime && c.leaf.Operator == "PROP_AFTER" {
-		return condition{leaf: criterion{"PROP_BEFORE", currentTime, c.leaf.Operand}}, nil
+	if literal, isNumber := c.leaf.Operand.number(); isNumber && c.leaf.Property == currentTime {
+		switch at, _ := literal.Int64(); c.leaf.Operator {
+		case "PROP_AFTER":
+			return number("PROP_BEFORE", currentTime, json.Number(fmt.Sprint(at+1))), nil
+		case "PROP_BEFORE":
+			return number("PROP_AFTER", currentTime, json.Number(fmt.Sprint(at-1))), nil
+		}
 	}
 	return c, fmt.Errorf("nothing in svc holds where %s does not", c.leaf.Operator)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,6 +45,21 @@ func serve(when condition, variant int) rule { return rule{when: when, arms: []a
 // variant is the number of the variant of that name, or -1.
 func (f *flag) variant(name string) int {
 	return slices.IndexFunc(f.variants, func(v variant) bool { return v.name == name })
+}
+
+// valued is the number of the variant of a value.
+func (f *flag) valued(value json.RawMessage) int {
+	for i, v := range f.variants {
+		if string(v.value) == string(value) {
+			return i
+		}
+	}
+	name := strings.Trim(string(value), `"`)
+	if len(name) > 40 || strings.ContainsAny(name, "{}[]\\\"") {
+		name = fmt.Sprintf("value-%d", len(f.variants)+1)
+	}
+	f.variants = append(f.variants, variant{name, value})
+	return len(f.variants) - 1
 }
 
 // refuse says why a flag cannot be imported.
@@ -211,6 +227,39 @@ func (f *flag) served(kind document.ValueType, r rule) storedValue {
 	}
 	return storedValue{document.WeightedValue, map[string]any{"hashByPropertyName": r.by, "weightedValues": arms}}
 }
+
+// split serves shares of values, and what is over as the rules after it do.
+func (f *flag) split(values []json.RawMessage, weights []float64, coverage float64, when condition, by, at string) *logicError {
+	made, left := rule{when: when, by: by}, int64(fullShare)
+	for i, value := range values {
+		share := int64(math.Round(weights[i] * coverage * fullShare))
+		if share < 0 || share > left+int64(len(values)) {
+			return wrong(at, "the weights are more than 1 together, or below 0")
+		}
+		share = min(share, left)
+		left -= share
+		made.arms = append(made.arms, arm{f.valued(value), share})
+	}
+	if left <= int64(len(values)) { // what rounding has left
+		made.arms[len(made.arms)-1].weight += left
+		f.rules = append([]rule{made}, f.rules...)
+		return nil
+	}
+	if len(f.rules) == 0 || !f.rules[len(f.rules)-1].when.isAlways() {
+		return wrong(at, "what this rule leaves over is served nothing, which no split of svc says: give the flag a default value")
+	}
+	var splits []rule
+	for _, after := range f.rules {
+		if len(after.arms) > 1 {
+			return wrong(at, "what this rule leaves over goes to another rule with shares: svc has one split for a context; merge the two")
+		}
+		splits = append(splits, rule{all(when, after.when), append(made.arms[:len(made.arms):len(made.arms)], arm{after.arms[0].variant, left}), by})
+	}
+	f.rules = append(splits, f.rules...)
+	return nil
+}
+
+const fullShare = 100_000
 
 // decode reads one value of an export into a struct. The error says where it is of
 // another kind.

@@ -191,7 +191,7 @@ func (l *jsonLogic) outcome(node any, at string, when condition, depth int) *log
 // noVariant serves the default variant. Where there is none, the code's own default
 // counts, which nothing but the end of the rules can say.
 func (l *jsonLogic) noVariant(at string, when condition) *logicError {
-	if l.fallback < 0 && (when.kind != allOf || len(when.parts) > 0) {
+	if l.fallback < 0 && !when.isAlways() {
 		return wrong(at, "without a defaultVariant nothing is served here, which no rule of svc says: name a variant")
 	}
 	l.otherwise(when)

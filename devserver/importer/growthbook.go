@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -82,21 +81,6 @@ func growthbookFeatures(root map[string]json.RawMessage) (flags []*flag, err err
 	return flags, nil
 }
 
-// valued is the number of the variant of a value.
-func (f *flag) valued(value json.RawMessage) int {
-	for i, v := range f.variants {
-		if string(v.value) == string(value) {
-			return i
-		}
-	}
-	name := strings.Trim(string(value), `"`)
-	if len(name) > 40 || strings.ContainsAny(name, "{}[]\\\"") {
-		name = fmt.Sprintf("value-%d", len(f.variants)+1)
-	}
-	f.variants = append(f.variants, variant{name, value})
-	return len(f.variants) - 1
-}
-
 // mongo turns the rules of one feature, whose conditions are like MongoDB's.
 type mongo struct {
 	*flag
@@ -143,36 +127,6 @@ func (m mongo) rule(r growthbookRule, at string) *logicError {
 	m.approximate(at, "the shares are the same, and people are in other arms")
 	return m.split(values, weights, coverage, all(when, present(by)), by, at)
 }
-
-// split serves shares of a feature's values, and what is over as the rules after it do.
-func (m mongo) split(values []json.RawMessage, weights []float64, coverage float64, when condition, by, at string) *logicError {
-	made, left := rule{when: when, by: by}, int64(fullShare)
-	for i, value := range values {
-		share := int64(math.Round(weights[i] * coverage * fullShare))
-		if share < 0 || share > left+int64(len(values)) {
-			return wrong(at, "the weights are more than 1 together, or below 0")
-		}
-		share = min(share, left)
-		left -= share
-		made.arms = append(made.arms, arm{m.valued(value), share})
-	}
-	if left <= int64(len(values)) { // what rounding has left
-		made.arms[len(made.arms)-1].weight += left
-		m.rules = append([]rule{made}, m.rules...)
-		return nil
-	}
-	var splits []rule
-	for _, after := range m.rules {
-		if len(after.arms) > 1 {
-			return wrong(at, "what this rule leaves over goes to another rule with shares: svc has one split for a context; merge the two")
-		}
-		splits = append(splits, rule{all(when, after.when), append(made.arms[:len(made.arms):len(made.arms)], arm{after.arms[0].variant, left}), by})
-	}
-	m.rules = append(splits, m.rules...)
-	return nil
-}
-
-const fullShare = 100_000
 
 // attribute is a property in the words of svc.
 func (m mongo) attribute(name string) string {

@@ -79,3 +79,21 @@ func TestQueries(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftOver: where a share is served a value and the others are served nothing, no split
+// can say so.
+func TestLeftOver(t *testing.T) {
+	for _, text := range []string{
+		`{"features": {"f": {"defaultValue": null, "rules": [{"force": true, "coverage": 0.5}]}}}`,
+		`{"features": [{"name": "f", "enabled": true, "variants": [{"name": "a", "weight": 1000, "payload": {"type": "number", "value": "3"}}],
+			"strategies": [{"name": "flexibleRollout", "parameters": {"rollout": "50"}}]}]}`,
+	} {
+		r, err := Import("", []File{{Name: "f.json", Text: []byte(text)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(r.Items[0].Reasons); r.Items[0].Outcome != Refused || !strings.Contains(got, "served nothing") {
+			t.Errorf("%s: %v, %s", text, r.Items[0].Outcome, got)
+		}
+	}
+}

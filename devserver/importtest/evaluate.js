@@ -22,6 +22,25 @@ const systems = {
       return Object.fromEntries(keys.map((key) => [key, scoped.getFeatureValue(key, null)]));
     };
   },
+  async unleash({ features, segments }) {
+    const { default: client } = await import("unleash-client/lib/client.js");
+    const { default: strategies } = await import("unleash-client/lib/strategy/index.js");
+    const evaluator = new client.default(
+      { getToggle: (name) => features.find((f) => f.name === name), getSegment: (id) => segments.find((s) => s.id === id) },
+      strategies.defaultStrategies,
+    );
+    const variant = (name, context) => {
+      const chosen = evaluator.getVariant(name, context);
+      return chosen.payload?.value ?? chosen.name;
+    };
+    const varied = (f) => f.variants?.length || f.strategies.some((s) => s.variants?.length);
+    return ({ targetingKey, ...properties }) => {
+      const context = { userId: targetingKey, properties };
+      return Object.fromEntries(
+        features.map((f) => [f.name, varied(f) ? variant(f.name, context) : evaluator.isEnabled(f.name, context, () => false)]),
+      );
+    };
+  },
 };
 
 const { system, definition, contexts } = JSON.parse(readFileSync(0, "utf8"));
