@@ -75,7 +75,7 @@ type system struct {
 	notes []string
 }
 
-var systems = []system{flagd, goff, growthbook, launchdarkly, unleash}
+var systems = []system{flagd, flipt, goff, growthbook, launchdarkly, unleash}
 
 // Systems are the names of what svc imports from.
 func Systems() []string {

@@ -97,3 +97,28 @@ func TestLeftOver(t *testing.T) {
 		}
 	}
 }
+
+// TestFliptInput: what is wrong in a file of Flipt is refused, with the reason.
+func TestFliptInput(t *testing.T) {
+	for _, c := range []struct{ flag, want string }{
+		{`{"key": "f", "type": "BOOLEAN_FLAG_TYPE", "enabled": true}`, ""},
+		{`{"key": "f", "enabled": true, "variants": [{"key": "a", "attachment": {"n": 1}}], "rules": [{"segment": "s", "distributions": [{"variant": "a", "rollout": 100}]}]}`, "attached"},
+		{`{"key": "f", "enabled": true, "variants": [{"key": "a"}], "rules": [{"segments": ["s", "s"], "distributions": [{"variant": "a", "rollout": 50}]}]}`, "not 100%"},
+		{`{"key": "f", "enabled": true, "variants": [{"key": "a"}], "rules": [{"segment": "s", "distributions": [{"variant": "b", "rollout": 100}]}]}`, "no variant"},
+		{`{"key": "f", "enabled": true, "variants": [{"key": "a"}], "rules": [{"segment": {"key": "none"}}]}`, "no segment"},
+		{`{"key": "f", "enabled": true, "variants": [{"key": "a"}], "rules": [{"segment": 7}]}`, "names no segment"},
+		{`{"key": "f", "enabled": true, "type": "BOOLEAN_FLAG_TYPE", "rollouts": [{}]}`, "neither"},
+		{`{"key": "f", "enabled": true, "type": "BOOLEAN_FLAG_TYPE", "rollouts": [{"segment": {"key": "odd", "value": true}}]}`, "no list"},
+		{`{"key": "f", "enabled": "yes"}`, "a flag is an object"},
+	} {
+		text := `{"namespace": {"key": "default"}, "flags": [` + c.flag + `], "segments": [{"key": "s", "match_type": "ALL_MATCH_TYPE"},
+			{"key": "odd", "constraints": [{"type": "STRING_COMPARISON_TYPE", "property": "p", "operator": "isoneof", "value": "x"}]}]}`
+		r, err := Import("flipt", []File{{Name: "f.json", Text: []byte(text)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(r.Items[0].Reasons); c.want == "" && r.Items[0].Outcome == Refused || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %v, want %q", c.flag, got, c.want)
+		}
+	}
+}

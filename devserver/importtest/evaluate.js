@@ -41,6 +41,50 @@ const systems = {
       );
     };
   },
+  async flipt({ flags, segments }) {
+    const { FliptClient } = await import("@flipt-io/flipt-client-js");
+    // What Flipt makes of its files for its clients.
+    const named = ({ keys, operator }) => ({
+      segmentOperator: operator,
+      segments: keys.map((key) => {
+        const { match_type, constraints } = segments.find((s) => s.key === key);
+        const matchType = match_type.replace("MATCH", "SEGMENT_MATCH");
+        return { key, matchType, constraints: constraints.map((c) => ({ ...c, type: c.type.replace("COMPARISON", "CONSTRAINT_COMPARISON") })) };
+      }),
+    });
+    const attachment = (v) => v.attachment && JSON.stringify(v.attachment);
+    const document = {
+      namespace: { key: "default" },
+      flags: flags.map(({ key, type, enabled, variants = [], rules = [], rollouts = [] }) => {
+        const variant = (name) => variants.find((v) => v.key === name);
+        const chosen = variants.find((v) => v.default);
+        return {
+          key,
+          name: key,
+          type,
+          enabled,
+          defaultVariant: chosen && { id: chosen.key, key: chosen.key, attachment: attachment(chosen) },
+          rules: rules.map(({ segment, distributions }) => ({
+            ...named(segment),
+            distributions: distributions.map((d) => ({ variantKey: d.variant, rollout: d.rollout, variantAttachment: attachment(variant(d.variant)) })),
+          })),
+          rollouts: rollouts.map(({ segment, threshold }) => ({ threshold, segment: segment && { ...named(segment), value: segment.value } })),
+        };
+      }),
+    };
+    const fetcher = async () => ({ ok: true, status: 200, statusText: "OK", headers: { get: () => null }, json: async () => document });
+    const client = await FliptClient.init({ fetcher, updateInterval: 0 });
+    return ({ targetingKey, ...properties }) => {
+      const context = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, String(value)]));
+      return Object.fromEntries(
+        flags.map(({ key: flagKey, type }) => {
+          const question = { flagKey, entityId: targetingKey, context };
+          if (type === "BOOLEAN_FLAG_TYPE") return [flagKey, client.evaluateBoolean(question).enabled];
+          return [flagKey, client.evaluateVariant(question).variantKey || null];
+        }),
+      );
+    };
+  },
 };
 
 const { system, definition, contexts } = JSON.parse(readFileSync(0, "utf8"));
