@@ -9,12 +9,14 @@ import (
 	"svc.example/svc/shared/testing/must"
 )
 
-// TestVectors: what others hold their clients to holds here.
+// TestVectors: what others hold their clients to holds here. Every operator has a vector in
+// which it holds, and one in which it does not.
 func TestVectors(t *testing.T) {
 	paths := must.Get(filepath.Glob("testdata/vectors/*.json"))(t)
 	if len(paths) == 0 {
 		t.Fatal("there are none")
 	}
+	held, failed := map[string]bool{}, map[string]bool{}
 	for _, path := range paths {
 		var groups []struct {
 			Description, Environment string
@@ -32,6 +34,10 @@ func TestVectors(t *testing.T) {
 				sources = append(sources, source(t, string(text)))
 			}
 			s := compile(g.Environment, sources...)
+			var alone string // the operator that the group is about
+			if rules := sources[0].Document.Default; len(sources) == 1 && len(rules) == 1 {
+				alone = rules[0].Criteria[0].Operator
+			}
 			for _, c := range g.Cases {
 				now := int64(testNow)
 				if c.Now != nil {
@@ -49,7 +55,14 @@ func TestVectors(t *testing.T) {
 					}
 				}
 				f.Release()
+				holds := string(c.Expected[sources[0].Key]) != "null"
+				held[alone], failed[alone] = held[alone] || holds, failed[alone] || !holds
 			}
+		}
+	}
+	for operator := range operators {
+		if !held[operator] || !failed[operator] {
+			t.Errorf("%s has no vector in which it holds, or none in which it does not", operator)
 		}
 	}
 }
