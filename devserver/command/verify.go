@@ -41,8 +41,10 @@ A warning is about something that is valid but probably not what you meant: a ru
 that never matches, a misspelled name, a file that is ignored.
 
 With --fix, whatever has exactly one right answer is fixed: a byte order mark, a file in
-UTF-16, a key that is not the file's name, a key or type that is missing. Every
-other byte stays as it is, and so does a file that is no document of svc.`,
+UTF-16, a key that is not the file's name, a key or type that is missing, and what older
+systems have in another way: environments in capitals, their name of the current time,
+sendToClientSdk on a flag. Every other byte stays as it is, and so does a file that is no
+document of svc.`,
 		Example: `  svc verify
   svc verify ./our-config --json
   svc verify --strict          # in CI

@@ -103,10 +103,10 @@ var Rules = []Rule{
 	{InvalidJSON, false, "The file is not JSON, or a name stands twice in an object.", "Mend it at the line and column.", ""},
 
 	{InvalidWorkspaceFile, false, "`svc.json` does not say which environments there are, or has a setting with a value that it cannot have.", "The message says what is expected.", ""},
-	{InvalidEnvironmentName, false, "The name of an environment is no slug, or is `default`.", "Choose small letters, digits and single dashes.", ""},
+	{InvalidEnvironmentName, false, "The name of an environment is no slug, or is `default`.", "Choose small letters, digits and single dashes.", "writes it in small letters in `svc.json`, where no other has that name"},
 
 	{MissingField, false, "A document lacks a field that it must have.", "Add the field.", "adds the `key`, the `type`, and the `valueType` of segments and log levels, since the file's place says what they are"},
-	{InvalidField, false, "A field has a value that it cannot have, or stands where it must not.", "The message says what is expected.", ""},
+	{InvalidField, false, "A field has a value that it cannot have, or stands where it must not.", "The message says what is expected.", "takes `sendToClientSdk` out of a flag that has it as `true`, since flags are always served"},
 	{KeyMismatch, false, "The `key` is not the name of the file.", "Rename the file, or change the key.", "writes the name of the file, which is the key that is served"},
 	{WrongFolder, false, "The `type` is not that of the folder.", "Move the file, or change the type.", ""},
 	{ValueType, false, "A value's `type` is not the `valueType` of its document.", "Change one of them.", ""},
@@ -118,7 +118,7 @@ var Rules = []Rule{
 
 	{DuplicateKey, false, "Two items have one key; capital letters do not count.", "Rename one of them.", ""},
 	{DuplicateEnvironment, false, "A document has two entries for one environment.", "Keep one.", ""},
-	{UnknownEnvironment, false, "A document has rules for an environment that `svc.json` does not declare.", "Declare it, or take the entry out.", ""},
+	{UnknownEnvironment, false, "A document has rules for an environment that `svc.json` does not declare.", "Declare it, or take the entry out.", "writes its name in small letters, where it has capitals"},
 	{UnknownSegment, false, "A rule names a segment that is not there.", "Create the segment, or name another.", ""},
 	{SegmentCircle, false, "Segments refer to each other in a circle.", "Take one of the references out.", ""},
 	{PrerequisitesOff, false, "A rule asks for another flag, and `svc.json` does not say `\"prerequisites\": true`; or a segment does, which may not.", "Allow it where every application has a client of svc's, or take the criterion out.", ""},
@@ -139,7 +139,7 @@ var Rules = []Rule{
 	{PlainSecret, true, "A variant shows what a confidential value is.", "Mark it confidential too, or take it out.", ""},
 	{UnboundCiphertext, true, "A ciphertext of an old form can be copied into another item and opens there.", "Encrypt it again.", ""},
 	{DoubtfulOperand, true, "A `valueToMatch` says something else than was probably meant: seconds in place of milliseconds, `/^a$/i`, an expression where texts are compared.", "The message says what would be right.", ""},
-	{OlderTimeName, true, "A rule calls the current time as an older system does. It is read as `svc.current-time`.", "Write `svc.current-time`.", ""},
+	{OlderTimeName, true, "A rule calls the current time as an older system does. It is read as `svc.current-time`.", "Write `svc.current-time`.", "writes `svc.current-time`"},
 	{UnreachableRule, true, "A rule comes after one that serves everybody whom it is for.", "Move it up, or take it out.", ""},
 	{Contradiction, true, "Two criteria of a rule never hold together, so it never matches.", "Correct one of them, or make two rules.", ""},
 	{ClientDependent, true, "Clients in some languages read it as something else: an integer beyond 2^53, `null`, the key `__proto__`.", "The message says what would be right.", ""},

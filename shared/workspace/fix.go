@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"unicode/utf16"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
@@ -26,6 +28,13 @@ func Fix(path string, text []byte) (fixed []byte, fixes []document.Issue) {
 	folder, key, _ := SplitPath(path)
 	held, isDocument := folder.Type()
 	tree, wrong := parse(path, text, nil)
+	if path == File && wrong == nil && tree.Kind == jsontree.Object {
+		var renamed []document.Issue
+		if list := tree.Get("environments"); list != nil {
+			renamed = lowerNames(list.Items, "name", problem.InvalidEnvironmentName)
+		}
+		return rewritten(text, tree, renamed, fixes)
+	}
 	if !isDocument || wrong != nil || tree.Kind != jsontree.Object {
 		return text, fixes
 	}
@@ -58,10 +67,76 @@ func Fix(path string, text []byte) (fixed []byte, fixes []document.Issue) {
 		add("valueType", string(document.LogLevelValue))
 	}
 	edited.Members = append(missing, edited.Members...)
-	if rewritten, err := jsontree.Rewrite(text, edited); err == nil {
-		text = rewritten
+	if served, _ := edited.Get("sendToClientSdk").Bool(); served && held == document.Flag {
+		edited.Delete("sendToClientSdk")
+		fixes = append(fixes, document.Issue{Code: problem.InvalidField, Pointer: "/sendToClientSdk", Message: `"sendToClientSdk" taken away: a flag is always served`})
 	}
-	return text, fixes
+	fixes = append(fixes, renameTimes(edited.Get("default"), "/default")...)
+	if list := edited.Get("environments"); list != nil {
+		fixes = append(fixes, lowerNames(list.Items, "id", problem.UnknownEnvironment)...)
+		for i, e := range list.Items {
+			fixes = append(fixes, renameTimes(e, fmt.Sprintf("/environments/%d", i))...)
+		}
+	}
+	return rewritten(text, edited, fixes, nil)
+}
+
+// rewritten is a text with what was done to its tree, after what was done before.
+func rewritten(text []byte, tree *jsontree.Node, done, before []document.Issue) ([]byte, []document.Issue) {
+	if len(done) == 0 {
+		return text, before
+	}
+	made, err := jsontree.Rewrite(text, tree)
+	if err != nil {
+		return text, before
+	}
+	return made, append(before, done...)
+}
+
+// lowerNames writes the names of environments in small letters, where that makes them
+// names, and no two become one. An entry is a name, or an object that has it in a member.
+func lowerNames(entries []*jsontree.Node, member string, code problem.Code) (fixes []document.Issue) {
+	named := func(entry *jsontree.Node) (name string) {
+		if name, isText := entry.Text(); isText {
+			return name
+		}
+		name, _ = entry.Get(member).Text()
+		return name
+	}
+	count := map[string]int{}
+	for _, entry := range entries {
+		count[strings.ToLower(named(entry))]++
+	}
+	for i, entry := range entries {
+		name := named(entry)
+		lower := strings.ToLower(name)
+		if lower == name || count[lower] > 1 || SlugProblem(lower) != "" {
+			continue
+		}
+		pointer := fmt.Sprintf("/environments/%d", i)
+		if entry.Kind == jsontree.Object {
+			entry.Set(member, jsontree.NewString(lower))
+			pointer += "/" + member
+		} else {
+			entries[i] = jsontree.NewString(lower)
+		}
+		fixes = append(fixes, document.Issue{Code: code, Pointer: pointer, Message: fmt.Sprintf("the environment %s becomes %q", terminal.Quote(name), lower)})
+	}
+	return fixes
+}
+
+// renameTimes writes the current time as svc calls it into the criteria of rules.
+func renameTimes(scope *jsontree.Node, pointer string) (fixes []document.Issue) {
+	for i, r := range scope.Get("rules").Elements() {
+		for j, c := range r.Get("criteria").Elements() {
+			if name, _ := c.Get("propertyName").Text(); evaluation.OlderCurrentTime(name) {
+				c.Set("propertyName", jsontree.NewString(evaluation.CurrentTime))
+				fixes = append(fixes, document.Issue{Code: problem.OlderTimeName, Pointer: fmt.Sprintf("%s/rules/%d/criteria/%d/propertyName", pointer, i, j),
+					Message: fmt.Sprintf("%s becomes %s", name, evaluation.CurrentTime)})
+			}
+		}
+	}
+	return fixes
 }
 
 // likeDocument reports whether an object is a document apart from what Fix repairs.

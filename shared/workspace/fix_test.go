@@ -43,9 +43,16 @@ var fixes = map[string]struct {
 	"a key that is no text is somebody's mistake": {"configs/c.json", `{"key": 5, "type": null}`, `{"key": 5, "type": null}`, nil},
 	"a name that no key may have":                 {"configs/a b.json", `{"key": "ab", "type": "config"}`, `{"key": "ab", "type": "config"}`, nil},
 	"the type of another folder":                  {"configs/c.json", `{"key": "c", "type": "segment"}`, `{"key": "c", "type": "segment"}`, nil},
-	"no JSON":                                     {"configs/c.json", `{"key": "d",`, `{"key": "d",`, nil},
-	"no object":                                   {"configs/c.json", `["key"]`, `["key"]`, nil},
-	"a schema has no key":                         {"schemas/s.json", `{"key": "t"}`, `{"key": "t"}`, nil},
+	"environments in capitals":                    {"svc.json", `{"environments": ["QA", {"name": "Production"}, "Two", "two", "No Name"]}`, `{"environments": ["qa", {"name": "production"}, "Two", "two", "No Name"]}`, []problem.Code{problem.InvalidEnvironmentName, problem.InvalidEnvironmentName}},
+	"rules of environments in capitals":           {"configs/c.json", `{"key": "c", "type": "config", "environments": [{"id": "Production"}, {"id": "QA"}, {"id": "qa"}, 5]}`, `{"key": "c", "type": "config", "environments": [{"id": "production"}, {"id": "QA"}, {"id": "qa"}, 5]}`, []problem.Code{problem.UnknownEnvironment}},
+	"a flag for clients":                          {"feature-flags/a.json", `{"key": "a", "type": "feature_flag", "sendToClientSdk": true}`, `{"key": "a", "type": "feature_flag"}`, []problem.Code{problem.InvalidField}},
+	"a flag that was not for clients":             {"feature-flags/a.json", `{"key": "a", "type": "feature_flag", "sendToClientSdk": false}`, `{"key": "a", "type": "feature_flag", "sendToClientSdk": false}`, nil},
+	"a config for clients":                        {"configs/c.json", `{"key": "c", "type": "config", "sendToClientSdk": true}`, `{"key": "c", "type": "config", "sendToClientSdk": true}`, nil},
+	"older names of the time": {"configs/c.json", `{"key": "c", "type": "config", "default": {"rules": [{"criteria": [{"propertyName": "quonfig.current-time"}]}]}, "environments": [{"rules": [7, {"criteria": [{}, {"propertyName": "prefab.current-time"}]}]}]}`,
+		`{"key": "c", "type": "config", "default": {"rules": [{"criteria": [{"propertyName": "svc.current-time"}]}]}, "environments": [{"rules": [7, {"criteria": [{}, {"propertyName": "svc.current-time"}]}]}]}`, []problem.Code{problem.OlderTimeName, problem.OlderTimeName}},
+	"no JSON":             {"configs/c.json", `{"key": "d",`, `{"key": "d",`, nil},
+	"no object":           {"configs/c.json", `["key"]`, `["key"]`, nil},
+	"a schema has no key": {"schemas/s.json", `{"key": "t"}`, `{"key": "t"}`, nil},
 }
 
 func TestFix(t *testing.T) {
@@ -88,7 +95,7 @@ func FuzzFix(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is no JSON: %v", fixed, err)
 		}
-		fixable := []string{"key", "type", "valueType"}
+		fixable := []string{"key", "type", "valueType", "sendToClientSdk", "default", "environments"}
 		if !jsontree.Equal(before.Without(fixable...), after.Without(fixable...)) {
 			t.Fatalf("%q became %q", text, fixed)
 		}
