@@ -95,15 +95,14 @@ func (f *Follower) Run(ctx context.Context) {
 		if err == nil && head.Commit != "" {
 			f.look(head)
 			waits, decided := f.decision(ctx)
-			if (head.Commit != done && !waits || now.Sub(checked) >= checkEvery || decided) && (retry.Due(now) || waits) {
+			if (head.Commit != done || now.Sub(checked) >= checkEvery || decided) && (retry.Due(now) || waits) {
 				err := f.turn(ctx, head)
 				if checked = time.Now(); ctx.Err() == nil {
 					f.ended(err)
-					if f.Status().Request != 0 { // the remote is there
-						retry.Ended(checked, nil)
-					} else {
-						retry.Ended(checked, err)
+					if f.Status().Request != 0 { // the remote is there, and somebody decides
+						err = nil
 					}
+					retry.Ended(checked, err)
 				}
 				if err == nil {
 					done = head.Commit
