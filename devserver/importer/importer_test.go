@@ -122,3 +122,32 @@ func TestFliptInput(t *testing.T) {
 		}
 	}
 }
+
+// FuzzImport: whatever a file holds, it is imported or refused, with a reason for each flag.
+func FuzzImport(f *testing.F) {
+	for _, text := range []string{
+		`{"f": {"variations": {"a": 1}, "targeting": [{"query": "(a.b in [1, 2] or not (c pr)) and d ge 1.2.3", "percentage": {"a": 50}}], "defaultRule": {"variation": "a"}}}`,
+		`{"features": [{"name": "f", "enabled": true, "variants": [{"name": "a", "weight": 1}], "strategies": [{"name": "flexibleRollout", "parameters": {"rollout": 50}, "segments": [1],
+			"constraints": [{"contextName": "p", "operator": "NUM_GT", "value": "3", "inverted": true}]}]}], "segments": [{"id": 1}]}`,
+		`{"namespace": "n", "flags": [{"key": "f", "enabled": true, "variants": [{"key": "a", "attachment": {}}], "rules": [{"segment": "s", "distributions": [{"variant": "a", "rollout": 100}]}],
+			"rollouts": [{"threshold": {"percentage": 5}}]}], "segments": [{"key": "s", "constraints": [{"type": "NUMBER_COMPARISON_TYPE", "property": "p", "operator": "isoneof", "value": "[1]"}]}]}`,
+		`{"flags": {"f": {"state": "ENABLED", "variants": {"on": 1}, "defaultVariant": "on", "targeting": {"if": [{"<": [1, {"var": "a"}, 3]}, "on"]}}}}`,
+		`{"features": {"f": {"defaultValue": 1, "rules": [{"condition": {"$not": {"a": {"$in": [1]}}}, "force": 2, "coverage": 0.5}]}}}`,
+		`{"flags": {"f": {"on": true, "variations": [1, 2], "fallthrough": {"variation": 1}, "rules": [{"variation": 0, "clauses": [{"attribute": "a", "op": "in", "values": [1]}]}]}}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, from := range Systems() {
+			r, err := Import(from, []File{{Name: "f.json", Text: text}}, nil)
+			if err != nil {
+				continue
+			}
+			for _, item := range r.Items {
+				if item.Outcome != Imported && len(item.Reasons) == 0 {
+					t.Errorf("%s: %s is %s for no reason", from, item.Key, item.Outcome)
+				}
+			}
+		}
+	})
+}
