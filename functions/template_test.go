@@ -416,7 +416,7 @@ var rightsOf = []struct {
 	{"authenticate a key", of(about("BatchGetItem", "head/w", "access/w"), "pk", "sk", "commit", "doc", "version"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"note that a key was used", about("UpdateItem", "used/w"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"delete that a key was used", about("DeleteItem", "used/w"), nil},
-	{"read what was done to keys", about("Query", "audit/w"), []string{"console", "webhooks"}},
+	{"read what was done to keys", about("Query", "audit/w"), []string{"changerequests", "console", "webhooks"}},
 	{"tell what was done to keys", inTransaction(about("PutItem", "audit/w")), tellers},
 	{"tell what was done to keys by itself", about("PutItem", "audit/w"), nil},
 	{"change what was done to keys", inTransaction(about("UpdateItem", "audit/w")), nil},

@@ -65,7 +65,7 @@ func TestMonitoringShowsWhatThereIs(t *testing.T) {
 	key := func(args ...string) string {
 		return strings.TrimSpace(run(t, dir, nil, binary, append([]string{"key", "create", "--data", data, "--name", "a"}, args...)...))
 	}
-	api, apiMetrics := start("api", "--data", data)
+	api, apiMetrics := start("api", "--data", data, "--remote", "https://127.0.0.1:1/flags.git")
 	ada, secret := key("--kind", "user", "--role", "engineer"), key("--kind", "secret", "--environment", "production")
 	write(t, keyFile, []byte(secret))
 	relay, relayMetrics := start("serve", "--url", "http://"+api, "--key-file", keyFile)
