@@ -193,7 +193,7 @@ func (b *budgets) requests() {
 	var made struct{ ID string }
 	body := fmt.Sprintf(`{"title": "t", "operations": [{"op": "create", "type": "feature_flag", "body": {"key": %q}}]}`, key)
 	b.asks(api, "POST", "/v1/change-requests?dryRun=true", body) // which reads the workspace
-	must.Do(b, json.Unmarshal([]byte(within("a proposal", 3, "POST", "/v1/change-requests", body)), &made))
+	must.Do(b, json.Unmarshal([]byte(within("a proposal", 6, "POST", "/v1/change-requests", body)), &made))
 	path := "/v1/change-requests/" + made.ID
 	within("a list", 2, "GET", "/v1/change-requests?state=open", "")
 	within("a request", 2, "GET", path, "")
