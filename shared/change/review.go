@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
@@ -93,7 +94,7 @@ func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 		}
 	}
 	for _, a := range p.final {
-		after[a.path] = a.text()
+		after[a.path] = a.whenever()
 	}
 	delete(after, "")
 	d.Touched = slices.Sorted(maps.Keys(after))
@@ -131,6 +132,19 @@ func (s *Service) decided(state *State, p *plan, c ChangeSet) *Decided {
 		return s.plan(ctx, &as, p.head, true, c.writes(s))
 	}
 	return d
+}
+
+// whenever is the text of what it leaves behind whenever that is done: to hold a rollout plan
+// writes the time. The times that were asked for stand in the operations, and others in what
+// was there before.
+func (a *attempt) whenever() []byte {
+	if a.gone || a.edited.Tree == nil {
+		return a.text()
+	}
+	if timeless := document.WithoutTimes(a.edited.Tree); timeless != a.edited.Tree {
+		return document.Encode(timeless)
+	}
+	return a.text()
 }
 
 // approval are the trailers of a plan's commit that say why it may be made. Who may do

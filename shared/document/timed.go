@@ -76,6 +76,28 @@ type Plan struct {
 	Hold  *Scheduled
 }
 
+// WithoutTimes is a document whose schedules have no times: a copy, or the tree itself where
+// nothing in it is scheduled.
+func WithoutTimes(tree *jsontree.Node) *jsontree.Node {
+	scopes := func(tree *jsontree.Node) []*jsontree.Node {
+		return append([]*jsontree.Node{tree.Get("default")}, tree.Get("environments").Elements()...)
+	}
+	copied := tree
+	for i, holder := range scopes(tree) {
+		for j, rule := range StoredRules(holder) {
+			if StoredSchedule(rule).Kind == "" {
+				continue
+			}
+			if copied == tree {
+				copied = tree.Clone()
+			}
+			criterion := StoredRules(scopes(copied)[i])[j].Get("criteria").Elements()[0]
+			criterion.Get("valueToMatch").Set("value", jsontree.NewString(""))
+		}
+	}
+	return copied
+}
+
 // PlanOf is the plan among some schedules.
 func PlanOf(schedules []Scheduled) (p Plan) {
 	for _, s := range schedules {

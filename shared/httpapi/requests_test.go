@@ -192,6 +192,22 @@ func TestAnApprovalIsForADigest(t *testing.T) {
 	}
 }
 
+// TestAnApprovalOutlivesTheMoment: what begins when it is applied is the same a while later.
+func TestAnApprovalOutlivesTheMoment(t *testing.T) {
+	w := reviewing(t, `{"production": {"approvals": 1}}`)
+	ada, grace := w.newKey(access.KindUser, "engineer"), w.newKey(access.KindUser, "engineer")
+	later := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	for _, plan := range []string{`{"value": true, "from": false, "steps": [{"percent": 5}, {"at": "` + later + `", "percent": 50}]}`, `{"do": "hold"}`, `{"do": "resume"}`} {
+		path := w.propose(ada, `[{"op": "patch", "type": "feature_flag", "key": "checkout.redesign", "environment": "production", "body": {"rolloutPlan": `+plan+`}}]`)
+		w.approve(grace, path).ok()
+		w.clock = w.clock.Add(90 * time.Second)
+		if a := w.as(ada, "POST", path+"/apply", ""); a.status != 200 {
+			t.Errorf("%s: %s", plan, a.body)
+			break
+		}
+	}
+}
+
 // push writes files past the API and the review.
 func (w *world) push(files map[string]string) {
 	w.t.Helper()
