@@ -45,8 +45,15 @@ func (p *proposals) Open(ctx context.Context, number int64) (bool, error) {
 	return err == nil && r.State == request.Open, err
 }
 
-// own is the remote's request that is open; nil for none.
-func (p *proposals) own(ctx context.Context) (found *request.Request, err error) {
+// own is the remote's request that is open, by its number where that is known; nil for none.
+func (p *proposals) own(ctx context.Context, number int64) (found *request.Request, err error) {
+	if number != 0 {
+		found, err := p.store.Get(ctx, p.workspace, number)
+		if errors.Is(err, request.ErrNotFound) || err == nil && found.State != request.Open {
+			return nil, gitremote.ErrDecided
+		}
+		return found, err
+	}
 	err = p.store.List(ctx, p.workspace, true, 0, func(r *request.Request) (bool, error) {
 		if r.Author.ID == p.author.ID && r.State == request.Open {
 			found = r
@@ -73,7 +80,7 @@ func (p *proposals) Propose(ctx context.Context, proposal gitremote.Proposal) (i
 		r.Touched = append(r.Touched, item.Path)
 	}
 	slices.Sort(r.Touched)
-	open, err := p.own(ctx)
+	open, err := p.own(ctx, proposal.Request)
 	action := access.RequestProposed
 	switch {
 	case err != nil:
@@ -86,7 +93,7 @@ func (p *proposals) Propose(ctx context.Context, proposal gitremote.Proposal) (i
 		action, r.Number = access.RequestChanged, open.Number
 		_, err = p.store.Update(ctx, p.workspace, open.Number, request.WasChanged, p.mark(), nil, func(now *request.Request) error {
 			if now.State != request.Open {
-				return request.ErrUnchanged
+				return gitremote.ErrDecided
 			}
 			if now.Begun != nil && now.BegunOperations == "" {
 				now.BegunOperations = now.Operations

@@ -180,13 +180,16 @@ func (f *Follower) turn(ctx context.Context, head repository.Head) error {
 	if f.Path != "" {
 		t.names = strings.Split(f.Path, "/")
 	}
-	if err := t.asked(ctx); err != nil {
-		return err
-	}
 	secret, _ := f.Remote.secret()
 	for {
-		more, err := t.step(ctx)
-		if err != nil || !more {
+		if err := t.asked(ctx); err != nil {
+			return err
+		}
+		more, err := true, error(nil)
+		for more && err == nil {
+			more, err = t.step(ctx)
+		}
+		if !errors.Is(err, ErrDecided) {
 			return f.Remote.inWords(err, secret)
 		}
 	}

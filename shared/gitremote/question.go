@@ -16,7 +16,7 @@ import (
 type Requests interface {
 	// Propose has a remote ask for something, and gives the number of the request. A remote has
 	// one open request at most, which says then what it asks for now. It is ErrUnaskable where
-	// no request can say it.
+	// no request can say it, and ErrDecided where the one that asks already is decided.
 	Propose(ctx context.Context, p Proposal) (int64, error)
 	// Open reports whether a request waits to be decided.
 	Open(ctx context.Context, number int64) (bool, error)
@@ -27,8 +27,12 @@ type Requests interface {
 // ErrUnaskable is for what is no item, or whose values not everybody may see.
 var ErrUnaskable = errors.New("no change request can say this")
 
+// ErrDecided is for a change request that was applied or closed meanwhile.
+var ErrDecided = errors.New("the change request is decided")
+
 // Proposal is what a remote asks for: that items become what they are there.
 type Proposal struct {
+	Request        int64  // the number of the one that asks already; 0 for none
 	Commit, Author string // the newest there, and who made it
 	Why            string // it has to be decided
 	Items          []Proposed
@@ -72,7 +76,7 @@ func (t *turn) ask(ctx context.Context, read object.Read, tip object.ID, all []c
 	if err != nil {
 		return err
 	}
-	p := Proposal{Commit: tip.String(), Author: last.Author.Name, Why: why}
+	p := Proposal{Request: t.question.request, Commit: tip.String(), Author: last.Author.Name, Why: why}
 	for _, c := range all {
 		item := Proposed{Path: c.path}
 		for _, side := range []struct {
