@@ -42,6 +42,7 @@ type batch struct {
 	checked  document.Allowance
 	charged  int // bytes
 	lookedUp int // writes
+	related  int // documents of the past that others were resumed beside
 	// sequences are those of commits that tokens name, once they were asked for.
 	sequences map[string]int64
 	// after is the workspace as it would be.

@@ -117,8 +117,8 @@ func (b *batch) now() time.Time {
 
 // review says of which environments a plan has to be reviewed. What only stops something
 // is never held up: a pause to the off value, unless another item there serves something
-// else by that than false, a resumption that leaves what stood before the pause, and what a
-// guard takes back.
+// else by that than false, a resumption that leaves what stood before the pause where what
+// it asks for and whoever asks for it are as they were, and what a guard takes back.
 func (p *plan) review(ctx context.Context, b *batch) error {
 	p.reviewed = p.toReview()
 	if len(p.reviewed) == 0 {
@@ -128,7 +128,7 @@ func (p *plan) review(ctx context.Context, b *batch) error {
 		exempt := a.touched == 1 && (a.stopsToOff(p.reviewed) || a.undoneByGuard())
 		if !exempt && a.touched == 1 && a.write.resumes {
 			var err error
-			if exempt, err = a.restoresPaused(ctx); err != nil {
+			if exempt, err = a.restoresPaused(ctx, p.reviewed); err != nil {
 				return err
 			}
 		}
@@ -152,35 +152,109 @@ func (a *attempt) stopsToOff(environments []string) bool {
 }
 
 // restoresPaused reports whether a resumption leaves the document from before the pause,
-// as the history has it.
-func (a *attempt) restoresPaused(ctx context.Context) (bool, error) {
+// as the history has it, and nobody is served anything else by that in these environments
+// than then.
+func (a *attempt) restoresPaused(ctx context.Context, environments []string) (bool, error) {
 	if !a.existed || a.previous != nil {
 		return false, nil
 	}
 	if err := a.batch.lookUp(); err != nil {
 		return false, err
 	}
-	commits, err := a.batch.state.Repository.History(ctx, a.batch.head.Snapshot.Head, repository.Page{Path: a.path, Limit: maxDocumentsRead + 1})
-	if err != nil || len(commits) == 0 {
+	paused, before, err := a.batch.pausedBy(ctx, a.path, a.write.scope, 0)
+	if err != nil || before == nil {
 		return false, err
 	}
-	for _, c := range commits[1:] {
-		_, text, err := a.batch.state.Repository.At(ctx, a.batch.head.Snapshot.Head, a.path, c.SHA)
-		if errors.Is(err, repository.ErrAbsent) || errors.As(err, new(*workspace.Unread)) {
-			return false, nil
+	if a.batch.dryRun {
+		before = a.batch.mask(a.path, edit.Version{Tree: before}, currentVersion).Tree
+	}
+	if !jsontree.Equal(before, a.tree()) {
+		return false, nil
+	}
+	return a.othersAsBefore(ctx, environments, paused)
+}
+
+// pausedBy is the commit that has paused an item in a scope, of those before a place in the
+// history (0: of all), and the document before it; nil where that cannot be told.
+func (b *batch) pausedBy(ctx context.Context, path, scope string, place int64) (paused repository.Commit, before *jsontree.Node, err error) {
+	commits, err := b.state.Repository.History(ctx, b.head.Snapshot.Head, repository.Page{Path: path, Before: place, Limit: maxDocumentsRead + 1})
+	if err != nil || len(commits) == 0 {
+		return paused, nil, err
+	}
+	for i, c := range commits[1:] {
+		text, readable, err := b.textAt(ctx, path, c.SHA)
+		if err != nil || text == nil || !readable {
+			return paused, nil, err
 		}
-		if err != nil {
-			return false, err
-		}
-		before := workspace.Decode(a.path, text).Tree
-		if a.batch.dryRun {
-			before = a.batch.mask(a.path, edit.Version{Text: text, Tree: before}, currentVersion).Tree
-		}
-		if pauseIn(before, a.write.scope) == nil {
-			return jsontree.Equal(before, a.tree()), nil
+		if tree := workspace.Decode(path, text).Tree; pauseIn(tree, scope) == nil {
+			return commits[i], tree, nil
 		}
 	}
-	return false, nil
+	return paused, nil, nil
+}
+
+// textAt is a file in a commit, nil where it is not there; not readable where nobody can
+// tell.
+func (b *batch) textAt(ctx context.Context, path, commit string) (text []byte, readable bool, err error) {
+	_, text, err = b.state.Repository.At(ctx, b.head.Snapshot.Head, path, commit)
+	switch {
+	case errors.Is(err, repository.ErrAbsent):
+		return nil, true, nil
+	case errors.Is(err, repository.ErrUnknownCommit), errors.As(err, new(*workspace.Unread)):
+		return nil, false, nil
+	}
+	return text, err == nil, err
+}
+
+// othersAsBefore reports whether an item that is resumed, what it asks for and whoever asks
+// for it are the same in these environments as before it was paused. Where one of them was
+// paused by then as well, they may be the same as before that.
+func (a *attempt) othersAsBefore(ctx context.Context, environments []string, paused repository.Commit) (bool, error) {
+	b, item := a.batch, a.item(a.tree())
+	var related []string
+	for _, environment := range environments {
+		related = append(related, b.after.Related(environment, &item)...)
+	}
+	if len(related) > 0 {
+		related = append(related, a.path)
+	}
+	declaration, _ := b.head.Snapshot.File(workspace.File)
+	for i := 0; i < len(related); i++ {
+		path := related[i]
+		file, found := b.head.Snapshot.File(path)
+		was, is := file.Text, file.Text
+		if !found || file.Last.Sequence >= paused.Sequence {
+			var readable bool
+			var err error
+			if b.related++; b.related > maxLookedUp {
+				return false, nil
+			}
+			if was, readable, err = b.textAt(ctx, path, paused.Parent); err != nil || !readable {
+				return false, err
+			}
+		}
+		then := workspace.Decode(path, was).Tree
+		if written := b.byPath[path]; written != nil {
+			is = written.text()
+			if b.dryRun && was != nil {
+				shown, _ := document.Mask(then, currentVersion)
+				was = document.Encode(shown)
+			}
+		}
+		changed := workspace.Reviewed(declaration.Text, []workspace.Difference{{Path: path, Before: was, After: is}})
+		if !slices.ContainsFunc(changed, func(environment string) bool { return slices.Contains(environments, environment) }) {
+			continue
+		}
+		if pauseIn(then, a.write.scope) == nil {
+			return false, nil
+		}
+		earlier, before, err := b.pausedBy(ctx, path, a.write.scope, paused.Sequence)
+		if err != nil || before == nil {
+			return false, err
+		}
+		paused, i = earlier, -1
+	}
+	return true, nil
 }
 
 // pauseIn is the rule of a scope's pause; nil for none.

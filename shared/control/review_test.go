@@ -9,7 +9,7 @@ import (
 	"svc.example/svc/shared/testing/must"
 )
 
-const reviewedDeclaration = `{"environments": [{"name": "production", "protected": true}, "staging"], "review": {"production": {"approvals": 1}}}`
+const reviewedDeclaration = `{"environments": [{"name": "production", "protected": true}, "staging"], "prerequisites": true, "review": {"production": {"approvals": 1}}}`
 
 func TestWhatIsReviewedNeedsApprovals(t *testing.T) {
 	secret := boolFlag("secret", `,"environments":[{"id":"production","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":true,"confidential":true}}]}]`)

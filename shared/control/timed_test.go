@@ -309,6 +309,68 @@ func TestStoppingIsNeverHeldUp(t *testing.T) {
 	}
 }
 
+// TestAResumptionTurnsOnNothingElse: it needs nobody where what it asks for and whoever asks
+// for it are as they were before the pause.
+func TestAResumptionTurnsOnNothingElse(t *testing.T) {
+	type operations = []change.Operation
+	pauses := func(resume bool) func(keys ...string) change.Operation {
+		return func(keys ...string) change.Operation {
+			return change.PauseMany(change.Selection{Keys: keys}, "production", change.Pausing{Resume: resume})
+		}
+	}
+	pause, resume := pauses(false), pauses(true)
+	asking := func(key, more, flag string) change.Operation {
+		return change.Put(document.Flag, key, change.DocumentPut{Document: node(t, boolFlag(key, more, asks(flag, "true"), serves("bool", "false")))})
+	}
+	wantBoth := strings.Replace(asks("base", "true"), "[", `[{"operator":"FLAG_IS_ONE_OF","propertyName":"other","valueToMatch":{"type":"string_list","value":["true"]}},`, 1)
+	for name, test := range map[string]struct {
+		before    operations // as a person who bypasses
+		operation operations
+		free      bool
+	}{
+		"it asks for one that is paused":           {operations{pause("lacks"), pause("mode")}, operations{resume("lacks")}, false},
+		"both were paused at once":                 {operations{pause("lacks", "mode")}, operations{resume("lacks")}, false},
+		"both are back":                            {operations{pause("lacks", "mode")}, operations{resume("lacks", "mode")}, true},
+		"both are back, one was paused first":      {operations{pause("lacks"), pause("mode")}, operations{resume("lacks", "mode")}, true},
+		"one for the other":                        {operations{pause("lacks")}, operations{resume("lacks"), pause("mode")}, false},
+		"another has changed far below":            {operations{pause("far"), enable("mode", "production", false)}, operations{resume("far")}, false},
+		"another asks for it now":                  {operations{pause("base"), created("g"), asking("g", "", "base")}, operations{resume("base")}, false},
+		"another asks now for who asks for it":     {operations{pause("base"), created("g"), asking("g", "", "needs")}, operations{resume("base")}, false},
+		"who asks for it asks for another, too":    {operations{pause("base"), enable("other", "production", false)}, operations{resume("base")}, false},
+		"others have changed":                      {operations{pause("base"), enable("mode", "production", false)}, operations{resume("base")}, true},
+		"others have changed elsewhere":            {operations{pause("base"), enable("needs", "staging", true)}, operations{resume("base")}, true},
+		"another name":                             {operations{pause("base"), asking("needs", `,"name":"Needs"`, "base")}, operations{resume("base")}, true},
+		"who asks for it is paused":                {operations{pause("base"), pause("needs")}, operations{resume("base")}, true},
+		"it asks for one that was paused before":   {operations{pause("base"), pause("needs")}, operations{resume("needs")}, true},
+		"it asks for one that is back":             {operations{pause("base"), pause("needs"), resume("base")}, operations{resume("needs")}, true},
+		"it has changed and asks for who was away": {operations{pause("base"), created("g"), asking("g", "", "base"), pause("g"), resume("base")}, operations{resume("g")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on := []string{serves("bool", "true")}
+			w := newWorld(t, map[string]string{"svc.json": allowing,
+				path("base"): boolFlag("base", "", on...), path("mode"): boolFlag("mode", "", on...), path("other"): boolFlag("other", "", on...),
+				path("needs"): boolFlag("needs", "", asks("base", "true"), serves("bool", "false")), path("both"): boolFlag("both", "", wantBoth, serves("bool", "false")),
+				path("lacks"): boolFlag("lacks", "", asks("mode", "false"), serves("bool", "false")), path("far"): boolFlag("far", "", asks("lacks", "true"), serves("bool", "false"))})
+			for _, operation := range test.before {
+				must.Get(w.change("", operation))(t)
+			}
+			w.repo.Push(ada, "Review", map[string]string{"svc.json": reviewedDeclaration})
+			set := change.ChangeSet{Operations: test.operation, Request: change.Request{DryRun: true}}
+			shown := must.Get(w.boss().Changes().Change(ctx, set))(t)
+			if free := len(shown.ReviewRequired) == 0; free != test.free {
+				t.Errorf("a dry run says that %q have to approve", shown.ReviewRequired)
+			}
+			set.DryRun = false
+			_, err := w.enter("protected_engineer").Changes().Change(ctx, set)
+			want := "403 FORBIDDEN REVIEW_REQUIRED"
+			if test.free {
+				want = "ok"
+			}
+			wantRefusal(t, err, want)
+		})
+	}
+}
+
 // TestUndoneHalfOfAPlan: a plan that was held meanwhile is not taken back in part.
 func TestUndoneHalfOfAPlan(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})

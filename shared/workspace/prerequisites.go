@@ -148,12 +148,7 @@ func (w *Workspace) StopsOthers(environment, flag string) bool {
 // all that can come in the place of what they serve is false, once everybody gets false of
 // that flag.
 func stopsWith(doc *document.Document, environment, flag string) (asks, onlyOff bool) {
-	own, _ := doc.Own(environment)
-	rules := slices.Concat(own, doc.Default)
-	end := slices.IndexFunc(rules, func(r document.Rule) bool { return len(r.Criteria) == 0 || r.CatchAll() })
-	if end >= 0 {
-		rules = rules[:end+1]
-	}
+	rules, whole := reachable(doc, environment)
 	ends := false // a rule that held before may not hold any more: a later one does
 	for _, rule := range rules {
 		askedFor, holds, known := false, true, true
@@ -176,7 +171,58 @@ func stopsWith(doc *document.Document, environment, flag string) (asks, onlyOff 
 		}
 		ends = ends || askedFor && !known
 	}
-	return asks, !ends || end >= 0
+	return asks, !ends || whole
+}
+
+// reachable are the rules of a document that can hold in an environment: those up to one
+// that always does. The whole of its people gets a value if there is one.
+func reachable(doc *document.Document, environment string) (rules []document.Rule, whole bool) {
+	own, _ := doc.Own(environment)
+	rules = slices.Concat(own, doc.Default)
+	end := slices.IndexFunc(rules, func(r document.Rule) bool { return len(r.Criteria) == 0 || r.CatchAll() })
+	if end < 0 {
+		return rules, false
+	}
+	return rules[:end+1], true
+}
+
+// Related are the paths of whoever asks for a changed item in an environment, directly or
+// through others, and of the flags that it and they ask for.
+func (w *Workspace) Related(environment string, item *Item) []string {
+	down, up := map[string][]string{}, map[string][]string{}
+	note := func(item *Item) {
+		rules, _ := reachable(item.View, environment)
+		for _, rule := range rules {
+			for _, criterion := range rule.Criteria {
+				if key, asks := evaluation.FlagOf(criterion); asks {
+					flag := Path(document.Flag, key)
+					down[item.Path], up[flag] = append(down[item.Path], flag), append(up[flag], item.Path)
+				}
+			}
+		}
+	}
+	note(item)
+	for i := range w.Items {
+		if stored := &w.Items[i]; stored.Path != item.Path && MayAsk(stored.Text) {
+			note(stored.Read())
+		}
+	}
+	found := []string{item.Path}
+	for _, next := range []map[string][]string{up, down} {
+		seen := map[string]bool{}
+		for _, path := range found {
+			seen[path] = true
+		}
+		for i := 0; i < len(found); i++ {
+			for _, path := range next[found[i]] {
+				if !seen[path] {
+					seen[path] = true
+					found = append(found, path)
+				}
+			}
+		}
+	}
+	return found[1:]
 }
 
 // readTexts are what a criterion compares with, if that can be told.
