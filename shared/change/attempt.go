@@ -310,8 +310,11 @@ func (a *attempt) scopeWarnings() (warnings []document.Issue) {
 	if ended := a.edited.Ended; len(ended) > 0 {
 		warn("ended", "this ended %s in %s", strings.Join(ended, " and "), scope)
 	}
-	if due := a.edited.Due; len(due) > 0 {
-		warn("scheduled", "this holds until what is scheduled in %s for %s", scope, due[0])
+	if until := a.edited.Until; until != "" {
+		warn("scheduled", "this holds in %s until %s", scope, until)
+	}
+	if out := a.edited.Outgoing(a.batch.now()); out != "" {
+		warn("outgoing", "in %s %s", scope, out)
 	}
 	if a.edited.Detached {
 		warn("detached", "%s keeps the rules that it had while it was paused, as rules of its own: these or the default rules have changed since it was paused", scope)

@@ -117,12 +117,12 @@ func TestWarningsOfWhatIsTimed(t *testing.T) {
 		{change.ValuePatch{Enabled: ptr(true), At: later}, 1, ""},
 		{change.ValuePatch{Enabled: ptr(true)}, 1, "scheduled"},
 		{change.ValuePatch{Enabled: ptr(false)}, 1, "scheduled"},
-		{plan(2), 1, "scheduled"},
-		{plan(3), 1, "ended scheduled"},
+		{plan(2), 1, "outgoing"},
+		{plan(3), 1, "ended outgoing"},
 		{change.ValuePatch{RolloutPlan: node(t, `{"do":"hold"}`)}, 1, ""},
 		{change.ValuePatch{Enabled: ptr(true)}, 1, "ended scheduled"},
 		{change.ValuePatch{Enabled: ptr(false)}, 1, "scheduled"},
-		{plan(4), 1, "scheduled"},
+		{plan(4), 1, "outgoing"},
 		{change.ValuePatch{Enabled: ptr(false), ReplaceTargeting: true}, 0, "ended"},
 	} {
 		if r := patch(step.patch); !r.Changed || warned(r) != step.want || r.PreservedTargetingRuleCount != step.preserved {
@@ -139,6 +139,54 @@ func TestWarningsOfWhatIsTimed(t *testing.T) {
 	must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "staging", change.ValuePatch{Enabled: ptr(true)}))(t)
 	if r := must.Get(w.pause(document.Flag, "f", "staging", change.Pausing{Resume: true}, "protected_engineer"))(t); warned(r) != "detached" {
 		t.Errorf("%s", wire(t, r))
+	}
+}
+
+// TestWarningsOfAPlanBesideAChange: whichever of them was there first, and where a plan takes
+// the place of targeting rules.
+func TestWarningsOfAPlanBesideAChange(t *testing.T) {
+	const steps = `{"value":true,"steps":[{"percent":10},{"at":"2035-01-01T00:00:00Z","percent":50},{"at":"2037-01-01T00:00:00Z","percent":60}]}`
+	plan := change.ValuePatch{RolloutPlan: node(t, steps)}
+	on, off := change.ValuePatch{Enabled: ptr(true), At: ptr("2036-01-01T00:00:00Z")}, change.ValuePatch{Enabled: ptr(false), At: ptr("2036-01-01T00:00:00Z")}
+	everybody, last := on, on
+	everybody.ReplaceTargeting, last.At = true, ptr("2038-01-01T00:00:00Z")
+	over, later := plan, change.ValuePatch{RolloutPlan: node(t, `{"value":true,"steps":[{"at":"2037-01-01T00:00:00Z","percent":10}]}`), ReplaceTargeting: true}
+	over.ReplaceTargeting = true
+	all := change.ValuePatch{RolloutPlan: node(t, `{"value":true,"steps":[{"at":"2037-01-01T00:00:00Z","percent":100}]}`), ReplaceTargeting: true}
+	const out = `outgoing in "production" some of those go out who get the value of the rollout plan: `
+	const rule = out + "by the plan's first step, which takes the place of a targeting rule"
+	for name, test := range map[string]struct {
+		rules         []string
+		first, second change.ValuePatch
+		want          []string
+	}{
+		"the plan first": {nil, plan, on, []string{`scheduled this holds in "production" until the rollout plan's step for 2037-01-01T00:00:00Z`, out + "by the plan's step for 2037-01-01T00:00:00Z"}},
+		"the change first": {nil, on, plan, []string{`scheduled this holds in "production" until what is scheduled for 2036-01-01T00:00:00Z, and again from the step for 2037-01-01T00:00:00Z on`,
+			out + "by the plan's step for 2037-01-01T00:00:00Z"}},
+		"off meanwhile":       {nil, plan, off, []string{`scheduled this holds in "production" until the rollout plan's step for 2037-01-01T00:00:00Z`, out + "by what is scheduled for 2036-01-01T00:00:00Z"}},
+		"after the last step": {nil, last, plan, []string{`scheduled this holds in "production" until what is scheduled for 2038-01-01T00:00:00Z`}},
+		"a plan, then a last": {nil, plan, last, nil},
+		"targeting, at once":  {[]string{targets("pro", "bool", "true")}, last, over, []string{`scheduled this holds in "production" until what is scheduled for 2038-01-01T00:00:00Z`, rule}},
+		"targeting, later":    {[]string{targets("pro", "bool", "true")}, last, later, []string{rule}},
+		"targeting, to all":   {[]string{targets("pro", "bool", "true")}, last, all, nil},
+		"of the other value":  {[]string{targets("pro", "bool", "false")}, last, later, nil},
+		"everybody":           {[]string{targets("pro", "bool", "true")}, everybody, plan, []string{`scheduled this holds in "production" until what is scheduled for 2036-01-01T00:00:00Z`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", append(test.rules, serves("bool", "false"))...)})
+			must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", test.first))(t)
+			r := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", test.second))(t)
+			var got []string
+			for _, w := range r.Warnings {
+				got = append(got, w.Kind+" "+w.Message)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+			if again := must.Get(w.boss().Changes().Patch(ctx, document.Flag, "f", "production", test.second))(t); again.Changed {
+				t.Errorf("again it changes: %s", wire(t, again.Rules))
+			}
+		})
 	}
 }
 

@@ -176,9 +176,9 @@ func ShareOf(served, value *jsontree.Node) float64 {
 		return 0
 	}
 	var part, total float64
-	for _, arm := range ReadRules([]*jsontree.Node{jsontree.NewObject(jsontree.Field("value", served))})[0].Value.Weighted.Arms {
+	for _, arm := range weightedArms(served) {
 		total += float64(arm.Weight)
-		if arm.Value.Content != nil && string(arm.Value.Type.Canonical())+" "+arm.Value.Served().Canonical() == wanted {
+		if arm.means(wanted) {
 			part += float64(arm.Weight)
 		}
 	}
@@ -186,4 +186,63 @@ func ShareOf(served, value *jsontree.Node) float64 {
 		return 0
 	}
 	return part / total * 100
+}
+
+// Keeps reports whether all who get a value by what one rule serves get it by what another
+// one serves too. Whom chance decides about each time anew are only counted.
+func Keeps(before, after, value *jsontree.Node) bool {
+	share := ShareOf(before, value)
+	switch {
+	case share == 0 || ShareOf(after, value) == 100:
+		return true
+	case share == 100 || !IsRollout(after) || HashProperty(before) == "":
+		return share <= ShareOf(after, value)
+	case HashProperty(before) != HashProperty(after):
+		return false
+	}
+	kept := spans(after, value)
+	return !slices.ContainsFunc(spans(before, value), func(s span) bool {
+		return !slices.ContainsFunc(kept, func(k span) bool { return k.from <= s.from && s.to <= k.to })
+	})
+}
+
+// HashProperty is the property by which a rollout is sticky, "" for none.
+func HashProperty(served *jsontree.Node) string {
+	property, _ := served.Get("value").Get("hashByPropertyName").Text()
+	return property
+}
+
+// span is a part of those over whom a rollout is spread, of 0 to 1.
+type span struct{ from, to float64 }
+
+// spans are the parts that get a value by a rollout, in order, and as long as can be.
+func spans(served, value *jsontree.Node) (parts []span) {
+	wanted := Meaning(value)
+	var sum, total float64
+	arms := weightedArms(served)
+	for _, arm := range arms {
+		total += float64(arm.Weight)
+	}
+	for _, arm := range arms {
+		from := sum
+		if sum += float64(arm.Weight); arm.Weight == 0 || !arm.means(wanted) {
+			continue
+		}
+		if n := len(parts); n > 0 && parts[n-1].to == from/total {
+			parts[n-1].to = sum / total
+		} else {
+			parts = append(parts, span{from / total, sum / total})
+		}
+	}
+	return parts
+}
+
+// weightedArms are the arms of what a rule serves by weight.
+func weightedArms(served *jsontree.Node) []Arm {
+	return ReadRules([]*jsontree.Node{jsontree.NewObject(jsontree.Field("value", served))})[0].Value.Weighted.Arms
+}
+
+// means reports whether an arm serves what has a meaning; see Meaning.
+func (a Arm) means(wanted string) bool {
+	return a.Value.Content != nil && string(a.Value.Type.Canonical())+" "+a.Value.Served().Canonical() == wanted
 }

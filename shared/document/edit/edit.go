@@ -76,11 +76,13 @@ type Edited struct {
 	Detached bool
 	// Paused: the scope is paused, and nobody gets what was written beneath yet.
 	Paused bool
-	// Ended says of what had been scheduled in the scope that this edit ended it, and Due
-	// of what still is, when it comes; in words.
-	Ended, Due []string
+	// Ended says of what had been scheduled in the scope that this edit ended it, and Until
+	// what takes the place of what was written, "" for nothing that is said; in words.
+	Ended []string
+	Until string
 
-	splits []*jsontree.Node // that are new
+	splits        []*jsontree.Node // that are new
+	overTargeting bool             // a plan has begun in the place of all rules
 }
 
 // StickBy makes a new split sticky by a property.
@@ -152,6 +154,8 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 		e, err := s.closeTimed(l, place)
 		if err == nil && e.Changed {
 			e.Paused = len(l.pause) > 0
+			at, _ := document.Moment(*place.At)
+			e.Until = until(timeline(e.Rules), at)
 			if e.NewSplit = split != nil; e.NewSplit {
 				e.splits = []*jsontree.Node{split}
 			}
@@ -198,11 +202,12 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 	if ended {
 		e.Ended = append(e.Ended, "the rollout plan that stood here")
 	}
-	if e.Due = due; place.ReplaceTargeting {
-		for _, at := range due {
+	for i, at := range due {
+		if place.ReplaceTargeting {
 			e.Ended = append(e.Ended, "what was scheduled for "+at)
+		} else if i == 0 {
+			e.Until = "what is scheduled for " + at
 		}
-		e.Due = nil
 	}
 	e.Paused = len(l.pause) > 0
 	return e, nil

@@ -147,7 +147,7 @@ func PlanIssues(plan *jsontree.Node, now time.Time) []document.Issue {
 // SetPlan has a scope serve a value to more and more contexts, by a rule for each step; or
 // does what is asked with the plan that stands. A plan takes the place of another.
 func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, error) {
-	p, issues := readPlan(plan, place.Now)
+	p, issues := readPlan(plan, time.Time{})
 	s, err := openScope(tree, place.Scope)
 	if err != nil {
 		return nil, err
@@ -159,9 +159,13 @@ func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, er
 		return s.controlPlan(place, p.do)
 	}
 	l := layoutOf(s.rules)
+	if len(issues) == 0 && len(s.own) > 0 && p.stands(l, place) {
+		return s.unchanged(), nil
+	}
+	_, issues = readPlan(plan, place.Now)
 	property := ""
 	if standing := document.PlanOf(document.Schedules(s.rules)); len(standing.Steps) > 0 {
-		property, _ = standing.Steps[0].Rule.Get("value").Get("value").Get("hashByPropertyName").Text()
+		property = document.HashProperty(standing.Steps[0].Rule.Get("value"))
 	}
 	l.settle(place.Now.Add(Slack), true)
 	ended := l.end()
@@ -169,20 +173,31 @@ func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, er
 	if stored == nil && place.Scope != document.DefaultScope { // that of the default rules holds here
 		stored = document.StoredFallback(document.StoredRules(tree.Get("default"))).Get("value")
 	}
-	split := splitter{valueTypeOf(tree), document.SecrecyOf(stored), variantsOf(tree)}
-	from, at := p.from, "/rolloutPlan/from"
-	if from == nil && p.value != nil {
-		if from = otherThan(stored, p.value, split); from != nil && jsontree.Equal(from, p.value) {
-			issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: everyone is served the value already, so say what those get who are not in yet"})
+	before := stored
+	for _, s := range timeline(l.rules())[1:] {
+		if len(p.steps) > 0 && !s.At.After(p.steps[0].at) {
+			before = s.Rule.Get("value")
+		}
+		if property == "" {
+			property = document.HashProperty(s.Rule.Get("value"))
 		}
 	}
-	if from == nil && p.value != nil {
-		issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: the environment has no one other value that it serves to everyone now"})
+	by := cmp.Or(p.property, document.HashProperty(before), property, SplitProperty(tree, place.Scope), SplitProperty(tree, document.DefaultScope))
+	sticky := p.property == "" && property == "" && !document.IsRollout(stored)
+	split := splitter{valueTypeOf(tree), document.SecrecyOf(stored), variantsOf(tree)}
+	from, at := p.from, "/rolloutPlan/from"
+	if before == stored { // what is scheduled before is another one's doing, of which there is a warning
+		issues = append(issues, p.takesOut(stored, split, by)...)
 	}
-	if typed, _ := split.value(p.value); p.value != nil && document.IsRollout(stored) && typed != nil && len(p.steps) > 0 {
-		if already := document.ShareOf(stored, typed); float64(p.steps[0].weight)*100/document.FullWeight < already {
-			issues = append(issues, document.Issue{Pointer: "/rolloutPlan/steps/0/percent", Message: fmt.Sprintf(
-				"%v%% get the value already, and some of them would go out; begin with as many, or more", math.Round(already*1000)/1000)})
+	if from == nil && p.value != nil {
+		from = otherThan(stored, p.value, split)
+		switch {
+		case from == nil:
+			issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: the environment has no one other value that it serves to everyone now"})
+		case jsontree.Equal(from, p.value):
+			if from = nil; len(issues) == 0 {
+				issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: everyone is served the value already, so say what those get who are not in yet"})
+			}
 		}
 	}
 	shares := []share{{"/rolloutPlan/value", p.value, 0}, {at, from, 0}}
@@ -199,8 +214,6 @@ func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, er
 		return nil, err
 	}
 	var splits []*jsontree.Node
-	by := cmp.Or(p.property, property, SplitProperty(tree, place.Scope), SplitProperty(tree, document.DefaultScope))
-	sticky := p.property == "" && property == "" && !document.IsRollout(stored)
 	part := l.part(place.ReplaceTargeting)
 	for _, step := range p.steps {
 		shares[0].weight, shares[1].weight = step.weight, document.FullWeight-step.weight
@@ -225,8 +238,76 @@ func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, er
 	if ended {
 		closed.Ended = append(closed.Ended, "the rollout plan that stood here")
 	}
-	closed.Due, closed.Paused = l.due(place.Now), len(l.pause) > 0
+	closed.Until, closed.Paused = until(timeline(closed.Rules), p.steps[0].at), len(l.pause) > 0
+	closed.overTargeting = place.ReplaceTargeting && p.steps[0].at.IsZero()
 	return closed, nil
+}
+
+// stands reports whether a plan stands as it is sent: it can be sent again, also when its
+// first steps have come.
+func (p planned) stands(l layout, place Place) bool {
+	all := slices.Concat(l.over, l.below)
+	part := *l.part(place.ReplaceTargeting)
+	standing := document.PlanOf(document.Schedules(part))
+	steps := p.steps
+	if steps[0].at.IsZero() {
+		if place.ReplaceTargeting && len(l.targeting) > 0 || !p.serves(l.fallback.Get("value"), steps[0]) {
+			return false
+		}
+		steps = steps[1:]
+	}
+	if !slices.EqualFunc(standing.Steps, steps, func(s document.Scheduled, sent step) bool {
+		return s.At.Equal(sent.at) && p.serves(s.Rule.Get("value"), sent)
+	}) {
+		return false
+	}
+	come := slices.IndexFunc(all, func(rule *jsontree.Node) bool { return !document.StoredSchedule(rule).At.After(place.Now) })
+	return len(all) == len(part) && standing.Hold == nil &&
+		(p.steps[0].at.After(place.Now) || come < 0 || isPlanned(all[come]))
+}
+
+// serves reports whether a value is the split of a step.
+func (p planned) serves(value *jsontree.Node, s step) bool {
+	same := func(arm, bare *jsontree.Node) bool {
+		stored := arm.Get("value")
+		name, _ := stored.Get("type").Text()
+		return document.Meaning(stored) == document.Meaning(valueObject(document.ValueType(name), bare))
+	}
+	arms := document.StoredArms(value)
+	return len(arms) == 2 && jsontree.Equal(arms[0].Get("weight"), jsontree.NewInt(s.weight)) && same(arms[0], p.value) &&
+		(p.from == nil || same(arms[1], p.from)) && (p.property == "" || p.property == document.HashProperty(value))
+}
+
+// takesOut says what is wrong with the first step of a plan where some get the value
+// already, who would not by this step.
+func (p planned) takesOut(stored *jsontree.Node, split splitter, by string) []document.Issue {
+	if p.value == nil || len(p.steps) == 0 {
+		return nil
+	}
+	value, problem := split.value(p.value)
+	if problem != "" {
+		return nil
+	}
+	arm := func(value *jsontree.Node, weight int64) *jsontree.Node {
+		return jsontree.NewObject(jsontree.Field("value", value), jsontree.Field("weight", jsontree.NewInt(weight)))
+	}
+	weight := p.steps[0].weight
+	first := weightedOver(nil, []*jsontree.Node{arm(value, weight), arm(valueObject(document.StringValue, nil), document.FullWeight-weight)}, by)
+	if document.Keeps(stored, first, value) {
+		return nil
+	}
+	share := document.ShareOf(stored, value)
+	already := fmt.Sprintf("%v%% get the value already, and some of them would go out; ", math.Round(share*1000)/1000)
+	switch property := document.HashProperty(stored); {
+	case share == 100:
+		return []document.Issue{{Pointer: "/rolloutPlan/steps/0/percent", Message: "everybody gets the value already, and some would go out; serve another value first, or begin with 100"}}
+	case float64(weight)*100/document.FullWeight < share:
+		return []document.Issue{{Pointer: "/rolloutPlan/steps/0/percent", Message: already + "begin with as many, or more"}}
+	case property != by:
+		return []document.Issue{{Pointer: "/rolloutPlan/hashByPropertyName", Message: already + "leave hashByPropertyName out, so that the plan goes on with " + document.QuotedWords(property) + ", or begin with 100"}}
+	}
+	return []document.Issue{{Pointer: "/rolloutPlan/steps/0/percent", Message: already +
+		"in a plan the value comes first, and here it does not stand first in the rollout; send rollout with at for each step instead, which keeps the order, or begin with 100"}}
 }
 
 // otherThan is the value that everyone gets, or that those get of a split over two who

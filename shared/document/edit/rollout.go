@@ -45,8 +45,7 @@ func SplitProperty(tree *jsontree.Node, scope string) string {
 		held = document.StoredFallback(document.StoredRules(tree.Get("default")))
 	}
 	if value := held.Get("value"); document.IsRollout(value) {
-		by, _ := value.Get("value").Get("hashByPropertyName").Text()
-		return by
+		return document.HashProperty(value)
 	}
 	return ""
 }

@@ -166,7 +166,7 @@ func future(text, pointer string, now time.Time) (time.Time, []document.Issue) {
 // schedule makes a value of the stored one that is served before, and has it served from
 // the place's time on.
 func (l *layout) schedule(place Place, makes func(stored *jsontree.Node) (*jsontree.Node, error)) (newSplit *jsontree.Node, err error) {
-	at, issues := future(*place.At, "/at", place.Now)
+	at, issues := future(*place.At, "/at", time.Time{})
 	if err := refuse(issues...); err != nil {
 		return nil, err
 	}
@@ -179,20 +179,25 @@ func (l *layout) schedule(place Place, makes func(stored *jsontree.Node) (*jsont
 	if err != nil {
 		return nil, err
 	}
+	i := slices.IndexFunc(*part, func(rule *jsontree.Node) bool {
+		s := document.StoredSchedule(rule)
+		return s.Kind == document.ScheduledChange && s.At.Equal(at)
+	})
+	if i >= 0 && document.Meaning((*part)[i].Get("value")) == document.Meaning(value) {
+		return nil, nil // also when its time is over: a request can be repeated
+	}
+	_, issues = future(*place.At, "/at", place.Now)
+	if err := refuse(issues...); err != nil {
+		return nil, err
+	}
 	if document.IsRollout(value) && !document.IsRollout(stored) {
 		newSplit = value
 	}
-	rule := scheduledRule(document.ScheduledChange, at, value)
-	if i := slices.IndexFunc(*part, func(rule *jsontree.Node) bool {
-		s := document.StoredSchedule(rule)
-		return s.Kind == document.ScheduledChange && s.At.Equal(at)
-	}); i >= 0 {
-		if document.Meaning((*part)[i].Get("value")) != document.Meaning(value) {
-			(*part)[i] = rule
-		}
-		return newSplit, nil
+	if rule := scheduledRule(document.ScheduledChange, at, value); i >= 0 {
+		(*part)[i] = rule
+	} else {
+		insert(part, rule)
 	}
-	insert(part, rule)
 	return newSplit, nil
 }
 

@@ -97,7 +97,8 @@ func (a asked) carryOut(t *testing.T, tree *jsontree.Node, scope string) (*Edite
 		return Resume(tree, scope)
 	case "fold":
 		return Fold(tree, place)
-	case "plan":
+	case "plan", "from", "hash", "over": // of a value, of two, by a property, and over targeting
+		place.ReplaceTargeting = words[0] == "over"
 		var steps []string
 		for _, word := range words[1:] {
 			hours, percent, timed := strings.Cut(word, ":")
@@ -107,7 +108,8 @@ func (a asked) carryOut(t *testing.T, tree *jsontree.Node, scope string) (*Edite
 			}
 			steps = append(steps, `{"at":"`+*at(hours)+`","percent":`+percent+`}`)
 		}
-		return SetPlan(tree, place, documents.Tree(t, `{"value":true,"steps":[`+strings.Join(steps, ",")+`]}`))
+		more := map[string]string{"from": `,"from":false`, "hash": `,"from":false,"hashByPropertyName":"user.plan"`}[words[0]]
+		return SetPlan(tree, place, documents.Tree(t, `{"value":true,"steps":[`+strings.Join(steps, ",")+`]`+more+`}`))
 	}
 	return SetPlan(tree, place, documents.Tree(t, `{"do":"`+words[0]+`"}`))
 }
@@ -155,6 +157,11 @@ func TestTimed(t *testing.T) {
 			{5, "resume", "?true 01T21:00>true:100 01T18:00>true:10 01T17:00>true:1 *=false", "rollout plan goes on"},
 			{5.5, "disable", "?true *=false", "rollout plan ended"},
 			{5.5, "hold", "no rollout plan", ""},
+		}},
+		"a plan beside a change": {off, []asked{
+			{0, "plan 10 1:50 3:60", "01T15:00>true:60 01T13:00>true:50 *=true:10", ""},
+			{0, "on 2", "01T15:00>true:60 01T14:00=true 01T13:00>true:50 *=true:10", ""},
+			{2.5, "plan 4:70", "everybody gets the value already", ""},
 		}},
 		"a plan that begins at once, and another": {off, []asked{
 			{0, "plan 5 1:50", "01T13:00>true:50 *=true:5", "rollout plan: true to 50%"},
@@ -485,10 +492,112 @@ func TestPlansGrow(t *testing.T) {
 
 // TestAPlanTakesNobodyOut who gets the value before it begins.
 func TestAPlanTakesNobodyOut(t *testing.T) {
-	for plan, want := range map[string]string{"plan 1:1 2:50": "/rolloutPlan/steps/0/percent", "plan 1:25 2:50": "", "plan 1:30 2:100": ""} {
-		_, err := asked{0, plan, "", ""}.carryOut(t, documents.Tree(t, documents.Flag("bool", documents.Quarter, "")), "production")
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(fmt.Sprintf("%+v", err), "25% get the value already") {
-			t.Errorf("%s: %v", plan, err)
+	const second = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"bool","value":false},"weight":80000},{"value":{"type":"bool","value":true},"weight":20000}],"hashByPropertyName":"user.key"}}}`
+	for name, test := range map[string]struct{ rules, plan, want string }{
+		"fewer":              {documents.Quarter, "plan 1:1 2:50", "/rolloutPlan/steps/0/percent 25% get the value already"},
+		"as many":            {documents.Quarter, "plan 1:25 2:50", ""},
+		"more":               {documents.Quarter, "plan 1:30 2:100", ""},
+		"the other arm":      {second, "plan 20 1:50", "/rolloutPlan/steps/0/percent 20% get the value already"},
+		"of the other arm":   {second, "plan 50 1:70", "send rollout"},
+		"all of the other":   {second, "plan 1:100", ""},
+		"everybody":          {documents.ServesTrue, "from 10 1:20", "/rolloutPlan/steps/0/percent everybody gets the value already"},
+		"everybody, later":   {documents.ServesTrue, "from 1:10", "/rolloutPlan/steps/0/percent everybody gets the value already"},
+		"by something else":  {documents.Quarter, "hash 1:25 2:50", "/rolloutPlan/hashByPropertyName 25% get the value already"},
+		"by another, to all": {documents.Quarter, "hash 1:100", ""},
+	} {
+		_, err := asked{0, test.plan, "", ""}.carryOut(t, documents.Tree(t, documents.Flag("bool", test.rules, "")), "production")
+		said := ""
+		if refused, ok := errors.AsType[*RequestError](err); ok {
+			said = fmt.Sprint(len(refused.Issues), " ", refused.Issues[0].Pointer, " ", refused.Issues[0].Message)
+		}
+		if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(said, test.want) || !strings.HasPrefix(said, "1 ")) {
+			t.Errorf("%s: %v %s, want %s", name, err, said, test.want)
+		}
+	}
+}
+
+// TestNobodyWhoIsInGoesOut by a plan, at any later time, beside whatever is scheduled and
+// whatever is served before: it is refused, or said.
+func TestNobodyWhoIsInGoesOut(t *testing.T) {
+	split := func(first, second string, weight int) string {
+		return fmt.Sprintf(`{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"bool","value":%s},"weight":%d},{"value":{"type":"bool","value":%s},"weight":%d}],"hashByPropertyName":"user.key"}}}`,
+			first, weight, second, document.FullWeight-weight)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		rules := rapid.SampledFrom([]string{documents.ServesFalse, documents.ServesTrue, split("true", "false", 25000), split("false", "true", 80000), split("false", "true", 50000)}).Draw(r, "rules")
+		if rapid.IntRange(0, 3).Draw(r, "targeted") == 0 {
+			rules = documents.TargetsPro + "," + rules
+		}
+		tree := documents.Tree(t, documents.Flag("bool", rules, ""))
+		now := 0.0
+		for range rapid.IntRange(1, 5).Draw(r, "edits") {
+			now += rapid.Float64Range(0, 30).Draw(r, "later")
+			do := drawn(r, now)
+			if plan, is := strings.CutPrefix(do.do, "plan "); is {
+				if rapid.Bool().Draw(r, "at once") {
+					_, plan, _ = strings.Cut(plan, ":")
+				}
+				do.do = rapid.SampledFrom([]string{"plan ", "from ", "hash ", "over "}).Draw(r, "kind") + plan
+			}
+			e, err := do.carryOut(t, tree, "production")
+			if err != nil {
+				continue
+			}
+			at := noon.Add(time.Duration(now * float64(time.Hour)))
+			before, schedules := served(r, tree, at), document.Schedules(e.Rules)
+			tree = e.Tree
+			plan := len(document.PlanOf(schedules).Steps) > 0
+			grows := do.do == "resume" || plan && strings.Contains(do.do, ":") || plan && strings.HasPrefix(do.do, "o")
+			if !grows || !e.Changed || e.Outgoing(at) != "" {
+				continue
+			}
+			times, line := []time.Time{at.Add(Slack + time.Second)}, timeline(e.Rules)
+			for _, s := range line[:lastStep(line)+1] { // what takes the plan's place when it has ended is not its doing
+				if s.At.After(at) {
+					times = append(times, s.At.Add(time.Millisecond))
+				}
+			}
+			if !strings.Contains(do.do, ":") { // a change of now is asked for
+				before = served(r, tree, at)
+			}
+			for _, next := range times {
+				is := served(r, tree, next)
+				for i := range is {
+					if before[i] == "true" && is[i] != "true" {
+						r.Fatalf("u%d went out at %v by %s at %v: %s", i, next, do.do, at, inShort(e.Rules))
+					}
+				}
+				before = is
+			}
+		}
+	})
+}
+
+// TestPlansAndSchedulesAgain: what stands as it is asked for is unchanged, also when its
+// time is near, or over.
+func TestPlansAndSchedulesAgain(t *testing.T) {
+	for _, scope := range []string{document.DefaultScope, "production"} {
+		for do, times := range map[string][]float64{
+			"plan 10 0.01:20 5:50":     {0, 0.001, 0.02, 3, 6, 20},
+			"plan 0.01:10 5:50":        {0, 0.001, 0.02, 3, 6, 20},
+			"over 10 0.01:20":          {0, 0.02, 3},
+			"over 0.01:10 5:20":        {0, 0.02, 3, 6},
+			"on 0.01":                  {0, 0.001, 0.02, 20},
+			"everybody 0.01":           {0, 0.001, 0.02, 20},
+			"plan 10 0.01:20 0.02:100": {0, 0.015, 3},
+		} {
+			tree := documents.Tree(t, documents.Flag("bool", documents.TargetsPro+","+documents.ServesFalse, ""))
+			tree = must.Get(asked{0, do, "", ""}.carryOut(t, tree, scope))(t).Tree
+			for _, at := range times {
+				// The hours of a plan count from noon.
+				if e, err := (asked{at, do, "", ""}).carryOut(t, tree, scope); err != nil || e.Changed {
+					t.Errorf("%s after %v hours: %v", do, at, err)
+				}
+			}
+			other := strings.NewReplacer("10", "11", "on", "off", "everybody", "off").Replace(do)
+			if _, err := (asked{3, other, "", ""}).carryOut(t, tree, scope); err == nil || !strings.Contains(err.Error(), "is past") {
+				t.Errorf("%s instead of %s: %v", other, do, err)
+			}
 		}
 	}
 }
