@@ -83,6 +83,7 @@ type Edited struct {
 
 	splits        []*jsontree.Node // that are new
 	overTargeting bool             // a plan has begun in the place of all rules
+	timed         bool             // what is scheduled was changed
 }
 
 // StickBy makes a new split sticky by a property.

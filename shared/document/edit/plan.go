@@ -186,8 +186,10 @@ func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, er
 	sticky := p.property == "" && property == "" && !document.IsRollout(stored)
 	split := splitter{valueTypeOf(tree), document.SecrecyOf(stored), variantsOf(tree)}
 	from, at := p.from, "/rolloutPlan/from"
+	var out []document.Issue
 	if before == stored { // what is scheduled before is another one's doing, of which there is a warning
-		issues = append(issues, p.takesOut(stored, split, by)...)
+		out = p.takesOut(stored, split, by)
+		issues = append(issues, out...)
 	}
 	if from == nil && p.value != nil {
 		from = otherThan(stored, p.value, split)
@@ -195,7 +197,7 @@ func SetPlan(tree *jsontree.Node, place Place, plan *jsontree.Node) (*Edited, er
 		case from == nil:
 			issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: the environment has no one other value that it serves to everyone now"})
 		case jsontree.Equal(from, p.value):
-			if from = nil; len(issues) == 0 {
+			if from = nil; len(out) == 0 {
 				issues = append(issues, document.Issue{Pointer: at, Message: "from is missing: everyone is served the value already, so say what those get who are not in yet"})
 			}
 		}

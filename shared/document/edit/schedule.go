@@ -245,7 +245,11 @@ func (s *openedScope) closeTimed(l layout, place Place) (*Edited, error) {
 	if !slices.EqualFunc(l.rules(), s.own, jsontree.Equal) && !place.Now.IsZero() {
 		l.settle(place.Now.Add(-FoldedAfter), false)
 	}
-	return s.close(l.rules(), false)
+	e, err := s.close(l.rules(), false)
+	if err == nil {
+		e.timed = true
+	}
+	return e, err
 }
 
 // due says of what is still scheduled when it comes.

@@ -58,32 +58,26 @@ func until(line []document.Scheduled, at time.Time) string {
 const maxOutgoing = 3
 
 // Outgoing says when some of those go out who get the value of the rollout plan that
-// stands in the scope: by what is scheduled beside it, or since the plan takes the place
-// of a targeting rule. It is "" for never.
+// stands in the scope, if the edit had to do with that: by what is scheduled beside it, or
+// since the plan takes the place of a targeting rule. It is "" for never.
 func (e *Edited) Outgoing(now time.Time) string {
 	line := timeline(e.Rules)
 	last := lastStep(line)
-	first := line[0].Rule.Get("value") // of a plan that has begun in the place of the targeting rules
-	if last >= 0 {
-		if i := slices.IndexFunc(line, func(s document.Scheduled) bool { return s.Kind == document.ScheduledStep }); !e.overTargeting {
-			first = line[i].Rule.Get("value")
-		}
-	} else if !e.overTargeting {
+	begun := e.overTargeting
+	if !e.timed || last < 0 && !begun {
 		return ""
 	}
-	arms := document.StoredArms(first)
-	if len(arms) == 0 {
-		return ""
+	first := line[0]
+	if !begun {
+		first = line[slices.IndexFunc(line, func(s document.Scheduled) bool { return s.Kind == document.ScheduledStep })]
 	}
-	value := arms[0].Get("value")
+	serves := first.Rule.Get("value")
+	value := document.StoredArms(serves)[0].Get("value")
 	var out []string
-	plan := document.PlanOf(document.Schedules(e.Rules)).Steps
-	if e.overTargeting || plan[0].Over && plan[0].At.After(now) {
-		for _, rule := range document.Targeting(e.Previously) {
-			if document.StoredSchedule(rule).Kind == "" && !document.Keeps(rule.Get("value"), first, value) {
-				out = append(out, "by the plan's first step, which takes the place of a targeting rule")
-				break
-			}
+	over := slices.ContainsFunc(document.Schedules(e.Rules), func(s document.Scheduled) bool { return s.Over && s.Rule == first.Rule })
+	if begun || over && first.At.After(now) {
+		if slices.ContainsFunc(document.Targeting(e.Previously), func(rule *jsontree.Node) bool { return !document.Keeps(rule.Get("value"), serves, value) }) {
+			out = append(out, "by the plan's first step, which takes the place of a targeting rule")
 		}
 	}
 	for i := 1; i <= last; i++ {
