@@ -47,7 +47,7 @@ ALLOWED = [
     ("(create|update)ChangeRequest", r"/expires", r"expires is a time to come, .*", CLOCK),
     ("commentOnChangeRequest", r"/text", r"text is text of .*", SEEN),
     ("listChangeRequests", r"\?key", r"type and key name an item together", PAIR),
-    (".*", r"/guard", r"guard is the name or the id of a service account, in one line .*", SEEN),
+    (".*", r"[/?]guard", r"guard is the name or the id of a service account, in one line .*", SEEN),
     ("applyChanges", r"/message", r"message is text of at most 2000 characters, in lines", SEEN),
     ("evaluateContext", r"/at", r"several commits begin with .*", STORED),
     ("create(Flag|Config)", r"/value", r"a duration is at most P36500D", DURATION),
