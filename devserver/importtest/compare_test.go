@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -16,6 +17,16 @@ import (
 	"svc.example/svc/shared/testing/testenv"
 	"svc.example/svc/shared/workspace"
 )
+
+// How many random flags and contexts are compared of a system. With SVC_TEST_FULL=1 there are
+// more.
+var flagCount, contextCount = 100, 100
+
+func init() {
+	if os.Getenv("SVC_TEST_FULL") != "" {
+		flagCount, contextCount = 300, 350
+	}
+}
 
 func keys(n int) (all []string) {
 	for i := range n {

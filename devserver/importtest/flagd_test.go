@@ -69,11 +69,11 @@ func TestFlagd(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 1))
 	flags := object{"gone": object{"state": "DISABLED", "variants": object{"on": true, "off": false}, "defaultVariant": "on"},
 		"bool": object{"state": "ENABLED", "variants": object{"true": true, "false": false}, "defaultVariant": "false", "targeting": condition(r, 2)}}
-	for _, key := range keys(300) {
+	for _, key := range keys(flagCount) {
 		flags[key] = object{"state": "ENABLED", "variants": object{"red": "#f00", "blue": "#00f", "green": "#0f0"}, "defaultVariant": pick(r, "red", "blue"), "targeting": targeting(r, 2)}
 	}
 	definition := object{"flags": flags, "$evaluators": object{"staff": object{"ends_with": list{property("email"), "b"}}}}
-	people := contexts(r, 350)
+	people := contexts(r, contextCount)
 	compare(t, "flagd", definition, people, "", theirs(t, "flagd", definition, people))
 }
 

@@ -39,7 +39,7 @@ func TestFlipt(t *testing.T) {
 	named := func() object {
 		return object{"keys": pick(r, list{pick(r, keys(30)...)}, list{"k-1", pick(r, keys(30)[2:]...)}), "operator": pick(r, "OR_SEGMENT_OPERATOR", "AND_SEGMENT_OPERATOR")}
 	}
-	for i, key := range keys(300) {
+	for i, key := range keys(flagCount) {
 		rules := list{}
 		if i%2 == 0 {
 			for range r.IntN(4) {
@@ -64,7 +64,7 @@ func TestFlipt(t *testing.T) {
 		flags = append(flags, object{"key": key, "type": "VARIANT_FLAG_TYPE", "enabled": r.IntN(10) > 0, "rules": rules,
 			"variants": list{object{"key": "red"}, object{"key": "blue", "default": r.IntN(2) == 0}}})
 	}
-	people := contexts(r, 350)
+	people := contexts(r, contextCount)
 	for i := range people {
 		if people[i]["age"] == 17.5 {
 			people[i]["age"] = 17

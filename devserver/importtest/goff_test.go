@@ -86,7 +86,7 @@ func TestGOFeatureFlag(t *testing.T) {
 		return pick(r, object{"variation": pick(r, "red", "blue", "green")}, object{"percentage": object{"red": 0, "blue": 100}})
 	}
 	flags := object{}
-	for _, key := range keys(300) {
+	for _, key := range keys(flagCount) {
 		var rules list
 		for range r.IntN(4) {
 			rule := serves()
@@ -105,7 +105,7 @@ func TestGOFeatureFlag(t *testing.T) {
 		}
 		flags[key] = def
 	}
-	people := contexts(r, 350)
+	people := contexts(r, contextCount)
 	for i := range people {
 		if i%3 == 0 {
 			people[i]["anonymous"] = i%2 == 0

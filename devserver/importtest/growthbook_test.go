@@ -34,7 +34,7 @@ func TestGrowthBook(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 2))
 	colour := func() any { return pick(r, "red", "blue", "green") }
 	features := object{"plain": object{"defaultValue": true}, "none": object{"defaultValue": object{"limit": 3}, "rules": list{}}}
-	for _, key := range keys(300) {
+	for _, key := range keys(flagCount) {
 		var rules list
 		for range r.IntN(4) {
 			rule := object{"condition": members(r, 2), "force": colour()}
@@ -49,6 +49,6 @@ func TestGrowthBook(t *testing.T) {
 		features[key] = object{"defaultValue": colour(), "rules": rules}
 	}
 	definition := object{"features": features, "savedGroups": object{"early": keys(40), "late": object{"type": "list", "values": keys(7)}}}
-	people := contexts(r, 350)
+	people := contexts(r, contextCount)
 	compare(t, "growthbook", definition, people, "", theirs(t, "growthbook", definition, people))
 }

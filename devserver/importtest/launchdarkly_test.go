@@ -68,7 +68,7 @@ func TestLaunchDarkly(t *testing.T) {
 		return object{"variation": r.IntN(3)}
 	}
 	flags := object{}
-	for _, key := range keys(300) {
+	for _, key := range keys(flagCount) {
 		var rules list
 		for range r.IntN(4) {
 			rule := serve()
@@ -81,6 +81,6 @@ func TestLaunchDarkly(t *testing.T) {
 		flags[key] = object{"key": key, "on": r.IntN(8) > 0, "variations": list{"red", "blue", "green"}, "offVariation": pick[any](r, 0, 1, nil), "salt": "s",
 			"fallthrough": serve(), "rules": rules, "targets": list{object{"values": list{fmt.Sprintf("k-%d", r.IntN(100))}, "variation": r.IntN(3)}}}
 	}
-	people := contexts(r, 350)
+	people := contexts(r, contextCount)
 	compare(t, "launchdarkly", object{"flags": flags}, people, "user", launchdarkly(t, flags, people))
 }

@@ -45,7 +45,7 @@ func TestUnleash(t *testing.T) {
 		return s
 	}
 	var features list
-	for _, key := range keys(300) {
+	for _, key := range keys(flagCount) {
 		strategies := list{}
 		for range r.IntN(4) {
 			strategies = append(strategies, strategy())
@@ -58,6 +58,6 @@ func TestUnleash(t *testing.T) {
 	}
 	definition := object{"version": 2, "features": features, "segments": list{
 		object{"id": 1, "constraints": list{constraint(r)}}, object{"id": 2, "constraints": list{constraint(r), constraint(r)}}}}
-	people := contexts(r, 350)
+	people := contexts(r, contextCount)
 	compare(t, "unleash", definition, people, "", theirs(t, "unleash", definition, people))
 }
